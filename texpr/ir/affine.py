@@ -1,0 +1,81 @@
+"""Linear normal form of index arithmetic: `sum of coefficient * term + constant`, where a term is a variable or an opaque node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.ir.build import add, integer, mul, sub
+from texpr.ir.expr import Add, Const, Expr, Mul, Neg, Sub, Var, index
+from texpr.ir.traverse import equal
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`terms` maps variables (and, if any, opaque expressions) to nonzero integer coefficients."""
+
+    terms: tuple[tuple[Expr, int], ...]
+    constant: int
+
+    @property
+    def variables(self) -> tuple[Var, ...]:
+        return tuple(t for t, _ in self.terms if isinstance(t, Var))
+
+    @property
+    def is_affine(self) -> bool:
+        """Every term is a variable."""
+        return all(isinstance(t, Var) for t, _ in self.terms)
+
+    def coefficient(self, var: Var) -> int:
+        return next((c for t, c in self.terms if t is var), 0)
+
+    def without(self, *gone: Var) -> Linear:
+        return Linear(tuple((t, c) for t, c in self.terms if not any(t is g for g in gone)), self.constant)
+
+    def expr(self) -> Expr:
+        """As an expression again: positive terms first."""
+        result: Expr | None = None
+        for t, c in sorted(self.terms, key=lambda tc: tc[1] < 0):
+            if result is None:
+                result = mul(t, index(c)) if c > 0 else sub(index(0), mul(t, index(-c)))
+            else:
+                result = add(result, mul(t, index(c))) if c > 0 else sub(result, mul(t, index(-c)))
+        return index(self.constant) if result is None else add(result, index(self.constant))
+
+
+def linear(e: Expr) -> Linear:
+    """The normal form of an integer expression. Products of two terms, //, %, min, max, reads and so on are opaque terms."""
+    terms: list[tuple[Expr, int]] = []
+    constant = 0
+    stack: list[tuple[Expr, int]] = [(e, 1)]
+    while stack:
+        node, factor = stack.pop()
+        match node:
+            case Const(value):
+                constant += factor * int(value)
+            case Add(a, b):
+                stack += [(b, factor), (a, factor)]
+            case Sub(a, b):
+                stack += [(b, -factor), (a, factor)]
+            case Neg(a):
+                stack.append((a, -factor))
+            case Mul(a, b) if (c := integer(b)) is not None:
+                stack.append((a, factor * c))
+            case Mul(a, b) if (c := integer(a)) is not None:
+                stack.append((b, factor * c))
+            case _:
+                _accumulate(terms, node, factor)
+    return Linear(tuple((t, c) for t, c in terms if c != 0), constant)
+
+
+def _accumulate(terms: list[tuple[Expr, int]], term: Expr, factor: int) -> None:
+    for k, (t, c) in enumerate(terms):
+        if t is term or (not isinstance(t, Var) and equal(t, term)):
+            terms[k] = (t, c + factor)
+            return
+    terms.append((term, factor))
+
+
+def same_value(a: Expr, b: Expr) -> bool:
+    """Whether two integer expressions are equal for all values of their variables, as far as linear arithmetic shows."""
+    difference = linear(Sub(a, b))
+    return not difference.terms and difference.constant == 0

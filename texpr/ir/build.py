@@ -1,0 +1,178 @@
+"""Constructors that fold constants and neutral elements of integer arithmetic. Floats are left as they are: IEEE has few laws."""
+
+from __future__ import annotations
+
+from texpr.ir.dtypes import BOOL, DType, int_range
+from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub
+
+TRUE, FALSE = Const(True, dtype=BOOL), Const(False, dtype=BOOL)
+
+
+def integer(e: Expr) -> int | None:
+    """The value of an integer literal, else None."""
+    return int(e.value) if isinstance(e, Const) and e.dtype.is_int else None
+
+
+def literal(value: int | float | bool, dtype: DType) -> Const:
+    """A constant of the given type; integers wrap into its range."""
+    if dtype.is_int:
+        lo, hi = int_range(dtype)
+        value = (int(value) - lo) % (hi - lo + 1) + lo
+    elif dtype.is_float:
+        value = float(value)
+    return Const(value, dtype=dtype)
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if x is not None and y is not None:
+        return literal(x + y, a.dtype)
+    if x == 0:
+        return b
+    if y == 0:
+        return a
+    if y is not None and isinstance(a, Add) and (z := integer(a.rhs)) is not None:
+        return add(a.lhs, literal(y + z, a.dtype))
+    if y is not None and y < 0:
+        return sub(a, literal(-y, a.dtype))
+    return Add(a, b)
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if x is not None and y is not None:
+        return literal(x - y, a.dtype)
+    if y == 0:
+        return a
+    if a is b and a.dtype.is_int:
+        return literal(0, a.dtype)
+    if y is not None and isinstance(a, Add) and (z := integer(a.rhs)) is not None:
+        return add(a.lhs, literal(z - y, a.dtype))
+    if y is not None and isinstance(a, Sub) and (z := integer(a.rhs)) is not None:
+        return sub(a.lhs, literal(z + y, a.dtype))
+    return Sub(a, b)
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if x is not None and y is not None:
+        return literal(x * y, a.dtype)
+    if x is not None:
+        a, b, x, y = b, a, y, x
+    if y == 0 or y == 1:
+        return a if y == 1 else b
+    return Mul(a, b)
+
+
+def floordiv(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if y == 1:
+        return a
+    if x is not None and y:
+        return literal(x // y, a.dtype)
+    return FloorDiv(a, b)
+
+
+def mod(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if y == 1:
+        return literal(0, a.dtype)
+    if x is not None and y:
+        return literal(x % y, a.dtype)
+    return Mod(a, b)
+
+
+def neg(a: Expr) -> Expr:
+    x = integer(a)
+    return Neg(a) if x is None else literal(-x, a.dtype)
+
+
+def maximum(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if x is not None and y is not None:
+        return literal(max(x, y), a.dtype)
+    return a if a is b else Max(a, b)
+
+
+def minimum(a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if x is not None and y is not None:
+        return literal(min(x, y), a.dtype)
+    return a if a is b else Min(a, b)
+
+
+_COMPARE = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "!=": int.__ne__}
+
+
+def compare(op: str, a: Expr, b: Expr) -> Expr:
+    x, y = integer(a), integer(b)
+    if x is not None and y is not None:
+        return TRUE if _COMPARE[op](x, y) else FALSE
+    return Compare(op, a, b)
+
+
+def conjunction(*conditions: Expr) -> Expr:
+    """All of them, TRUE for none."""
+    result: Expr = TRUE
+    for c in conditions:
+        if _is(c, False):
+            return FALSE
+        if not _is(c, True):
+            result = c if _is(result, True) else And(result, c)
+    return result
+
+
+def disjunction(a: Expr, b: Expr) -> Expr:
+    if _is(a, True) or _is(b, False):
+        return a
+    if _is(b, True) or _is(a, False):
+        return b
+    return Or(a, b)
+
+
+def negation(a: Expr) -> Expr:
+    if _is(a, True) or _is(a, False):
+        return FALSE if _is(a, True) else TRUE
+    return a.operand if isinstance(a, Not) else Not(a)
+
+
+def select(cond: Expr, then: Expr, orelse: Expr) -> Expr:
+    if _is(cond, True):
+        return then
+    return orelse if _is(cond, False) else Select(cond, then, orelse, dtype=then.dtype)
+
+
+def _is(e: Expr, value: bool) -> bool:
+    return isinstance(e, Const) and e.dtype == BOOL and e.value is value
+
+
+def product(sizes: tuple[Expr, ...]) -> Expr:
+    """The number of elements of a shape, 1 for rank 0."""
+    from_left: Expr = Const(1, dtype=sizes[0].dtype) if sizes else literal(1, DType("i", 64))
+    for size in sizes:
+        from_left = mul(from_left, size)
+    return from_left
+
+
+REBUILD = {
+    Add: add, Sub: sub, Mul: mul, FloorDiv: floordiv, Mod: mod, Max: maximum, Min: minimum,
+    And: conjunction, Or: disjunction,
+}
+
+
+def fold(node: object) -> Expr | None:
+    """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution."""
+    match node:
+        case Compare(op, a, b) if a.dtype.is_int:
+            return compare(op, a, b)
+        case Select(c, t, o) if isinstance(c, Const):
+            return select(c, t, o)
+        case Not(a):
+            return negation(a)
+        case Neg(a) if a.dtype.is_int:
+            return neg(a)
+        case And() | Or():
+            return REBUILD[type(node)](node.lhs, node.rhs)
+        case Add() | Sub() | Mul() | FloorDiv() | Mod() | Max() | Min() if node.dtype.is_int:
+            return REBUILD[type(node)](node.lhs, node.rhs)
+    return None

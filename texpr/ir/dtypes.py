@@ -1,0 +1,77 @@
+"""Element types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type: `kind` is one of `bool i u f bf`, `bits` its storage width."""
+
+    kind: str
+    bits: int
+
+    @property
+    def name(self) -> str:
+        return "bool" if self.kind == "bool" else f"{self.kind}{self.bits}"
+
+    @property
+    def bytes(self) -> int:
+        return self.bits // 8
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind in ("f", "bf")
+
+    @property
+    def is_int(self) -> bool:
+        return self.kind in ("i", "u")
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind != "u" and self.kind != "bool"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL = DType("bool", 8)
+U8, U16, U32, U64 = (DType("u", n) for n in (8, 16, 32, 64))
+I8, I16, I32, I64 = (DType("i", n) for n in (8, 16, 32, 64))
+F16, F32, F64 = (DType("f", n) for n in (16, 32, 64))
+BF16 = DType("bf", 16)
+
+DTYPES = {t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64)}
+
+_NUMPY = {t: np.dtype({"bool": "bool", "i": "int", "u": "uint", "f": "float"}[t.kind] + ("" if t.kind == "bool" else str(t.bits)))
+          for t in DTYPES.values() if t.kind != "bf"}
+_FROM_NUMPY = {n: t for t, n in _NUMPY.items()}
+
+
+def numpy_dtype(t: DType) -> np.dtype:
+    """The NumPy type that stores `t`, in native byte order. bf16 is stored as its 16 bits (uint16)."""
+    return _NUMPY.get(t, np.dtype("uint16"))
+
+
+def from_numpy(dtype: np.dtype) -> DType | None:
+    """The element type of a NumPy dtype, byte order aside; None where there is none. ml_dtypes' bfloat16 is bf16."""
+    if dtype.name == "bfloat16":
+        return BF16
+    return _FROM_NUMPY.get(dtype.newbyteorder("="))
+
+
+def int_range(t: DType) -> tuple[int, int]:
+    """Smallest and largest value of an integer type."""
+    return (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+
+
+def accumulator(t: DType) -> DType:
+    """The type a reduction over `t` computes in: f16 and bf16 widen to f32, integers below 32 bits to 32 bits."""
+    if t in (F16, BF16):
+        return F32
+    if t.is_int and t.bits < 32:
+        return I32
+    return t

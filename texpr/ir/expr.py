@@ -1,0 +1,278 @@
+"""The scalar expression language of both IRs.
+
+Every node has a `dtype`; `parts` names the fields that hold child nodes (a node, a tuple of nodes, or None). Index arithmetic is
+the same language at dtype i64. Nodes compare by identity; `traverse.equal` compares structure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from texpr.ir.dtypes import BOOL, I64, DType
+from texpr.support.source import Span
+
+
+class Node:
+    """Anything that has parts."""
+
+    __slots__ = ()
+    parts: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expr(Node):
+    """A scalar value. `span` is where the user wrote it, if anywhere."""
+
+    dtype: DType = field(kw_only=True, default=None)  # type: ignore[assignment]
+    span: Span | None = field(kw_only=True, default=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(Expr):
+    """A literal. Integers and bools hold an `int`/`bool`, floats a `float` already rounded to `dtype`."""
+
+    value: int | float | bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Expr):
+    """An index, a size or a constant: an object that binds once; the name is for printing. A pack index or size has `pack`."""
+
+    name: str
+    pack: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            object.__setattr__(self, "dtype", I64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary(Expr):
+    parts: ClassVar = ("operand",)
+    operand: Expr
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            object.__setattr__(self, "dtype", self.operand.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neg(Unary):
+    """Minus. Integers wrap."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Unary):
+    """Logical not of a bool."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Unary):
+    """`operand` converted to `dtype`: float to int truncates and saturates (NaN gives 0), int to int wraps, x to bool is x != 0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Expr):
+    """Both operands have the same dtype, and so has the result unless said otherwise."""
+
+    parts: ClassVar = ("lhs", "rhs")
+    lhs: Expr
+    rhs: Expr
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            object.__setattr__(self, "dtype", self.lhs.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Add(Binary):
+    """Sum. Integers wrap."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sub(Binary):
+    """Difference. Integers wrap."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mul(Binary):
+    """Product. Integers wrap."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Div(Binary):
+    """IEEE quotient of floats."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FloorDiv(Binary):
+    """Quotient rounded down. Integers: x // 0 is 0 and INT_MIN // -1 is INT_MIN, as NumPy has them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mod(Binary):
+    """lhs - rhs * (lhs // rhs), with the sign of rhs. Integers: x % 0 is 0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pow(Binary):
+    """lhs to the power rhs, floats."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Max(Binary):
+    """The larger; NaN if either is NaN; -0 is below +0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Min(Binary):
+    """The smaller; NaN if either is NaN; -0 is below +0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare(Expr):
+    """`op` is one of `< <= > >= == !=`; operands have one dtype, the result is bool. False with NaN, but `!=` true."""
+
+    parts: ClassVar = ("lhs", "rhs")
+    op: str
+    lhs: Expr
+    rhs: Expr
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", BOOL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class And(Binary):
+    """Logical and of bools, both sides defined."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Or(Binary):
+    """Logical or of bools, both sides defined."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Expr):
+    """`if cond then then else orelse`, lazy: the side not taken is not read."""
+
+    parts: ClassVar = ("cond", "then", "orelse")
+    cond: Expr
+    then: Expr
+    orelse: Expr
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            object.__setattr__(self, "dtype", self.then.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Expr):
+    """A scalar function of `functions.FUNCTIONS`, such as `exp`."""
+
+    parts: ClassVar = ("args",)
+    function: str
+    args: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            object.__setattr__(self, "dtype", self.args[0].dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard(Node):
+    """What a read outside its array gives. `mode`: `value` (then `value` is it), `clamp`, `wrap`, `reflect`; `drop` for writes."""
+
+    parts: ClassVar = ("value",)
+    mode: str
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dim:
+    """One dimension as callers see it. A plain one has one size; `(C, H)` has several; a pack has one size, `numel` of it.
+
+    `length` is the number of dimensions in a pack, where the text says it (`*A:axis`).
+    """
+
+    sizes: tuple[Expr, ...]
+    pack: bool = False
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor(Node):
+    """An array: input, output or intermediate of a Program; buffer of a Kernel.
+
+    Attributes:
+        dims: the dimensions callers see; `shape` is the flat tuple of sizes that indices run over.
+        value_range: integer elements lie in `lo <= x < hi`.
+        distinct: no two elements are equal.
+        scope: where a buffer lives: `global`, or `stack` once a pass has placed it near its use.
+    """
+
+    name: str
+    dtype: DType
+    dims: tuple[Dim, ...]
+    value_range: tuple[Expr, Expr] | None = None
+    distinct: bool = False
+    scope: str = "global"
+    span: Span | None = None
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        return tuple(size for dim in self.dims for size in dim.sizes)
+
+    @property
+    def rank(self) -> int:
+        return sum(len(dim.sizes) for dim in self.dims)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read(Expr):
+    """An element of `tensor`; `indices` has one i64 expression per entry of `tensor.shape`. Loop IR has no guards."""
+
+    parts: ClassVar = ("indices", "guard")
+    tensor: Tensor
+    indices: tuple[Expr, ...] = ()
+    guard: Guard | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype is None:
+            object.__setattr__(self, "dtype", self.tensor.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis(Node):
+    """An index variable with its range `lo <= var < hi`."""
+
+    parts: ClassVar = ("lo", "hi")
+    var: Var
+    lo: Expr
+    hi: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduce(Expr):
+    """`op(axes where where: body)`: `sum prod max min argmax argmin any all`, folded from its identity in lexicographic order.
+
+    `dtype` is the accumulator's; argmax and argmin have dtype i64 and one axis (`which` selects the axis where there are several).
+    """
+
+    parts: ClassVar = ("axes", "where", "body")
+    op: str
+    axes: tuple[Axis, ...]
+    body: Expr
+    where: Expr | None = None
+    which: int = 0
+
+
+def plain(*sizes: Expr) -> tuple[Dim, ...]:
+    """Dimensions of a tensor without packs and groups."""
+    return tuple(Dim((size,)) for size in sizes)
+
+
+def index(value: int) -> Const:
+    """An i64 literal."""
+    return Const(value, dtype=I64)

@@ -1,0 +1,84 @@
+"""The scalar functions of the language: one table with arity, result type and reference meaning.
+
+The reference is what the interpreter computes: in f64, rounded once to the operand's type. Compiled code must stay within the
+stated bound of it (`passes/math.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A scalar function: `domain` is `float`, `int` or `num`; `result` is `same` or `bool`."""
+
+    name: str
+    arity: int
+    domain: str
+    reference: Callable[..., np.ndarray]
+    result: str = "same"
+
+
+def _elementwise(f: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
+    return np.vectorize(f, otypes=[np.float64])
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def _sign(x: np.ndarray) -> np.ndarray:
+    return np.sign(x).astype(x.dtype)
+
+
+def _shift(left: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def shift(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+        bits = x.dtype.itemsize * 8
+        inside = (by >= 0) & (by < bits)
+        amount = np.where(inside, by, 0).astype(x.dtype)
+        if left:
+            return np.where(inside, np.left_shift(x, amount), 0).astype(x.dtype)
+        over = np.where(x < 0, -1, 0) if x.dtype.kind == "i" else np.zeros_like(x)
+        return np.where(inside, np.right_shift(x, amount), over).astype(x.dtype)
+
+    return shift
+
+
+FUNCTIONS: dict[str, Function] = {
+    f.name: f
+    for f in (
+        Function("exp", 1, "float", np.exp),
+        Function("exp2", 1, "float", np.exp2),
+        Function("expm1", 1, "float", np.expm1),
+        Function("log", 1, "float", np.log),
+        Function("log2", 1, "float", np.log2),
+        Function("log1p", 1, "float", np.log1p),
+        Function("sqrt", 1, "float", np.sqrt),
+        Function("rsqrt", 1, "float", lambda x: 1 / np.sqrt(x)),
+        Function("sin", 1, "float", np.sin),
+        Function("cos", 1, "float", np.cos),
+        Function("tanh", 1, "float", np.tanh),
+        Function("sigmoid", 1, "float", _sigmoid),
+        Function("erf", 1, "float", _elementwise(math.erf)),
+        Function("floor", 1, "float", np.floor),
+        Function("ceil", 1, "float", np.ceil),
+        Function("trunc", 1, "float", np.trunc),
+        Function("rint", 1, "float", np.rint),
+        Function("abs", 1, "num", np.abs),
+        Function("sign", 1, "num", _sign),
+        Function("isnan", 1, "float", np.isnan, "bool"),
+        Function("isinf", 1, "float", np.isinf, "bool"),
+        Function("fma", 3, "float", lambda a, b, c: a * b + c),
+        Function("bit_and", 2, "int", np.bitwise_and),
+        Function("bit_or", 2, "int", np.bitwise_or),
+        Function("bit_xor", 2, "int", np.bitwise_xor),
+        Function("shl", 2, "int", _shift(True)),
+        Function("shr", 2, "int", _shift(False)),
+    )
+}

@@ -1,0 +1,92 @@
+"""Loop IR: a tree of loops, conditions and stores over the tensors of one kernel.
+
+Loops count from 0; an index is an expression over loop variables. A read is plain (no guard), a sum is a store with `update`.
+The value a reduction starts from is a store of its own, marked `start`, in the nest of the updates it belongs to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from texpr.ir.expr import Expr, Node, Tensor, Var
+
+LOOP_KINDS = ("serial", "parallel", "vector", "unroll",
+              "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
+
+
+class Stmt(Node):
+    """One statement."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class For(Stmt):
+    """`for var in 0..extent`. The variable is the loop's handle and survives rebuilds.
+
+    Attributes:
+        kind: one of `LOOP_KINDS`.
+        tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
+    """
+
+    parts: ClassVar = ("extent", "body")
+    var: Var
+    extent: Expr
+    body: tuple[Stmt, ...]
+    kind: str = "serial"
+    tensor: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If(Stmt):
+    """`if cond: body`."""
+
+    parts: ClassVar = ("cond", "body")
+    cond: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store(Stmt):
+    """`tensor[indices] = value`, or `tensor[indices] op= value` where `update` is one of `add mul max min`.
+
+    Attributes:
+        start: this store gives a reduction its start value.
+        reassoc: the updates may be accumulated in any order (always so for max, min and integers).
+        equation: position in the program of the equation this store computes.
+    """
+
+    parts: ClassVar = ("indices", "value")
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+    value: Expr
+    update: str | None = None
+    start: bool = False
+    reassoc: bool = False
+    equation: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Barrier(Stmt):
+    """All threads of a block meet here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel(Node):
+    """What one call runs: an ordered list of loop nests.
+
+    Attributes:
+        temporaries: buffers that live during the call.
+        contract: `a * b + c` may be rounded once (a fused multiply-add).
+    """
+
+    parts: ClassVar = ("body",)
+    name: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    temporaries: tuple[Tensor, ...]
+    sizes: tuple[Var, ...]
+    body: tuple[Stmt, ...]
+    contract: bool = False
+    requires: tuple[Expr, ...] = ()

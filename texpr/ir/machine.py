@@ -1,0 +1,26 @@
+"""The machine as data: what schedules may know about a target. Targets fill it; nothing above reads a target's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine.
+
+    Attributes:
+        vector_bytes: width of a vector register; 0 where loops do not vectorize.
+        vector_registers: how many there are.
+        caches: bytes of each data cache level of one core, nearest first.
+        cores: threads that run at once.
+        gpu_threads: threads of a block by default; 0 on CPUs.
+        fma: fused multiply-add exists.
+    """
+
+    vector_bytes: int
+    vector_registers: int
+    caches: tuple[int, ...]
+    cores: int
+    gpu_threads: int = 0
+    fma: bool = True

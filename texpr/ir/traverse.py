@@ -1,0 +1,139 @@
+"""The one way to walk and rewrite programs of both IRs. Nothing here recurses: 100,000 nested nodes are fine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
+from texpr.ir.loop import For
+from texpr.ir.tensor import Equation
+
+N = TypeVar("N", bound=Node)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below, in the order of `parts`."""
+    found: list[Node] = []
+    for name in node.parts:
+        part = getattr(node, name)
+        if isinstance(part, tuple):
+            found += part
+        elif part is not None:
+            found.append(part)
+    return tuple(found)
+
+
+def with_children(node: Node, new: tuple[Node, ...]) -> Node:
+    """A copy of `node` over other children, given in the order of `children(node)`."""
+    changes, position = {}, 0
+    for name in node.parts:
+        part = getattr(node, name)
+        if isinstance(part, tuple):
+            changes[name] = tuple(new[position : position + len(part)])
+            position += len(part)
+        elif part is not None:
+            changes[name] = new[position]
+            position += 1
+    return replace(node, **changes)  # type: ignore[type-var]
+
+
+def walk(*roots: Node) -> Iterator[Node]:
+    """Every node below the roots and the roots themselves, parents first, shared nodes once."""
+    seen: set[int] = set()
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def rewrite(root: Node, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None) -> Node:
+    """Apply `rule` to every node, children first, once each; None means "as it is". Untouched parts stay the same objects.
+
+    A node for which `keep` holds is left alone with all below it.
+    """
+    done: dict[int, Node] = {}
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in done:
+            continue
+        if keep is not None and keep(node):
+            done[id(node)] = node
+            continue
+        below = children(node)
+        if not ready and below:
+            stack.append((node, True))
+            stack.extend((child, False) for child in below if id(child) not in done)
+            continue
+        new = tuple(done[id(child)] for child in below)
+        rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+        changed = rule(rebuilt)
+        done[id(node)] = rebuilt if changed is None else changed
+    return done[id(root)]
+
+
+def substitute(root: N, values: Mapping[Var, Expr]) -> N:
+    """`root` with variables replaced by expressions. Bound variables are objects, so nothing is captured by accident."""
+    if not values:
+        return root
+    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else None)  # type: ignore[return-value]
+
+
+def variables(*roots: Node) -> set[Var]:
+    """All variables used below the roots, bound ones included where they are used."""
+    return {n for n in walk(*roots) if isinstance(n, Var)}
+
+
+def free_variables(root: Node) -> set[Var]:
+    """Variables used but not bound below `root`. A variable binds once, so none is both."""
+    bound = {n.var for n in walk(root) if isinstance(n, Axis | For)}
+    return variables(root) - bound
+
+
+def tensors(*roots: Node) -> dict[Tensor, None]:
+    """Tensors read below the roots, in order of appearance."""
+    return dict.fromkeys(n.tensor for n in walk(*roots) if hasattr(n, "tensor") and isinstance(n.tensor, Tensor))  # type: ignore[attr-defined]
+
+
+def equal(a: object, b: object) -> bool:
+    """The same structure, up to the names of bound variables and the identity of tensors (compared by name)."""
+    partner: dict[object, object] = {}
+    stack = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y and x not in partner if isinstance(x, Var) else x is y:
+            continue
+        if type(x) is not type(y):
+            return False
+        if isinstance(x, Var):
+            if partner.get(x) is not y and (x in partner or x.name != y.name or x.pack != y.pack):  # type: ignore[union-attr]
+                return False
+        elif isinstance(x, tuple):
+            if len(x) != len(y):  # type: ignore[arg-type]
+                return False
+            stack.extend(zip(reversed(x), reversed(y)))  # type: ignore[call-overload]
+        elif isinstance(x, Axis | For):
+            partner[x.var] = y.var  # type: ignore[union-attr]
+            stack.extend(_field_pairs(x, y, skip=("var", "span")))
+        elif isinstance(x, Reduce | Equation):
+            stack.extend(_field_pairs(x, y, skip=("span", "axes")))
+            stack.append((x.axes, y.axes))  # type: ignore[union-attr]
+        elif hasattr(x, "__dataclass_fields__") and not _is_value(x):
+            stack.extend(_field_pairs(x, y, skip=("span",)))
+        elif x != y or str(x) != str(y):
+            return False
+    return True
+
+
+def _is_value(x: object) -> bool:
+    return type(x).__eq__ is not object.__eq__
+
+
+def _field_pairs(x: object, y: object, skip: tuple[str, ...]) -> list[tuple[object, object]]:
+    return [(getattr(x, f.name), getattr(y, f.name)) for f in fields(x) if f.name not in skip]  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Ground floor: text with places, errors, options, tracing. Standard library only."""

@@ -1,0 +1,79 @@
+"""What texpr raises when a user made a mistake. A mistake of ours is an `AssertionError`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from texpr.support.source import Span
+
+
+class Error(Exception):
+    """A mistake in what texpr was given: what was found, where, and a way out.
+
+    Args:
+        message: lower case, what was found and what was expected.
+        span: where in the user's text, if there is a text.
+        code: the kind of mistake, one word, shown as `error[code]`.
+        label: what is wrong right under the caret.
+        notes: further lines, such as the smallest counterexample.
+        help: what to write instead.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        *,
+        code: str = "",
+        label: str = "",
+        notes: Sequence[str] = (),
+        help: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message, self.span, self.code = message, span, code
+        self.label, self.notes, self.help = label, tuple(notes), help
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}]: {self.message}" if self.code else self.message]
+        if self.span is not None:
+            lines += [f"  --> {self.span}", self.span.caret(self.label)]
+        lines += [f"    {note}" for note in self.notes]
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+
+class ParseError(Error):
+    """The text is not in the language."""
+
+
+class CheckError(Error):
+    """The text parses but means nothing: names, shapes, dtypes, bounds, coverage."""
+
+
+class ScheduleError(Error):
+    """A scheduling step that does not apply or would change the answer.
+
+    Attributes:
+        witness: the smallest example, sizes and iterations by name; empty where there is none.
+    """
+
+    def __init__(self, message: str, span: Span | None = None, *, witness: dict[str, int] | None = None, **rest) -> None:
+        super().__init__(message, span, **rest)
+        self.witness = witness or {}
+
+
+class CompileError(Error):
+    """The target cannot express the kernel."""
+
+
+class CallError(Error, TypeError, ValueError):
+    """Arguments that do not fit the operator or the kernel."""
+
+
+class CheckpointError(Error):
+    """A file of weights that is damaged, unsafe, or of another model."""
+
+
+class ResourceError(Error):
+    """A stated limit on text, code, memory or time was exceeded."""

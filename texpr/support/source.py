@@ -1,0 +1,56 @@
+"""Text with places: where in which text a thing was written."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named text, such as the argument of `tx.op` or a `.tx` file."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0] + [i + 1 for i, c in enumerate(self.text) if c == "\n"]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character offset, both counted from 1."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1), without its newline."""
+        start = self._line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The characters `start..stop` of a source."""
+
+    source: Source
+    start: int
+    stop: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.stop]
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+    def caret(self, label: str = "") -> str:
+        """The line of the span with carets under it, as compilers print it."""
+        line, column = self.source.position(self.start)
+        text = self.source.line(line).replace("\t", " ")
+        width = max(1, min(self.stop - self.start, len(text) - column + 1))
+        gutter = str(line)
+        under = " " * (column - 1) + "^" * width + (f" {label}" if label else "")
+        return f"  {gutter} | {text}\n  {' ' * len(gutter)} | {under}"
