@@ -1,0 +1,109 @@
+"""Calls of operators become their equations, so that one kernel can be scheduled as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from texpr.ir.build import product
+from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Reduce, Tensor, Var, plain
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import rewrite
+from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
+
+
+def inline_calls(program: Program) -> Program:
+    """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target."""
+    while any(isinstance(e, Invoke) for e in program.equations):
+        names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+        equations: list[Equation | Invoke] = []
+        for equation in program.equations:
+            equations += _inlined(equation, names) if isinstance(equation, Invoke) else [equation]
+        program = replace(program, equations=tuple(equations))
+    return program
+
+
+def _inlined(call: Invoke, names: set[str]) -> list[Equation | Invoke]:
+    callee = with_fresh_variables(call.program)
+    packs: dict[Var, tuple[Expr, ...]] = {}
+    values: dict[Var, Expr] = {}
+    for parameter, argument in zip(callee.inputs, call.args):
+        _bind(parameter, argument, values, packs)
+    callee = expand_packs(callee, packs)
+    renamed: dict[Tensor, Tensor] = {}
+    for t in callee.temporaries:
+        name = _unused(f"{call.targets[0].name}_{t.name}", names)
+        names.add(name)
+        renamed[t] = replace(resized(t, values), name=name)
+    renamed |= dict(zip(callee.inputs, call.args)) | dict(zip(callee.outputs, call.targets))
+    return list(folded(over_tensors(callee, renamed), values).equations)
+
+
+def _unused(name: str, names: set[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
+
+
+def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: dict[Var, tuple[Expr, ...]]) -> None:
+    """Match the callee's dimensions against the argument's; a pack takes what the other dimensions leave, or its stated length."""
+    given = list(argument.dims)
+    fixed = sum(1 if not d.pack else (d.length or 0) for d in parameter.dims)
+    for dim in parameter.dims:
+        if not dim.pack:
+            for size, actual in zip(dim.sizes, given.pop(0).sizes):
+                if isinstance(size, Var):
+                    values.setdefault(size, actual)
+            continue
+        var = dim.sizes[0]
+        if dim.length is not None:
+            count = dim.length
+        elif var in packs:
+            count = len(packs[var])  # type: ignore[index]
+        else:
+            count = len(argument.dims) - fixed
+        if len(given) == 1 and given[0].pack and len(argument.dims) == len(parameter.dims):
+            count = 1
+        taken, given = given[:count], given[count:]
+        if isinstance(var, Var) and var not in packs:
+            packs[var] = tuple(s for d in taken for s in d.sizes)
+
+
+def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
+    """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables."""
+    indices: dict[Var, tuple[Var, ...]] = {}
+
+    def axes(old: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        new: list[Axis] = []
+        for axis in old:
+            sizes = packs.get(axis.hi) if isinstance(axis.hi, Var) else None  # type: ignore[arg-type]
+            if sizes is None:
+                new.append(axis)
+                continue
+            indices[axis.var] = tuple(Var(f"{axis.var.name}{k}") for k in range(len(sizes)))
+            new += [Axis(v, axis.lo, size) for v, size in zip(indices[axis.var], sizes)]
+        return tuple(new)
+
+    def spread(old: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(e for i in old for e in (indices.get(i, (i,)) if isinstance(i, Var) else (i,)))
+
+    def declare(node: Node) -> Node | None:
+        return replace(node, axes=axes(node.axes)) if isinstance(node, Equation | Reduce) else None
+
+    def use(node: Node) -> Node | None:
+        if isinstance(node, Read | Equation):
+            return replace(node, indices=spread(node.indices))
+        return None
+
+    tensors = (*program.inputs, *program.outputs, *program.temporaries)
+    renewed = over_tensors(program, {t: replace(t, dims=_expanded(t.dims, packs)) for t in tensors})
+    renewed = rewrite(rewrite(renewed, declare), use)
+    return folded(renewed, {var: product(sizes) for var, sizes in packs.items()})  # type: ignore[return-value]
+
+
+def _expanded(dims: tuple[Dim, ...], packs: Mapping[Var, tuple[Expr, ...]]) -> tuple[Dim, ...]:
+    result: list[Dim] = []
+    for dim in dims:
+        sizes = packs.get(dim.sizes[0]) if dim.pack else None  # type: ignore[arg-type]
+        result += [dim] if sizes is None else plain(*sizes)
+    return tuple(result)

@@ -1,0 +1,212 @@
+"""Tensor IR to loop IR: one naive nest per equation, in an order in which every tensor is complete before it is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.affine import linear, same_value
+from texpr.ir.build import add, compare, conjunction, maximum, minimum, select, sub
+from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import rewrite, tensors, walk
+from texpr.passes.inline import inline_calls
+from texpr.passes.reductions import desugar, hoist, identity
+from texpr.passes.renew import folded
+from texpr.support.errors import CheckError
+
+UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+def lower(program: Program) -> Kernel:
+    """The naive kernel of a program.
+
+    Raises:
+        CheckError: the equations have no order (a recurrence or a cycle).
+    """
+    program = hoist(desugar(inline_calls(program)))
+    nests = _Nests(program)
+    body = tuple(nests.nest(program.equations[k], k) for k in _order(program))
+    return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *nests.accumulators), program.sizes, body,
+                  requires=program.requires)
+
+
+def _order(program: Program) -> list[int]:
+    """Positions of the equations, producers first; the textual order where there is a choice."""
+    equations = program.equations
+    producers: dict[Tensor, list[int]] = {}
+    for k, e in enumerate(equations):
+        assert isinstance(e, Equation)
+        producers.setdefault(e.target, []).append(k)
+    needs: list[set[int]] = []
+    for k, e in enumerate(equations):
+        read = {p for t in _read(e) for p in producers.get(t, ())}
+        needs.append(read | {p for p in producers[e.target] if p < k})  # type: ignore[union-attr]
+    order: list[int] = []
+    while len(order) < len(equations):
+        ready = next((k for k in range(len(equations)) if k not in order and needs[k] <= set(order)), None)
+        if ready is None:
+            stuck = next(e for k, e in enumerate(equations) if k not in order)
+            raise CheckError(f"{stuck.target.name} is defined by itself; recurrences cannot be lowered to loops yet",  # type: ignore[union-attr]
+                             stuck.span, code="cycle", help="tx.interpret runs recurrences")
+        order.append(ready)
+    return order
+
+
+def _read(equation: Equation | Invoke) -> list[Tensor]:
+    assert isinstance(equation, Equation)
+    below = (*equation.indices, equation.value, *([equation.where] if equation.where is not None else []))
+    return list(tensors(*below))
+
+
+class _Nests:
+    """Makes the nest of one equation after the other; collects the accumulators they need."""
+
+    def __init__(self, program: Program) -> None:
+        self.names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+        self.accumulators: list[Tensor] = []
+
+    def nest(self, equation: Equation, number: int) -> Stmt:
+        target = equation.target
+        loops = [(Var(a.var.name, a.var.pack), a) for a in equation.axes]
+        values = {a.var: add(v, a.lo) for v, a in loops}
+        ranges = {v: sub(a.hi, a.lo) for v, a in loops}
+        used = {v.name for v, _ in loops}
+        statements: list[Stmt] = []
+
+        def rule(node: Node) -> Node | None:
+            match node:
+                case Reduce():
+                    accumulator = self._accumulator(target.name, node, tuple(ranges[v] for v, _ in loops))
+                    statements.extend(self._reduction(node, accumulator, tuple(v for v, _ in loops), values, ranges, used, target.name, number))
+                    return Read(accumulator, tuple(v for v, _ in loops))
+            return None
+
+        # The body of a kept reduction holds no further reduction (`hoist` saw to it), so children-first order is harmless.
+        value = rewrite(equation.value, rule)
+        value = unguarded(folded(value, values), ranges)
+        indices = tuple(unguarded(folded(i, values), ranges) for i in equation.indices)
+        store, inside = _store(target, indices, value, equation, ranges, number)
+        if equation.where is not None:
+            inside = conjunction(unguarded(folded(equation.where, values), ranges), inside)
+        statements.append(_guarded(inside, (store,))[0])
+        body = tuple(statements)
+        for var, _ in reversed(loops):
+            body = (For(var, ranges[var], body, tensor=target.name),)
+        return body[0]
+
+    def _accumulator(self, target: str, node: Reduce, shape: tuple[Expr, ...]) -> Tensor:
+        name = f"{target}_acc"
+        while name in self.names:
+            name += "_"
+        self.names.add(name)
+        tensor = Tensor(name, node.dtype, plain(*shape))
+        self.accumulators.append(tensor)
+        return tensor
+
+    def _reduction(self, node: Reduce, accumulator: Tensor, at: tuple[Var, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
+                   used: set[str], target: str, number: int) -> list[Stmt]:
+        binders = [(Var(_unused(a.var.name, used), a.var.pack), a) for a in node.axes]
+        inner = values | {a.var: add(v, folded(a.lo, values)) for v, a in binders}
+        extents = {v: folded(sub(a.hi, a.lo), inner) for v, a in binders}
+        all_ranges = ranges | extents
+        body: tuple[Stmt, ...] = (Store(accumulator, at, unguarded(folded(node.body, inner), all_ranges), UPDATES[node.op],
+                                        reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number),)
+        if node.where is not None:
+            body = _guarded(unguarded(folded(node.where, inner), all_ranges), body)
+        for var, _ in reversed(binders):
+            body = (For(var, extents[var], body, tensor=target),)
+        start = Store(accumulator, at, identity(node.op, node.dtype), start=True, equation=number)
+        return [start, *body]
+
+
+def _unused(name: str, used: set[str]) -> str:
+    plain_name, count = name, 0
+    while name in used:
+        count += 1
+        name = f"{plain_name}{count}"
+    used.add(name)
+    return name
+
+
+def _guarded(condition: Expr, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return body if isinstance(condition, Const) and condition.value is True else (If(condition, body),)
+
+
+def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equation, ranges: dict[Var, Expr], number: int) -> tuple[Store, Expr]:
+    """The store of an equation and the condition under which it happens."""
+    inside: Expr = conjunction()
+    if equation.guard is not None and equation.guard.mode == "drop":
+        inside = _inside(target, indices, ranges)
+    elif equation.guard is not None:
+        indices = _folded_back(target, indices, equation.guard.mode)
+    reassoc = equation.update is not None and (not target.dtype.is_float or equation.update in ("max", "min"))
+    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number), inside
+
+
+def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:
+    """Reads without guards: a value guard becomes a lazy `if`, the others fold the index back inside."""
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(tensor, indices, Guard("value", value)):
+                assert value is not None
+                return select(_inside(tensor, indices, ranges), replace(node, guard=None), value)
+            case Read(tensor, indices, Guard(mode)):
+                return replace(node, indices=_folded_back(tensor, indices, mode), guard=None)
+        return None
+
+    return rewrite(e, rule)  # type: ignore[return-value]
+
+
+def _inside(tensor: Tensor, indices: tuple[Expr, ...], ranges: dict[Var, Expr]) -> Expr:
+    """The condition that `indices` lie in the tensor, leaving out what the loops' ranges show."""
+    conditions: list[Expr] = []
+    for i, size in zip(indices, tensor.shape):
+        if isinstance(i, Var) and i in ranges and same_value(ranges[i], size):
+            continue
+        lowest, highest = interval(i, ranges)
+        n = linear(size)
+        if lowest is None or lowest < 0:
+            conditions.append(compare("<=", index(0), i))
+        if highest is None or n.terms or highest >= n.constant:
+            conditions.append(compare("<", i, size))
+    return conjunction(*conditions)
+
+
+def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
+    """Smallest and largest value of an affine expression over loops of constant extent; None where unknown."""
+    form = linear(e)
+    lowest: int | None = form.constant
+    highest: int | None = form.constant
+    for term, c in form.terms:
+        extent = ranges.get(term) if isinstance(term, Var) else None
+        top = extent.value - 1 if isinstance(extent, Const) else None
+        ends = (0, None if top is None else c * top) if extent is not None else (None, None)
+        low, high = ends if c > 0 else (ends[1], ends[0])
+        lowest = None if lowest is None or low is None else lowest + int(low)
+        highest = None if highest is None or high is None else highest + int(high)
+    return lowest, highest
+
+
+def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str) -> tuple[Expr, ...]:
+    folded_indices: list[Expr] = []
+    for i, n in zip(indices, tensor.shape):
+        last = sub(n, index(1))
+        match mode:
+            case "clamp":
+                folded_indices.append(maximum(index(0), minimum(i, last)))
+            case "wrap":
+                low = select(compare("<", i, index(0)), add(i, n), i)
+                folded_indices.append(select(compare(">=", i, n), sub(i, n), low))
+            case "reflect":
+                low = select(compare("<", i, index(0)), sub(index(0), i), i)
+                folded_indices.append(select(compare(">=", i, n), sub(add(last, last), i), low))
+            case _:
+                raise AssertionError(f"no guard {mode}")
+    return tuple(folded_indices)
+
+
+def bound_axes(kernel: Kernel) -> list[Axis]:
+    """Every loop of a kernel as an axis."""
+    return [Axis(n.var, index(0), n.extent) for n in walk(kernel) if isinstance(n, For)]

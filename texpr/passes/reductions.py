@@ -1,0 +1,116 @@
+"""Reductions made ready for lowering."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import conjunction, literal, mul, negation, sub
+from texpr.ir.dtypes import I32, I64, U8
+from texpr.ir.expr import Add, Axis, Cast, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Reduce, Select, Tensor, Var, index, plain
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import children, free_variables, rewrite, substitute, with_children
+from texpr.passes.renew import with_fresh_variables
+
+
+def desugar(program: Program) -> Program:
+    """argmax, argmin, any and all in terms of max and min.
+
+    argmax(k: x) = min(k where x == max(j: x[k := j]) or x != x: k), the first index of the largest; the first NaN where there is one.
+    """
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Reduce("any" | "all" as op, axes, body, where):
+                fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8)
+                return Compare("!=", fold, Const(0, dtype=U8))
+            case Reduce("argmax" | "argmin"):
+                return _first_index(node)
+        return None
+
+    return rewrite(program, rule)  # type: ignore[return-value]
+
+
+def _first_index(node: Reduce) -> Expr:
+    best = with_fresh_variables(
+        Reduce(node.op[3:], node.axes, node.body, node.where, dtype=node.body.dtype))
+    here = Compare("==", node.body, best)
+    hit: Expr = Or(here, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else here
+    extents = [sub(a.hi, a.lo) for a in node.axes]
+    position: Expr = index(0)
+    for axis, extent in zip(node.axes, extents):
+        position = Add(mul(position, extent), sub(axis.var, axis.lo))
+    first: Expr = Reduce("min", node.axes, position, conjunction(*([node.where] if node.where is not None else []), hit), dtype=I64)
+    for extent in extents[node.which + 1 :][::-1]:
+        first = FloorDiv(first, extent)
+    if node.which > 0:
+        first = Mod(first, extents[node.which])
+    return Add(first, node.axes[node.which].lo)
+
+
+def hoist(program: Program) -> Program:
+    """Each reduction that does not run over all axes of its equation gets a tensor of its own.
+
+    Y[i, j] = e[i, j] / sum(k: e[i, k])   ->   Y_sum[i] = sum(k: e[i, k]);  Y[i, j] = e[i, j] / Y_sum[i]
+
+    Without this every Y[i, j] would compute the sum again. A reduction under an `if` takes the condition into its `where`.
+    """
+    names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+    equations: list[Equation | Invoke] = []
+    for equation in program.equations:
+        equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names)
+    return replace(program, equations=tuple(equations))
+
+
+def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
+    before: list[Equation] = []
+
+    def visit(e: Expr, axes: tuple[Axis, ...], condition: tuple[Expr, ...], top: bool) -> Expr:
+        """`e` without reductions inside reductions or over fewer axes. Depth is bounded by the nesting limit of the text."""
+        match e:
+            case Reduce():
+                inner = (*axes, *e.axes)
+                where = conjunction(*condition, *([visit(e.where, inner, (), False)] if e.where is not None else []))
+                body = visit(e.body, inner, (), False)
+                reduced = replace(e, body=body, where=None if isinstance(where, Const) and where.value is True else where)
+                free = free_variables(reduced)
+                needed = tuple(a for a in axes if a.var in free)
+                if top and len(needed) == len(axes):
+                    return reduced
+                return extract(reduced, needed)
+            case Select(cond, then, orelse):
+                cond = visit(cond, axes, condition, False)
+                return replace(e, cond=cond, then=visit(then, axes, (*condition, cond), top),
+                               orelse=visit(orelse, axes, (*condition, negation(cond)), top))
+        below = children(e)
+        new = tuple(visit(c, axes, condition, top) if isinstance(c, Expr) else c for c in below)
+        return e if all(a is b for a, b in zip(new, below)) else with_children(e, new)  # type: ignore[return-value]
+
+    def extract(reduced: Reduce, needed: tuple[Axis, ...]) -> Expr:
+        name = f"{equation.target.name}_{reduced.op}"
+        while name in names:
+            name += "_"
+        names.add(name)
+        tensor = Tensor(name, reduced.dtype, plain(*(sub(a.hi, a.lo) for a in needed)))
+        fresh = tuple(replace(a, var=Var(a.var.name)) for a in needed)
+        value = substitute(with_fresh_variables(reduced), {a.var: f.var for a, f in zip(needed, fresh)})
+        before.append(Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span))
+        return Read(tensor, tuple(sub(a.var, a.lo) for a in needed))
+
+    value = visit(equation.value, equation.axes, (), True)
+    return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def identity(op: str, dtype) -> Const:
+    """What a fold starts from."""
+    match op:
+        case "sum" | "add":
+            return literal(0, dtype)
+        case "prod" | "mul":
+            return literal(1, dtype)
+        case "max" | "min" if dtype.is_float:
+            return literal(float("-inf") if op == "max" else float("inf"), dtype)
+        case "max":
+            return literal(0 if not dtype.is_signed else -(1 << (dtype.bits - 1)), dtype)
+        case "min":
+            return literal((1 << dtype.bits) - 1 if not dtype.is_signed else (1 << (dtype.bits - 1)) - 1, dtype)
+    raise AssertionError(f"no identity of {op} over {dtype or I32}")

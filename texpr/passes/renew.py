@@ -1,0 +1,69 @@
+"""Copies of programs over other tensors and fresh index variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from texpr.ir.build import fold
+from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import rewrite, substitute, walk
+
+N = TypeVar("N", bound=Node)
+
+
+def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
+    """`root` with tensors replaced, wherever they are read, written or declared."""
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(tensor) if tensor in other:
+                return replace(node, tensor=other[tensor])
+            case Store(tensor) if tensor in other:
+                return replace(node, tensor=other[tensor])
+            case Equation(target) if target in other:
+                return replace(node, target=other[target])
+            case Invoke(targets, _, args):
+                return replace(node, targets=_swap(targets, other), args=_swap(args, other))
+            case Program():
+                return replace(node, inputs=_swap(node.inputs, other), outputs=_swap(node.outputs, other))
+            case Kernel():
+                swapped = {name: _swap(getattr(node, name), other) for name in ("inputs", "outputs", "temporaries")}
+                return replace(node, **swapped)
+        return None
+
+    return rewrite(root, rule)  # type: ignore[return-value]
+
+
+def _swap(tensors: tuple[Tensor, ...], other: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    return tuple(other.get(t, t) for t in tensors)
+
+
+def with_fresh_variables(root: N) -> N:
+    """`root` with new variables for all that it binds, so that it can stand beside the original."""
+    fresh = {n.var: replace(n.var) for n in walk(root) if isinstance(n, Axis | For)}
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Var():
+                return fresh.get(node)
+            case Axis(var) | For(var) if var in fresh:
+                return replace(node, var=fresh[var])
+        return None
+
+    return rewrite(root, rule)  # type: ignore[return-value]
+
+
+def folded(root: N, values: Mapping[Var, Expr]) -> N:
+    """`root` with variables replaced and integer arithmetic folded."""
+    return rewrite(substitute(root, values), lambda n: fold(n))  # type: ignore[return-value]
+
+
+def resized(tensor: Tensor, values: Mapping[Var, Expr]) -> Tensor:
+    """`tensor` with sizes replaced in its shape and value range."""
+    dims = tuple(Dim(tuple(folded(s, values) for s in d.sizes), d.pack, d.length) for d in tensor.dims)
+    bounds = tensor.value_range and tuple(folded(b, values) for b in tensor.value_range)
+    return replace(tensor, dims=dims, value_range=bounds)

@@ -1,0 +1,18 @@
+"""Scheduling steps: checked rewrites of a kernel.
+
+Each step is a function from a kernel to a kernel that computes the same values, or it raises `ScheduleError` with the smallest
+example of what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl
+whether every dependence keeps its direction; `vectorize`, `parallel` and `bind` whether iterations are independent; `rfactor` changes
+the order of a sum and says so.
+
+A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
+statements), the copies keep the name and belong together: a step by name takes all of them.
+"""
+
+from texpr.schedule.loops import find_loops, loop_names, qualified
+from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
+from texpr.schedule.order import reorder
+from texpr.schedule.rfactor import rfactor
+from texpr.schedule.shape import fuse, split
+
+__all__ = ["bind", "contract", "find_loops", "fuse", "loop_names", "parallel", "qualified", "reorder", "rfactor", "split", "unroll", "vectorize"]

@@ -1,0 +1,116 @@
+"""Finding loops by name or handle, and replacing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+
+from texpr.ir.expr import Node, Var
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.show_loop import source_kernel
+from texpr.ir.traverse import rewrite, walk
+from texpr.support.errors import ScheduleError
+from texpr.support.source import Span
+
+
+def all_loops(kernel: Kernel) -> list[For]:
+    """The loops, outermost and first ones first."""
+    return [n for n in walk(kernel) if isinstance(n, For)]
+
+
+def qualified(loop: For) -> str:
+    """`Y.i`: a name that is always accepted."""
+    return f"{loop.tensor}.{loop.var.name}"
+
+
+def loop_names(kernel: Kernel) -> list[str]:
+    """The shortest name of each loop, in order, copies once."""
+    owners: dict[str, set[str]] = {}
+    for loop in all_loops(kernel):
+        owners.setdefault(loop.var.name, set()).add(loop.tensor)
+    return list(dict.fromkeys(n.var.name if len(owners[n.var.name]) == 1 else qualified(n) for n in all_loops(kernel)))
+
+
+def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
+    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too.
+
+    Raises:
+        ScheduleError: no loop has the name, or loops of different tensors have it.
+    """
+    loops = all_loops(kernel)
+    if isinstance(name, Var):
+        at = next((n for n in loops if n.var is name), None)
+        if at is None:
+            raise ScheduleError(f"the loop `{name.name}` is no longer in the kernel", code="loop", help=f"loops now: {', '.join(loop_names(kernel))}")
+        name = qualified(at)
+    if not isinstance(name, str):
+        raise ScheduleError(f"a loop is named by text or by its handle, not by {name!r}", code="loop")
+    found = [n for n in loops if name in (n.var.name, qualified(n))]
+    if not found:
+        close = get_close_matches(name, loop_names(kernel), 1)
+        raise ScheduleError(f"there is no loop `{name}`", code="loop", notes=[f"loops: {', '.join(loop_names(kernel))}"],
+                            help=f"did you mean `{close[0]}`?" if close else "s.loops lists them")
+    owners = list(dict.fromkeys(qualified(n) for n in found))
+    if len(owners) > 1:
+        raise ScheduleError(f"`{name}` could be any of {', '.join(owners)}", code="loop", help="write the qualified name")
+    return found
+
+
+def span_of(kernel: Kernel, node: Node) -> Span:
+    """Where `node` stands in the kernel as printed now."""
+    return source_kernel(kernel)[1][id(node)]
+
+
+def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt | tuple[Stmt, ...]]) -> Kernel:
+    """The kernel with each of `loops` replaced by what `make` gives for its rebuilt form."""
+    variables = {n.var for n in loops}
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, For) and node.var in variables:
+            made = make(node)
+            return made if not isinstance(made, tuple) else _Several(made)
+        return _flattened(node) if isinstance(node, For | If | Kernel) else None
+
+    return rewrite(kernel, rule)  # type: ignore[return-value]
+
+
+class _Several(Stmt):
+    """Statements on their way into the body of the node above."""
+
+    def __init__(self, statements: tuple[Stmt, ...]) -> None:
+        self.statements = statements
+
+
+def _flattened(node: For | If | Kernel) -> Node | None:
+    from_here: list[Stmt] = []
+    for s in node.body:
+        from_here += s.statements if isinstance(s, _Several) else (s,)
+    if len(from_here) == len(node.body):
+        return None
+    return type(node)(**{f: getattr(node, f) for f in node.__dataclass_fields__} | {"body": tuple(from_here)})
+
+
+def stores(root: Node) -> list[Store]:
+    """The stores below `root`, in textual order."""
+    return [n for n in walk(root) if isinstance(n, Store)]
+
+
+def paths(kernel: Kernel) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
+    """Every leaf statement with the loops and conditions around it, outermost first, in textual order."""
+    stack: list[tuple[tuple[For | If, ...], Stmt]] = [((), s) for s in reversed(kernel.body)]
+    while stack:
+        above, node = stack.pop()
+        if isinstance(node, For | If):
+            stack += [((*above, node), s) for s in reversed(node.body)]
+        else:
+            yield above, node
+
+
+def loops_around(kernel: Kernel, loop: For) -> tuple[For, ...]:
+    """The loops that enclose `loop`, outermost first."""
+    for above, _ in paths(kernel):
+        loops = [n for n in above if isinstance(n, For)]
+        for k, n in enumerate(loops):
+            if n.var is loop.var:
+                return tuple(loops[:k])
+    raise AssertionError(f"no loop {loop.var.name}")

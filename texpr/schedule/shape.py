@@ -1,0 +1,115 @@
+"""Steps that cut and join loops. Both keep the order of execution, so both are always legal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import add, compare, floordiv, integer, mod, mul
+from texpr.ir.expr import Expr, Node, Var, index
+from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.passes.renew import folded, with_fresh_variables
+from texpr.schedule.loops import all_loops, find_loops, replace_loops, span_of
+from texpr.support.errors import ScheduleError
+
+TAILS = ("guard", "exact", "peel")
+LARGEST_FACTOR = 1 << 31
+
+
+def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", names: tuple[str, str] | None = None) -> Kernel:
+    """Cut `loop` into tiles of `factor` iterations. Always legal: the order is unchanged. Strip-mining elsewhere.
+
+    for v in 0..n: S   ->   for vo in 0..(n + factor-1)//factor: for vi in 0..factor: if vo*factor + vi < n: S[v := vo*factor + vi]
+
+    Args:
+        factor: iterations per tile, 1 to 2^31.
+        tail: `guard` keeps the remainder under a condition, `peel` runs it in loops of its own, `exact` refuses it.
+        names: of the outer and the inner loop; `vo` and `vi` unless given.
+    Raises:
+        ScheduleError: no such loop, a bad factor, or a remainder under `tail="exact"`.
+    Source: Wolfe, More Iteration Space Tiling, Supercomputing 1989.
+    """
+    found = find_loops(kernel, loop)
+    at = found[0]
+    if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= LARGEST_FACTOR:
+        raise ScheduleError(f"split factor {factor} is not an integer from 1 to 2^31", span_of(kernel, at), code="split")
+    if tail not in TAILS:
+        raise ScheduleError(f"there is no tail policy {tail!r}", span_of(kernel, at), code="split", help=f"one of {', '.join(TAILS)}")
+    extent = integer(at.extent)
+    if tail == "exact" and (extent is None or extent % factor):
+        raise ScheduleError(f"split factor {factor} does not divide the extent of `{at.var.name}`", span_of(kernel, at), code="split",
+                            help='pass tail="guard" to keep the remainder')
+    outer, inner = names or (at.var.name + "o", at.var.name + "i")
+    _unused(kernel, at, (outer, inner))
+    cut = _peeled if tail == "peel" else _cut
+    return replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner))
+
+
+def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
+    outer, inner = Var(outer_name), Var(inner_name)
+    whole = add(mul(outer, index(factor)), inner)
+    body: tuple[Stmt, ...] = tuple(folded(s, {loop.var: whole}) for s in loop.body)
+    extent = integer(loop.extent)
+    if extent is None or extent % factor:
+        body = (If(compare("<", whole, loop.extent), body),)
+    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
+    return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
+
+
+def _peeled(loop: For, factor: int, outer_name: str, inner_name: str) -> tuple[Stmt, ...]:
+    extent = loop.extent
+    tiles = floordiv(extent, index(factor))
+    main = _cut(replace(loop, extent=mul(tiles, index(factor))), factor, outer_name, inner_name)
+    main = replace(main, extent=tiles, body=tuple(_without_guard(n) for n in main.body))
+    if (n := integer(extent)) is not None and n % factor == 0:
+        return (main,)
+    rest = Var(inner_name)
+    at = add(mul(tiles, index(factor)), rest)
+    left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
+    return (main, with_fresh_variables(left))
+
+
+def _without_guard(inner: Stmt) -> Stmt:
+    assert isinstance(inner, For)
+    only = inner.body[0]
+    return replace(inner, body=only.body) if len(inner.body) == 1 and isinstance(only, If) else inner
+
+
+def _unused(kernel: Kernel, at: For, names: tuple[str, ...]) -> None:
+    taken = {n.var.name for n in all_loops(kernel) if n.tensor == at.tensor}
+    for name in names:
+        if name in taken:
+            raise ScheduleError(f"{at.tensor} already has a loop `{name}`", span_of(kernel, at), code="split",
+                                help=f'give other names: names=("{name}1", ...)')
+
+
+def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
+    """Join two nested loops into one. Always legal: the order is unchanged. Coalescing, collapse elsewhere.
+
+    for a in 0..m: for b in 0..n: S   ->   for ab in 0..m*n: S[a := ab // n, b := ab % n]
+
+    Raises:
+        ScheduleError: `inner` is not the only statement in `outer`, or its extent is not a constant.
+    """
+    outers, inners = find_loops(kernel, outer), find_loops(kernel, inner)
+    fused = name or outers[0].var.name + inners[0].var.name
+    for loop in outers:
+        below = loop.body[0]
+        if len(loop.body) != 1 or not isinstance(below, For) or all(below.var is not n.var for n in inners):
+            raise ScheduleError(f"`{inners[0].var.name}` is not the only statement in `{loop.var.name}`", span_of(kernel, loop), code="fuse",
+                                help="reorder the loops so that one stands directly in the other")
+        if integer(below.extent) is None:
+            raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine", span_of(kernel, below),
+                                code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
+    return replace_loops(kernel, outers, lambda n: _joined(n, fused))
+
+
+def _joined(loop: For, name: str) -> For:
+    inner = loop.body[0]
+    assert isinstance(inner, For)
+    both = Var(name)
+    values: dict[Var, Expr] = {loop.var: floordiv(both, inner.extent), inner.var: mod(both, inner.extent)}
+    return For(both, mul(loop.extent, inner.extent), tuple(folded(s, values) for s in inner.body), loop.kind, loop.tensor)
+
+
+def _text(e: Node) -> str:
+    return e.name if isinstance(e, Var) else "size"
