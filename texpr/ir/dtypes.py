@@ -75,3 +75,24 @@ def accumulator(t: DType) -> DType:
     if t.is_int and t.bits < 32:
         return I32
     return t
+
+
+def round_float(value: float, t: DType) -> float:
+    """`value` rounded to the nearest float of type `t`, ties to even; infinite where it is too large."""
+    if t == BF16:
+        return _round_bf16(value)
+    with np.errstate(over="ignore"):
+        return float(numpy_dtype(t).type(value))
+
+
+def _round_bf16(value: float) -> float:
+    """Round to odd at 32 bits first, so that rounding twice is rounding once."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        return float(single)
+    bits = int(single.view(np.uint32))
+    if float(single) != value and bits & 1 == 0:
+        bits += 1 if abs(value) > abs(float(single)) else -1
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return float(np.uint32(rounded).view(np.float32))

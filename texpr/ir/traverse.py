@@ -126,7 +126,7 @@ def equal(a: object, b: object) -> bool:
             stack.append((x.axes, y.axes))  # type: ignore[union-attr]
         elif hasattr(x, "__dataclass_fields__") and not _is_value(x):
             stack.extend(_field_pairs(x, y, skip=("span",)))
-        elif x != y or str(x) != str(y):
+        elif str(x) != str(y) or (x != y and x == x):
             return False
     return True
 

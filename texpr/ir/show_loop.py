@@ -1,0 +1,127 @@
+"""Kernels as indented loops. What is printed parses back (`lang.parse_kernel`); every node has a place for carets.
+
+    kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) contract
+      let C_acc: f32[M, N]
+      for C.i in 0..M parallel
+        ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from texpr.ir.expr import Node, Tensor, Var
+from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.show_expr import SUM, Names, Part, Writer, element
+from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
+from texpr.ir.traverse import walk
+from texpr.support.source import Source, Span
+
+UPDATES = {None: "=", "add": "+=", "mul": "*=", "max": "max=", "min": "min="}
+
+
+def show_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> str:
+    """The loop nest of `kernel`; `notes` become comments behind the loops of the given variables."""
+    return _print(kernel, notes or {}).text
+
+
+def source_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> tuple[Source, dict[int, Span]]:
+    """The listing as a source named `kernel`, with the place of each node by its `id`. A loop's place is its first line."""
+    writer = _print(kernel, notes or {})
+    source = Source("kernel", writer.text)
+    return source, {key: Span(source, *place) for key, place in writer.spans.items()}
+
+
+def kernel_names(kernel: Kernel) -> dict[Var | Tensor, str]:
+    """What each variable and tensor is called in the listing: its name, with a number where two would be confused."""
+    names: dict[Var | Tensor, str] = {}
+    taken = set(RESERVED | MARKS)
+    for thing in (*kernel.inputs, *kernel.outputs, *kernel.temporaries, *_sizes(kernel)):
+        text = unused(thing.name, taken)
+        taken.add(text)
+        names[thing] = f"numel({text})" if isinstance(thing, Var) and thing.pack else text
+    _name_loops(kernel.body, names, taken)
+    return names
+
+
+def _sizes(kernel: Kernel) -> tuple[Var, ...]:
+    loops = {node.var for node in walk(kernel) if isinstance(node, For)}
+    used = (node for node in walk(kernel) if isinstance(node, Var) and node not in loops)
+    declared = size_variables((*kernel.inputs, *kernel.outputs, *kernel.temporaries))
+    return tuple(dict.fromkeys((*kernel.sizes, *declared, *used)))
+
+
+def _name_loops(body: tuple[Stmt, ...], names: dict[Var | Tensor, str], taken: set[str]) -> None:
+    """Loops beside each other may share a name, nested ones may not."""
+    stack = [(statement, frozenset(taken)) for statement in body]
+    while stack:
+        statement, outside = stack.pop()
+        if isinstance(statement, For):
+            names[statement.var] = unused(statement.var.name, outside)
+            outside |= {names[statement.var]}
+        if isinstance(statement, For | If):
+            stack += [(below, outside) for below in statement.body]
+
+
+def _print(kernel: Kernel, notes: Mapping[Var, str]) -> Writer:
+    names = kernel_names(kernel)
+    writer = Writer(names)
+    _header(writer, kernel, names)
+    stack: list[tuple[Stmt, int]] = [(s, 1) for s in reversed(kernel.body)]
+    while stack:
+        statement, depth = stack.pop()
+        writer.write("\n" + "  " * depth)
+        start = writer.length
+        writer.items(*_line(statement, names))
+        writer.mark(statement, start)
+        if isinstance(statement, For):
+            writer.mark(statement.var, start)
+            writer.write(f"  # {notes[statement.var]}" if statement.var in notes else "")
+        if isinstance(statement, For | If):
+            stack += [(s, depth + 1) for s in reversed(statement.body)]
+    writer.write("\n")
+    return writer
+
+
+def _header(writer: Writer, kernel: Kernel, names: Names) -> None:
+    writer.write(f"kernel {kernel.name}(")
+    _tensors(writer, kernel.inputs, names)
+    writer.write(") -> (")
+    _tensors(writer, kernel.outputs, names)
+    writer.write(") contract" if kernel.contract else ")")
+    writer.mark(kernel, 0)
+    if kernel.sizes != size_variables((*kernel.inputs, *kernel.outputs, *kernel.temporaries)):
+        writer.write("\n  sizes " + ", ".join(f"*{v.name}" if v.pack else names[v] for v in kernel.sizes))
+    for condition in kernel.requires:
+        writer.items("\n  require ", Part(condition))
+    for tensor in kernel.temporaries:
+        writer.write("\n  let ")
+        _tensors(writer, (tensor,), names)
+        writer.write("" if tensor.scope == "global" else f"  {tensor.scope}")
+
+
+def _tensors(writer: Writer, tensors: tuple[Tensor, ...], names: Names) -> None:
+    for k, tensor in enumerate(tensors):
+        writer.write(", " if k else "")
+        start = writer.length
+        writer.items(f"{names[tensor]}: ", *type_items(tensor))
+        writer.mark(tensor, start)
+
+
+def _line(statement: Node, names: Names) -> list[str | Part]:
+    match statement:
+        case For(var, extent, _, kind, tensor):
+            name = f"{tensor}.{names[var]}" if tensor else names[var]
+            return [f"for {name} in 0..", Part(extent, SUM), "" if kind == "serial" else f" {kind}"]
+        case If(cond):
+            return ["if ", Part(cond)]
+        case Store(tensor, indices, value, update):
+            return [*element(tensor, indices, None, names), f" {UPDATES[update]} ", Part(value), *_marks(statement)]
+        case Barrier():
+            return ["barrier"]
+    raise AssertionError(f"no text for {type(statement).__name__}")
+
+
+def _marks(store: Store) -> list[str | Part]:
+    marks = ["start"] * store.start + ["reassoc"] * store.reassoc + ([f"eq {store.equation}"] if store.equation else [])
+    return ["  " + " ".join(marks)] if marks else []

@@ -1,0 +1,145 @@
+"""Programs as DSL text, with dtypes and constants filled in. What is printed parses back to an equal program.
+
+A range, shape or dtype is written only where the language's inference would not find the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from texpr.ir.build import integer
+from texpr.ir.dtypes import DType
+from texpr.ir.expr import Axis, Const, Expr, Node, Tensor, Var
+from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, literal_text
+from texpr.ir.show_loop import UPDATES
+from texpr.ir.show_types import RESERVED, type_items, unused
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import equal, walk
+
+
+def show_program(program: Program, with_callees: bool = False) -> str:
+    """`program` as an `op`; `with_callees` prints the operators that it calls before it."""
+    programs = [*(callees(program) if with_callees else ()), program]
+    return "\n".join(_show_one(p) for p in programs)
+
+
+def callees(program: Program) -> list[Program]:
+    """The programs called below `program`, each once, callees before callers."""
+    found: dict[int, Program] = {}
+    stack = [(program, False)]
+    while stack:
+        current, ready = stack.pop()
+        if ready:
+            found.setdefault(id(current), current)
+            continue
+        stack.append((current, True))
+        stack += [(e.program, False) for e in current.equations if isinstance(e, Invoke) and id(e.program) not in found]
+    found.pop(id(program))
+    return list(found.values())
+
+
+def program_names(program: Program) -> dict[Var | Tensor, str]:
+    """What each variable and tensor is called in the text: its name, with a number where two would be confused."""
+    names: dict[Var | Tensor, str] = {}
+    taken = set(RESERVED) | {str(name) for name, _ in program.constants}
+    for thing in (*program.inputs, *program.outputs, *program.temporaries, *program.sizes):
+        text = unused(thing.name, taken)
+        taken.add(text)
+        names[thing] = f"numel({text})" if isinstance(thing, Var) and thing.pack else text
+    for equation in program.equations:
+        _name_indices(equation, names, taken)
+    return names
+
+
+def _name_indices(equation: Node, names: dict[Var | Tensor, str], taken: set[str]) -> None:
+    """Each index of an equation has its own name; equations may share names."""
+    used = set(taken)
+    for node in walk(equation):
+        if isinstance(node, Axis):
+            text = unused(node.var.name, used)
+            used.add(text)
+            names[node.var] = f"*{text}" if node.var.pack else text
+
+
+def _show_one(program: Program) -> str:
+    writer = Writer(program_names(program))
+    names = writer.names
+    for line in program.doc.splitlines():
+        writer.write(f"# {line}".rstrip() + "\n")
+    writer.write(f"op {program.name}(")
+    _declarations(writer, program.inputs)
+    if program_constants := [(n, v) for n, v in program.constants if not isinstance(v, DType)]:
+        writer.write("; " + ", ".join(f"{name} = {_constant_text(value)}" for name, value in program_constants))
+    writer.write(") -> (" if len(program.outputs) > 1 else ") -> ")
+    _declarations(writer, program.outputs)
+    writer.write(")" if len(program.outputs) > 1 else "")
+    for k, condition in enumerate(program.requires):
+        writer.items("\n   require " if k == 0 else ", ", Part(condition))
+    writer.write(" {\n")
+    for tensor in program.temporaries:
+        if needs_declaration(tensor, program):
+            writer.write("  let ")
+            _declarations(writer, (tensor,))
+            writer.write("\n")
+    for equation in program.equations:
+        writer.items("  ", *_statement(equation, program, names), "\n")
+    writer.write("}\n")
+    return writer.text
+
+
+def _constant_text(value: object) -> str:
+    if isinstance(value, float):
+        return literal_text(value, DType("f", 64))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _declarations(writer: Writer, tensors: Iterable[Tensor]) -> None:
+    for k, tensor in enumerate(tensors):
+        writer.items(", " if k else "", f"{writer.names[tensor]}: ", *type_items(tensor))
+
+
+def needs_declaration(tensor: Tensor, program: Program) -> bool:
+    """Whether the shape or dtype of this intermediate is other than what inference finds."""
+    definitions = [e for e in program.equations if tensor in (e.targets if isinstance(e, Invoke) else (e.target,))]
+    only = definitions[0]
+    if isinstance(only, Invoke):
+        return len(definitions) > 1
+    bare = all(x is axis.var for x, axis in zip(only.indices, only.axes)) and len(only.indices) == len(only.axes)
+    literal = isinstance(only.value, Const) or tensor.value_range is not None or any(len(d.sizes) > 1 for d in tensor.dims)
+    if len(definitions) > 1 or not bare or literal or only.guard is not None or tensor.dtype != only.value.dtype:
+        return True
+    return any(integer(axis.lo) != 0 or (size := inferred_size(axis.var, only.value)) is None
+               or not equal(axis.hi, size) or not equal(axis.hi, declared) or dim.pack != axis.var.pack
+               for axis, declared, dim in zip(only.axes, tensor.shape, tensor.dims))
+
+
+def _statement(equation: Equation | Invoke, program: Program, names: Names) -> list[str | Part]:
+    if isinstance(equation, Invoke):
+        return [_call_text(equation, names)]
+    declared = equation.target in (*program.inputs, *program.outputs) or needs_declaration(equation.target, program)
+    result = element(equation.target, equation.indices, equation.guard, names)
+    result += [f" {UPDATES[equation.update]} ", Part(equation.value)]
+    separator = "  for "
+    for axis in equation.axes:
+        items = binder(axis, _left_size(axis, equation, declared), names)
+        if len(items) > 1:
+            result += [separator, *items]
+            separator = ", "
+    return result if equation.where is None else [*result, "  where ", Part(equation.where)]
+
+
+def _left_size(axis: Axis, equation: Equation, declared: bool) -> Expr | None:
+    """What rule 2 finds: the declared dimension where the index stands bare on the left, else what the reads agree on."""
+    if declared and equation.guard is None:
+        for x, size in zip(equation.indices, equation.target.shape):
+            if x is axis.var:
+                return size
+    roots = [equation.value, *equation.indices, *([equation.where] if equation.where is not None else [])]
+    return inferred_size(axis.var, *roots)
+
+
+def _call_text(call: Invoke, names: Names) -> str:
+    arguments = [names[t] for t in call.args]
+    arguments += [f"{name}={_constant_text(value)}" for name, value in call.program.constants if not isinstance(value, DType)]
+    targets = ", ".join(names[t] for t in call.targets)
+    return f"{targets} = {call.program.name}({', '.join(arguments)})"
