@@ -52,6 +52,22 @@ def walk(*roots: Node) -> Iterator[Node]:
         stack.extend(reversed(children(node)))
 
 
+def postorder(*roots: Node) -> list[Node]:
+    """Every node below the roots and the roots themselves, children first, shared nodes once."""
+    order: dict[int, Node] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in order:
+            continue
+        if ready:
+            order[id(node)] = node
+            continue
+        stack.append((node, True))
+        stack.extend((child, False) for child in reversed(children(node)) if id(child) not in order)
+    return list(order.values())
+
+
 def rewrite(root: Node, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None) -> Node:
     """Apply `rule` to every node, children first, once each; None means "as it is". Untouched parts stay the same objects.
 

@@ -1,0 +1,230 @@
+"""What the operators of the scalar language mean, on NumPy arrays: the definition both interpreters share.
+
+A value of dtype bf16 is held as f32 numbers that bf16 can represent; every other value has NumPy's type. Callers silence NumPy's
+warnings with `quiet()`: x / 0 and overflow have defined results here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from texpr.ir.dtypes import BF16, BOOL, F16, DType, int_range, numpy_dtype
+from texpr.ir.expr import Add, And, Binary, Div, FloorDiv, Max, Min, Mod, Mul, Or, Pow, Sub
+from texpr.ir.functions import FUNCTIONS
+
+Array = np.ndarray
+
+
+def quiet() -> np.errstate:
+    """Division by zero, overflow and NaN are answers, not accidents."""
+    return np.errstate(all="ignore")
+
+
+def compute_dtype(t: DType) -> np.dtype:
+    """The NumPy type that values of `t` are held in while computing."""
+    return np.dtype(np.float32) if t == BF16 else numpy_dtype(t)
+
+
+def literal_array(value: int | float | bool, t: DType) -> Array:
+    """A rank-0 array."""
+    return np.array(value, dtype=compute_dtype(t))
+
+
+def load(stored: Array, t: DType) -> Array:
+    """Values of stored elements: bf16 is the upper half of an f32."""
+    if t != BF16:
+        return stored
+    return (np.asarray(stored, np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def store(values: Array, t: DType) -> Array:
+    """Stored elements of values that `t` can represent."""
+    if t != BF16:
+        return values
+    return (np.asarray(values, np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+
+
+def cast(x: Array, source: DType, target: DType) -> Array:
+    """`x` converted: to bool by `!= 0`, float to int saturating with NaN to 0, int to int wrapping, to float rounded once."""
+    if source == target:
+        return x
+    if target == BOOL:
+        return np.not_equal(x, 0)
+    if target.is_int:
+        return _float_to_int(x, target) if source.is_float else np.asarray(x).astype(numpy_dtype(target))
+    if target == BF16:
+        return _to_bf16(x, source)
+    if target == F16 and source.is_int:
+        return np.asarray(x).astype(np.float64).astype(np.float16)
+    return np.asarray(x).astype(numpy_dtype(target))
+
+
+def _float_to_int(x: Array, target: DType) -> Array:
+    lo, hi = int_range(target)
+    whole = np.trunc(np.asarray(x, np.float64))
+    above, below = whole >= float(hi + 1), whole <= float(lo)
+    inside = np.where(above | below | np.isnan(whole), 0.0, whole).astype(numpy_dtype(target))
+    return np.where(above, np.array(hi, inside.dtype), np.where(below, np.array(lo, inside.dtype), inside))
+
+
+def _to_bf16(x: Array, source: DType) -> Array:
+    if source.is_int and source.bits == 64:
+        x = _odd_f64(np.asarray(x))
+    return round_bf16(_odd_f32(np.asarray(x)))
+
+
+def _odd_f64(x: Array) -> Array:
+    """64-bit integers as f64, rounded to odd: a second rounding to fewer bits is then as good as one."""
+    low = x & x.dtype.type(0x7FF)
+    odd = (x - low) | np.where(low != 0, x.dtype.type(0x800), x.dtype.type(0))
+    return np.where(np.abs(x.astype(np.float64)) < 2.0**53, x, odd).astype(np.float64)
+
+
+def _odd_f32(x: Array) -> Array:
+    """Numbers as f32, rounded to odd."""
+    exact = x.astype(np.float64)
+    near = exact.astype(np.float32)
+    bits = near.view(np.uint32)
+    toward_zero = bits - (np.abs(near) > np.abs(exact)).astype(np.uint32)
+    inexact = (near != exact) & ~np.isnan(exact)
+    return np.where(inexact, toward_zero | np.uint32(1), bits).view(np.float32)
+
+
+def round_bf16(x: Array) -> Array:
+    """f32 numbers rounded to the nearest bf16, ties to even."""
+    bits = np.asarray(x, np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(x), np.float32(np.nan), rounded.view(np.float32))
+
+
+def _rounded(result: Array, t: DType) -> Array:
+    return round_bf16(result) if t == BF16 else result
+
+
+def order_key(x: Array, nan: int) -> Array:
+    """Integers in the order of floats: -0 below +0, and NaN above (`nan` > 0) or below (`nan` < 0) everything."""
+    signed = np.iinfo(f"i{x.dtype.itemsize}")
+    bits = np.asarray(x).view(signed.dtype)
+    return np.where(np.isnan(x), signed.max if nan > 0 else signed.min, np.where(bits < 0, bits ^ signed.max, bits)).astype(signed.dtype)
+
+
+def from_key(key: Array, dtype: np.dtype) -> Array:
+    """The floats of these keys."""
+    return np.where(key < 0, key ^ np.iinfo(key.dtype).max, key).astype(key.dtype).view(dtype)
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """The larger; NaN if either is NaN; -0 is below +0."""
+    if a.dtype.kind != "f":
+        return np.maximum(a, b)
+    return from_key(np.maximum(order_key(a, 1), order_key(b, 1)), a.dtype)
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller; NaN if either is NaN; -0 is below +0."""
+    if a.dtype.kind != "f":
+        return np.minimum(a, b)
+    return from_key(np.minimum(order_key(a, -1), order_key(b, -1)), a.dtype)
+
+
+def _power(a: Array, b: Array) -> Array:
+    return np.power(np.asarray(a, np.float64), np.asarray(b, np.float64))
+
+
+BINARY: dict[type[Binary], Callable[[Array, Array], Array]] = {
+    Add: np.add, Sub: np.subtract, Mul: np.multiply, Div: np.divide, FloorDiv: np.floor_divide, Mod: np.remainder,
+    Max: maximum, Min: minimum, And: np.logical_and, Or: np.logical_or,
+}
+
+COMPARE: dict[str, Callable[[Array, Array], Array]] = {
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+}
+
+
+def binary(kind: type[Binary], a: Array, b: Array, t: DType) -> Array:
+    """The operator `kind` at dtype `t`."""
+    if kind is Pow:
+        return from_f64(_power(a, b), t)
+    return _rounded(np.asarray(BINARY[kind](a, b)), t)
+
+
+def from_f64(x: Array, t: DType) -> Array:
+    """f64 results rounded once to a float type."""
+    return _to_bf16(x, t) if t == BF16 else np.asarray(x).astype(numpy_dtype(t))
+
+
+def call(name: str, args: list[Array], t: DType) -> Array:
+    """A scalar function: floats are computed in f64 and rounded once to `t`, integers directly."""
+    function = FUNCTIONS[name]
+    if np.asarray(args[0]).dtype.kind != "f":
+        return np.asarray(function.reference(*args))
+    result = np.asarray(function.reference(*(np.asarray(a, np.float64) for a in args)))
+    return result if t == BOOL else from_f64(result, t)
+
+
+def identity(op: str, t: DType) -> int | float | bool:
+    """What a reduction of nothing gives."""
+    match op:
+        case "sum" | "add":
+            return 0
+        case "prod" | "mul":
+            return 1
+        case "any" | "all":
+            return op == "all"
+        case "max" | "argmax":
+            return _lowest(t)
+        case "min" | "argmin":
+            return -_lowest(t) if t.is_float else (True if t == BOOL else int_range(t)[1])
+    raise AssertionError(f"no reduction {op}")
+
+
+def _lowest(t: DType) -> int | float | bool:
+    if t.is_float:
+        return float("-inf")
+    return False if t == BOOL else int_range(t)[0]
+
+
+def fold(op: str, values: Array, t: DType) -> Array:
+    """Fold along axis 0, strictly in order, at dtype `t`: `sum prod max min any all` of at least one element."""
+    match op:
+        case "any":
+            return values.any(axis=0)
+        case "all":
+            return values.all(axis=0)
+        case "max" | "min" if t.is_float:
+            key = order_key(values, 1 if op == "max" else -1)
+            return from_key(key.max(axis=0) if op == "max" else key.min(axis=0), values.dtype)
+        case "max" | "min":
+            return values.max(axis=0) if op == "max" else values.min(axis=0)
+        case "sum" | "prod" if t == BF16:
+            result = values[0]
+            for value in values[1:]:
+                result = binary(Add if op == "sum" else Mul, result, value, t)
+            return result
+        case "sum" | "prod":
+            ufunc = np.add if op == "sum" else np.multiply
+            return ufunc.accumulate(values, axis=0, dtype=values.dtype)[-1]
+    raise AssertionError(f"no reduction {op}")
+
+
+UPDATE: dict[str, type[Binary]] = {"add": Add, "mul": Mul, "max": Max, "min": Min}
+
+
+def fold_at(op: str, target: Array, positions: tuple[Array, ...], values: Array, t: DType) -> None:
+    """`target[p] op= v` for every position and value in order; positions repeat."""
+    match op:
+        case "add" | "mul" if t != BF16:
+            (np.add if op == "add" else np.multiply).at(target, positions, values)
+        case "max" | "min" if t.is_float:
+            nan = 1 if op == "max" else -1
+            key = order_key(target, nan)
+            (np.maximum if op == "max" else np.minimum).at(key, positions, order_key(values, nan))
+            target[...] = from_key(key, target.dtype)
+        case "max" | "min":
+            (np.maximum if op == "max" else np.minimum).at(target, positions, values)
+        case _:
+            for k, value in enumerate(values):
+                place = tuple(int(p[k]) for p in positions)
+                target[place] = binary(UPDATE[op], target[place], value, t)
