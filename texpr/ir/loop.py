@@ -68,6 +68,18 @@ class Store(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Alloc(Stmt):
+    """A buffer that lives until the end of the body this statement stands in."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Poll(Stmt):
+    """Leave the kernel if the user interrupted it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Barrier(Stmt):
     """All threads of a block meet here."""
 
@@ -77,7 +89,7 @@ class Kernel(Node):
     """What one call runs: an ordered list of loop nests.
 
     Attributes:
-        temporaries: buffers that live during the call.
+        temporaries: buffers that live during the call and have no `Alloc`.
         contract: `a * b + c` may be rounded once (a fused multiply-add).
     """
 

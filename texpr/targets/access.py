@@ -1,0 +1,129 @@
+"""Loads and stores: one element, a run of lanes, or a gather."""
+
+from __future__ import annotations
+
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, mul
+from texpr.ir.dtypes import BOOL
+from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Tensor, index
+from texpr.ir.traverse import equal, variables
+from texpr.targets.expressions import Expressions
+from texpr.targets.function import Value, constant, memory_type, vector_type
+
+
+class Accesses(Expressions):
+    """Adds memory to expressions: `pointers` holds the address of each tensor's first element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pointers: dict[Tensor, str] = {}
+
+    def alignment(self, tensor: Tensor) -> int:
+        """Arrays of callers may stand anywhere."""
+        return 1 if tensor.scope == "global" else tensor.dtype.bytes
+
+    def load(self, read: Read) -> Value:
+        tensor = read.tensor
+        element, align = memory_type(tensor.dtype), self.alignment(tensor)
+        address, lanes, stride = self.address(tensor, read.indices)
+        if not lanes:
+            loaded = Value(self.function.define(f"load {element}, ptr{self.space(tensor)} {address}, align {align}"), tensor.dtype)
+            return self._from_memory(loaded, element)
+        t = vector_type(element, lanes)
+        if stride == 1 and self.mask is None:
+            text = self.function.define(f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
+        elif stride == 1:
+            text = self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", t,
+                                  f"ptr{self.space(tensor)} align {align} {address}", str(self.mask), f"{t} zeroinitializer")
+        else:
+            mask = self.mask or constant(True, BOOL, lanes)
+            name = f"llvm.masked.gather.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}"
+            pointers = f"<{lanes} x ptr{self.space(tensor)}>"
+            text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
+        return self._from_memory(Value(text, tensor.dtype, lanes), element)
+
+    def _from_memory(self, loaded: Value, element: str) -> Value:
+        if loaded.dtype != BOOL:
+            return loaded
+        t = vector_type(element, loaded.lanes)
+        zero = "zeroinitializer" if loaded.lanes else "0"
+        return Value(self.function.define(f"icmp ne {t} {loaded.text}, {zero}"), BOOL, loaded.lanes)
+
+    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value) -> None:
+        element, align = memory_type(tensor.dtype), self.alignment(tensor)
+        address, lanes, stride = self.address(tensor, indices)
+        if lanes:
+            value = self.broadcast(value, lanes)
+        assert value.lanes == lanes, f"every lane would store to one element of {tensor.name}"
+        t = vector_type(element, lanes)
+        text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
+        space = self.space(tensor)
+        if not lanes or (stride == 1 and self.mask is None):
+            self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
+        elif stride == 1:
+            self.intrinsic(f"llvm.masked.store.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", "void",
+                           f"{t} {text}", f"ptr{space} align {align} {address}", str(self.mask))
+        else:
+            mask = self.mask or constant(True, BOOL, lanes)
+            self.intrinsic(f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}", "void",
+                           f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
+
+    @staticmethod
+    def _memory_suffix(element: str, lanes: int) -> str:
+        return f"v{lanes}{ {'half': 'f16', 'bfloat': 'bf16', 'float': 'f32', 'double': 'f64'}.get(element, element)}"
+
+    def space(self, tensor: Tensor) -> str:
+        """The address space of a tensor's pointer, as it stands after `ptr`."""
+        number = self.space_number(tensor)
+        return f" addrspace({number})" if number else ""
+
+    def space_number(self, tensor: Tensor) -> int:
+        return 0
+
+    def address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[str, int, int]:
+        """Address, lanes and stride: (scalar address, 0, 0), (address of the first lane, lanes, 1), or (vector of addresses, lanes, 0)."""
+        flat = flat_index(tensor, indices)
+        space = self.space(tensor)
+        base, element = self.pointers[tensor], memory_type(tensor.dtype)
+        varying = [t for t, _ in flat.terms if self.lane is not None and self.lane in variables(t)]
+        if not varying:
+            return self._element(base, element, flat.expr(), space), 0, 0
+        assert self.lane is not None
+        if varying == [self.lane] and flat.coefficient(self.lane) == 1:
+            return self._element(base, element, flat.without(self.lane).expr(), space), self.lanes, 1
+        offsets = self.broadcast(self.index(flat.expr()), self.lanes)
+        return self.function.define(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
+
+    def _element(self, base: str, element: str, offset: Expr, space: str) -> str:
+        at = self.index(offset)
+        return base if at.text == "0" else self.function.define(f"getelementptr inbounds {element}, ptr{space} {base}, {at}")
+
+
+def flat_index(tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+    """The row-major position of an element. Joined loops cancel: (f // B) * B + f % B is f."""
+    flat: Expr = index(0)
+    for i, size in zip(indices, tensor.shape):
+        flat = add(mul(flat, size), i) if not _is_zero(flat) else i
+    form = linear(flat)
+    while (joined := _rejoined(form)) is not None:
+        form = linear(joined)
+    return form
+
+
+def _is_zero(e: Expr) -> bool:
+    form = linear(e)
+    return not form.terms and form.constant == 0
+
+
+def _rejoined(form: Linear) -> Expr | None:
+    """One step of c*B * (x // B) + c * (x % B) = c*x, or None."""
+    for quotient, c in form.terms:
+        if not isinstance(quotient, FloorDiv):
+            continue
+        for rest, d in form.terms:
+            if isinstance(rest, Mod) and equal(rest.lhs, quotient.lhs) and equal(rest.rhs, quotient.rhs):
+                divisor = linear(quotient.rhs)
+                if not divisor.terms and c == d * divisor.constant:
+                    left = tuple((t, k) for t, k in form.terms if t is not quotient and t is not rest)
+                    return add(Linear(left, form.constant).expr(), mul(quotient.lhs, index(d)))
+    return None

@@ -1,0 +1,75 @@
+"""A kernel as an LLVM module for a CPU: the entry that unpacks the argument slots, the body, its workers."""
+
+from __future__ import annotations
+
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import Alloc, Kernel
+from texpr.ir.traverse import walk
+from texpr.targets.function import Function, Value
+from texpr.targets.statements import Emitter
+
+_RUNTIME = """declare void @tx_parallel(ptr, ptr, i64)
+declare noalias ptr @tx_alloc(i64)
+declare void @tx_free(ptr)
+@tx_interrupted = external global i32"""
+
+# What a kernel needs where no texpr runtime is linked: serial loops, the C library's memory, no interrupts.
+_ALONE = """define internal void @tx_parallel(ptr %f, ptr %context, i64 %n) {
+  call void %f(ptr %context, i64 0, i64 %n)
+  ret void
+}
+declare noalias ptr @malloc(i64)
+declare void @free(ptr)
+define internal ptr @tx_alloc(i64 %size) {
+  %p = call ptr @malloc(i64 %size)
+  ret ptr %p
+}
+define internal void @tx_free(ptr %p) {
+  call void @free(ptr %p)
+  ret void
+}
+@tx_interrupted = internal global i32 0"""
+
+
+def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False) -> str:
+    """The LLVM IR of `kernel`: a function `i32 NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
+
+    Args:
+        attributes: function attributes of the target, such as `"target-cpu"="znver4"`.
+        alone: define what the runtime would provide, for objects that are linked without it.
+    """
+    emitter = Emitter(kernel)
+    arguments = (*kernel.inputs, *kernel.outputs)
+    parameters = [*(f"ptr noalias %t{k}" for k in range(len(arguments))), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
+    emitter.function = Function(f'define internal i32 @"{kernel.name}.body"({", ".join(parameters)}) #0')
+    emitter.pointers = {t: f"%t{k}" for k, t in enumerate(arguments)}
+    emitter.variables = {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
+    for tensor in kernel.temporaries:
+        emitter.allocate(tensor)
+    _allocate_outside(emitter, kernel)
+    emitter.statements(kernel.body)
+    functions = [*emitter.functions, emitter.function.text(), _entry(kernel.name, arguments, len(kernel.sizes))]
+    tail = f"attributes #0 = {{ nounwind {attributes} }}\n!0 = distinct !{{!0, !1}}\n!1 = !{{!\"llvm.loop.unroll.disable\"}}"
+    return "\n".join([_ALONE if alone else _RUNTIME, *emitter.declared.values(), *functions, tail, ""])
+
+
+def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
+    """Large buffers of serial loops are allocated once; those of parallel loops once per range, by their workers."""
+    inside: set[Tensor] = set()
+    for node in walk(kernel):
+        if getattr(node, "kind", "") == "parallel":
+            inside |= {s.tensor for s in walk(node) if isinstance(s, Alloc)}
+    for node in walk(kernel):
+        if isinstance(node, Alloc) and node.tensor not in inside and not emitter.on_stack(node.tensor):
+            emitter.allocate(node.tensor)
+
+
+def _entry(name: str, arguments: tuple[Tensor, ...], sizes: int) -> str:
+    lines = [f'define i32 @"{name}"(ptr %args) #0 {{']
+    types = ["ptr"] * len(arguments) + ["i64"] * sizes
+    for k, t in enumerate(types):
+        lines += [f"  %a{k} = getelementptr i64, ptr %args, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
+    args = ", ".join(f"{t} %v{k}" for k, t in enumerate(types))
+    return "\n".join([*lines, f'  %s = call i32 @"{name}.body"({args})', "  ret i32 %s", "}"])
+

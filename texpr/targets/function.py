@@ -1,0 +1,126 @@
+"""LLVM IR as text: values, constants and the function under construction."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, DType
+
+
+def register_type(t: DType) -> str:
+    """The LLVM type of a value in a register."""
+    match t.kind:
+        case "bool":
+            return "i1"
+        case "i" | "u":
+            return f"i{t.bits}"
+        case "bf":
+            return "bfloat"
+    return {16: "half", 32: "float", 64: "double"}[t.bits]
+
+
+def memory_type(t: DType) -> str:
+    """The LLVM type of an element in memory: bools are bytes."""
+    return "i8" if t == BOOL else register_type(t)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An SSA value or constant: its text, element type, and lanes (0 for a scalar)."""
+
+    text: str
+    dtype: DType
+    lanes: int = 0
+
+    @property
+    def type(self) -> str:
+        return vector_type(register_type(self.dtype), self.lanes)
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+
+def vector_type(element: str, lanes: int) -> str:
+    return f"<{lanes} x {element}>" if lanes else element
+
+
+def constant(value: int | float | bool, t: DType, lanes: int = 0) -> Value:
+    """A literal, or a vector of it."""
+    text = _scalar_text(value, t)
+    return Value(f"splat ({register_type(t)} {text})" if lanes else text, t, lanes)
+
+
+def _scalar_text(value: int | float | bool, t: DType) -> str:
+    if t == BOOL:
+        return "true" if value else "false"
+    if t.is_int:
+        return str(int(value))
+    if t == F16:
+        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if t == BF16:
+        return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
+    if t == F32:
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+    assert t in (F32, F64)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def iota(t: DType, lanes: int) -> Value:
+    """<0, 1, 2, ...>."""
+    return Value("<" + ", ".join(f"{register_type(t)} {k}" for k in range(lanes)) + ">", t, lanes)
+
+
+class Function:
+    """The lines of a function, its current block, its stack slots and its exits."""
+
+    def __init__(self, header: str) -> None:
+        self.header = header
+        self.slots: list[str] = []
+        self.lines: list[str] = []
+        self.block = "entry"
+        self.counter = 0
+        self.exits: list[tuple[int, str]] = []
+        self.heap: list[str] = []
+
+    def fresh(self, prefix: str = "v") -> str:
+        self.counter += 1
+        return f"{prefix}{self.counter}"
+
+    def emit(self, line: str) -> None:
+        self.lines.append("  " + line)
+
+    def define(self, instruction: str) -> str:
+        name = "%" + self.fresh()
+        self.emit(f"{name} = {instruction}")
+        return name
+
+    def start(self, label: str) -> None:
+        """Begin a block; the one before must have ended in a branch."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def branch(self, label: str) -> None:
+        self.emit(f"br label %{label}")
+
+    def slot(self, type_: str, alignment: int) -> str:
+        """Stack memory for the whole function."""
+        name = "%" + self.fresh("slot")
+        self.slots.append(f"  {name} = alloca {type_}, align {alignment}")
+        return name
+
+    def leave_if(self, condition: str, status: int) -> None:
+        """Return `status` where the i1 `condition` holds."""
+        after = self.fresh("on")
+        self.emit(f"br i1 {condition}, label %leave, label %{after}")
+        self.exits.append((status, self.block))
+        self.start(after)
+
+    def text(self) -> str:
+        """The finished function; it returns i32, 0 unless it left early."""
+        body = [self.header + " {", "entry:", *self.slots, *self.lines]
+        self.exits.append((0, self.block))
+        phis = ", ".join(f"[ {status}, %{block} ]" for status, block in self.exits)
+        body += ["  br label %leave", "leave:", f"  %status = phi i32 {phis}"]
+        body += [f"  call void @tx_free(ptr {p})" for p in self.heap]
+        return "\n".join([*body, "  ret i32 %status", "}"])

@@ -1,0 +1,61 @@
+"""LLVM itself: text in, optimized text, assembly and object code out. Only validated CPU names, features and intrinsics get here."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+_LOCK = threading.RLock()
+_ready = False
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What LLVM made of a module."""
+
+    optimized: str
+    assembly: str
+    object_code: bytes
+
+
+def _initialize() -> None:
+    global _ready
+    if not _ready:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        _ready = True
+
+
+def machine(triple: str, cpu: str, features: str, *, object_file: bool = False) -> llvm.TargetMachine:
+    """A target machine. The caller has validated `cpu` and `features`: LLVM ends the process over unknown ones."""
+    _initialize()
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")
+
+
+def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
+    """Parse, verify and run the middle end. Loops are ours: LLVM neither vectorizes, unrolls nor interleaves them."""
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = triple, str(tm.target_data)
+    module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = False
+    builder = llvm.create_pass_builder(tm, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def generate(text: str, triple: str, cpu: str, features: str) -> Code:
+    """Optimized IR, assembly and object code of a module."""
+    with _LOCK:
+        tm = machine(triple, cpu, features)
+        module = optimized(text, triple, tm)
+        return Code(str(module), tm.emit_assembly(module), tm.emit_object(module))
+
+
+def object_code(text: str, triple: str, cpu: str, features: str) -> bytes:
+    """Object code alone."""
+    with _LOCK:
+        tm = machine(triple, cpu, features)
+        return tm.emit_object(optimized(text, triple, tm))

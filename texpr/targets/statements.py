@@ -1,0 +1,222 @@
+"""Statements to LLVM IR: loops, conditions, stores, buffers, threads. Nothing is decided here: the kernel says how each loop runs."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer, product
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Add, Expr, Max, Min, Mul, Read, Tensor, Var
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.traverse import tensors, variables, walk
+from texpr.support.errors import CompileError
+from texpr.targets.access import Accesses
+from texpr.targets.function import Function, Value, constant, iota, memory_type
+
+_UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
+STACK_LIMIT = 16 * 1024
+
+
+class Emitter(Accesses):
+    """Emits the functions of one kernel for a CPU; targets that differ override single methods."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.contract = kernel.contract
+        self.functions: list[str] = []
+        self.in_worker = False
+        self.workers = 0
+
+    def statements(self, body: tuple[Stmt, ...]) -> None:
+        for s in body:
+            self.statement(s)
+
+    def statement(self, s: Stmt) -> None:
+        self.known.append({})
+        match s:
+            case For():
+                self.loop(s)
+            case If(cond, body):
+                self.condition(cond, body)
+            case Store():
+                self.assignment(s)
+            case Alloc(tensor):
+                self.allocate(tensor)
+            case Poll():
+                self.poll()
+            case Barrier():
+                self.barrier()
+            case _:
+                raise AssertionError(f"no code for {type(s).__name__}")
+        self.known.pop()
+
+    def assignment(self, s: Store) -> None:
+        value = self.value(s.value)
+        if s.update is not None:
+            old = self.load(Read(s.tensor, s.indices))
+            if s.update in ("max", "min"):
+                value = self.extreme(s.update, old, value)
+            else:
+                value = self._updated(s, old, value)
+        self.store(s.tensor, s.indices, value)
+
+    def _updated(self, s: Store, old: Value, value: Value) -> Value:
+        """old + value or old * value; with `contract` the backend may join it with the product in `value`."""
+        old, value = self._same(old, value)
+        operation = _UPDATES[s.update or ""]
+        if not old.dtype.is_float:
+            return self._one(f"{'add' if operation is Add else 'mul'} {old}, {value.text}", old.dtype, old.lanes)
+        flags = " contract" if self.contract else ""
+        return self._one(f"{'fadd' if operation is Add else 'fmul'}{flags} {old}, {value.text}", old.dtype, old.lanes)
+
+    def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
+        c = self.value(cond)
+        if c.lanes:
+            before, self.mask = self.mask, self.both(self.mask, c)
+            self.statements(body)
+            self.mask = before
+            return
+        f = self.function
+        inside, after = f.fresh("if"), f.fresh("fi")
+        f.emit(f"br {c}, label %{inside}, label %{after}")
+        f.start(inside)
+        self.statements(body)
+        f.branch(after)
+        f.start(after)
+
+    def loop(self, loop: For) -> None:
+        match loop.kind:
+            case "vector" if self.lane is None:
+                self._vector(loop)
+            case "parallel" if not self.in_worker and self.lane is None:
+                self._parallel(loop)
+            case _:
+                self._serial(loop, constant(0, I64), self.index(loop.extent))
+
+    def _serial(self, loop: For, first: Value, stop: Value) -> None:
+        if stop.lanes:
+            raise CompileError(f"the extent of loop `{loop.var.name}` differs between vector lanes", code="target",
+                               help="vectorize another loop")
+        f = self.function
+        body, after = f.fresh("loop"), f.fresh("done")
+        if integer(loop.extent) is None or integer(loop.extent) == 0 or first.text != "0":
+            f.emit(f"{(some := '%' + f.fresh())} = icmp slt {first}, {stop.text}")
+            f.emit(f"br i1 {some}, label %{body}, label %{after}")
+        else:
+            f.branch(body)
+        before, var, following = f.block, "%" + f.fresh(_safe(loop.var.name) + "_"), "%" + f.fresh("next")
+        f.start(body)
+        hole = len(f.lines)
+        f.lines.append("")
+        self.variables[loop.var] = Value(var, I64)
+        self.statements(loop.body)
+        f.emit(f"{following} = add nuw nsw i64 {var}, 1")
+        f.lines[hole] = f"  {var} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
+        more = f.define(f"icmp slt i64 {following}, {stop.text}")
+        f.emit(f"br i1 {more}, label %{body}, label %{after}, !llvm.loop !0")
+        f.start(after)
+
+    def _vector(self, loop: For) -> None:
+        lanes = integer(loop.extent)
+        assert lanes is not None, "a vector loop has a constant extent"
+        if lanes == 1:
+            self._serial(loop, constant(0, I64), constant(1, I64))
+            return
+        self.lane, self.lanes, self.lane_values = loop.var, lanes, iota(I64, lanes)
+        self.statements(loop.body)
+        self.lane, self.lanes, self.lane_values = None, 0, None
+
+    def poll(self) -> None:
+        """Leave with status 1 if the user interrupted the kernel."""
+        f = self.function
+        flag = f.define("load volatile i32, ptr @tx_interrupted, align 4")
+        f.leave_if(f.define(f"icmp ne i32 {flag}, 0"), 1)
+
+    def barrier(self) -> None:
+        """Loops over the threads of a block run one after the other here."""
+
+    def allocate(self, tensor: Tensor) -> None:
+        """Small buffers of constant size on the stack, others on the heap until the function returns."""
+        if tensor in self.pointers:
+            return
+        f = self.function
+        if self.on_stack(tensor):
+            count, element = integer(product(tensor.shape)) or 0, memory_type(tensor.dtype)
+            self.pointers[tensor] = f.slot(f"[{max(count, 1)} x {element}]", 64 if count > 1 else tensor.dtype.bytes)
+            return
+        if f.block != "entry":
+            raise AssertionError(f"{tensor.name} of variable or large size is allocated inside a loop")
+        elements = self.index(product(tensor.shape))
+        size = f.define(f"mul i64 {elements.text}, {tensor.dtype.bytes}")
+        self.pointers[tensor] = f.define(f"call ptr @tx_alloc(i64 {size})")
+        f.leave_if(f.define(f"icmp eq ptr {self.pointers[tensor]}, null"), 2)
+        f.heap.append(self.pointers[tensor])
+
+    def _parallel(self, loop: For) -> None:
+        """The loop becomes a function over a range of iterations, which the pool calls on its threads."""
+        f, name = self.function, f"{self.kernel.name}.worker{self.workers}"
+        self.workers += 1
+        extent = self.index(loop.extent)
+        declared = {s.tensor for s in walk(loop) if isinstance(s, Alloc)}
+        used = [t for t in self._used(loop) if t not in declared]
+        free = [v for v in sorted(variables(loop), key=lambda v: v.name) if v in self.variables and v is not loop.var]
+        context = f.slot(f"[{len(used) + len(free) + 1} x i64]", 8)
+        captured: list[Value | str] = [*(self.pointers[t] for t in used), *(self.variables[v] for v in free)]
+        for k, item in enumerate(captured):
+            at = f.define(f"getelementptr i64, ptr {context}, i64 {k + 1}")
+            f.emit(f"store {item if isinstance(item, Value) else f'ptr {item}'}, ptr {at}, align 8")
+        f.emit(f"store i64 0, ptr {context}, align 8")
+        f.emit(f"call void @tx_parallel(ptr @{_quoted(name)}, ptr {context}, i64 {extent.text})")
+        status = f.define(f"load i64, ptr {context}, align 8")
+        self._worker(loop, name, used, free)
+        for code in (1, 2):
+            f.leave_if(f.define(f"icmp eq i64 {status}, {code}"), code)
+
+    def _used(self, loop: For) -> list[Tensor]:
+        stored = dict.fromkeys(n.tensor for n in walk(loop) if isinstance(n, Store))
+        return list({**tensors(loop), **stored})
+
+    def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var]) -> None:
+        """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
+        outer = self.function, self.pointers, self.variables
+        types = ["ptr"] * len(used) + ["i64"] * len(free)
+        parameters = [f"%p{k}" for k in range(len(types))]
+        signature = ", ".join([*(f"ptr noalias {p}" if t == "ptr" else f"{t} {p}" for t, p in zip(types, parameters)), "i64 %lo", "i64 %hi"])
+        self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) #0")
+        self.pointers = dict(zip(used, parameters))
+        self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
+        self.in_worker = True
+        self._hoisted_buffers(loop)
+        self._serial(loop, Value("%lo", I64), Value("%hi", I64))
+        self.in_worker = False
+        self.functions += [self.function.text(), _unpacking(name, types)]
+        self.function, self.pointers, self.variables = outer
+
+    def _hoisted_buffers(self, loop: For) -> None:
+        """Buffers that are too large for the stack are allocated once per function, before its loops."""
+        for s in walk(loop):
+            if isinstance(s, Alloc) and s.tensor not in self.pointers and not self.on_stack(s.tensor):
+                self.allocate(s.tensor)
+
+    @staticmethod
+    def on_stack(tensor: Tensor) -> bool:
+        count = integer(product(tensor.shape))
+        return count is not None and count * tensor.dtype.bytes <= STACK_LIMIT
+
+
+def _unpacking(name: str, types: list[str]) -> str:
+    lines = [f"define internal void @{_quoted(name)}(ptr %context, i64 %lo, i64 %hi) #0 {{"]
+    for k, t in enumerate(types):
+        lines += [f"  %a{k} = getelementptr i64, ptr %context, i64 {k + 1}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
+    args = ", ".join([*(f"{t} %v{k}" for k, t in enumerate(types)), "i64 %lo", "i64 %hi"])
+    lines += [f"  %s = call i32 @{_quoted(name + '.body')}({args})", "  %failed = icmp ne i32 %s, 0",
+              "  br i1 %failed, label %report, label %done", "report:", "  %wide = zext i32 %s to i64",
+              "  store atomic i64 %wide, ptr %context monotonic, align 8", "  br label %done", "done:", "  ret void", "}"]
+    return "\n".join(lines)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _safe(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
