@@ -1,0 +1,172 @@
+"""The meaning of Kernels, instance by instance: the kernel is translated to plain Python once per call and run.
+
+Every access is checked against its array, and buffers start as poison (NaN, or a conspicuous integer). Loops that claim to be
+parallel may be run in another order, so that a test can catch a wrong claim. Threads of a block take turns at barriers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
+from texpr.ir.dtypes import DType, int_range
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.shapes import flat_shape
+from texpr.ir.translate import ExprWriter, combine, converted
+from texpr.ir.traverse import walk
+
+ORDERS = ("serial", "reversed", "shuffled")
+DEEPEST = 15
+"""Loops nested more deeply go into a function of their own: Python allows 20."""
+
+
+def interpret_kernel(
+    kernel: Kernel, arrays: Sequence[np.ndarray], sizes: Mapping[Var, int] | Mapping[str, int], order: str = "serial"
+) -> tuple[np.ndarray, ...]:
+    """The outputs of a kernel.
+
+    Args:
+        arrays: one per input, in the flat shape of the IR; bf16 as its 16 bits (uint16).
+        sizes: the value of every size of the kernel, by variable or by name.
+        order: in which order loops run that claim to be parallel: `serial`, `reversed` or `shuffled`.
+    Raises:
+        AssertionError: an access outside its array, or threads that do not meet at a barrier.
+    """
+    assert order in ORDERS, f"no order {order}"
+    by_name = {(key.name if isinstance(key, Var) else key): int(value) for key, value in sizes.items()}
+    values = {var: by_name[var.name] for var in kernel.sizes}
+    buffers: dict[Tensor, Array] = {}
+    for tensor, array in zip(kernel.inputs, arrays, strict=True):
+        shape = flat_shape(tensor, values)
+        assert array.shape == shape, f"{kernel.name}: {tensor.name} has shape {array.shape}, expected {shape}"
+        buffers[tensor] = load(array, tensor.dtype)
+    for tensor in (*kernel.outputs, *kernel.temporaries):
+        buffers[tensor] = np.full(flat_shape(tensor, values), poison(tensor.dtype), compute_dtype(tensor.dtype))
+    with quiet():
+        _KernelWriter(kernel, buffers, values).function(order)()
+    return tuple(store(buffers[tensor], tensor.dtype) for tensor in kernel.outputs)
+
+
+def poison(t: DType) -> float | int | bool:
+    """What memory nobody has written holds."""
+    if t.is_float:
+        return float("nan")
+    return True if t.kind == "bool" else int_range(t)[1] - 6
+
+
+_Item = tuple[int, int, bool, Stmt | str]
+"""Indentation, loops around in this function, whether this function is a thread that may wait, and what to write."""
+
+
+class _KernelWriter:
+    """Python source for the body of a kernel."""
+
+    def __init__(self, kernel: Kernel, buffers: Mapping[Tensor, Array], sizes: Mapping[Var, int]) -> None:
+        self.kernel, self.buffers = kernel, buffers
+        self.out = ExprWriter(buffers, {var: str(value) for var, value in sizes.items()})
+        self.sizes = sizes
+        self.with_barrier = _loops_around_barriers(kernel)
+
+    def function(self, order: str) -> Callable[[], None]:
+        """The kernel as a Python function without arguments."""
+        self.statements()
+        text = "\n".join(["def kernel():", "  pass", *self.out.lines])
+        namespace = {**self.out.namespace, "_order": _ordering(order), "_serially": _serial, "_together": _together}
+        exec(compile(text, f"<{self.kernel.name}>", "exec"), namespace)
+        return namespace["kernel"]
+
+    def statements(self) -> None:
+        todo: list[_Item] = [(1, 0, False, s) for s in reversed(self.kernel.body)]
+        while todo:
+            indent, depth, threads, item = todo.pop()
+            self.out.indent = indent
+            self.out.forget()
+            match item:
+                case str():
+                    self.out.line(item)
+                case Store():
+                    self.store(item)
+                case Barrier():
+                    self.out.line("yield" if threads else "pass")
+                case If(cond, body):
+                    self.out.line(f"if {self.out.expr(cond)}:")
+                    todo += [(indent + 1, depth, threads, s) for s in reversed(body or ("pass",))]
+                case For():
+                    todo += reversed(self.loop(item, indent, depth, threads))
+                case _:
+                    raise AssertionError(f"no meaning for {type(item).__name__}")
+
+    def loop(self, loop: For, indent: int, depth: int, threads: bool) -> list[_Item]:
+        """Write the head of a loop; what follows it, with where it stands."""
+        meets = loop in self.with_barrier
+        if depth == DEEPEST:
+            function = self.out.fresh("deep")
+            self.out.line(f"def {function}():")
+            after = f"yield from {function}()" if meets and threads else f"{function}()"
+            return [(indent + 1, 0, threads, loop), (indent, depth, threads, after)]
+        name = self.out.bind(loop.var)
+        run = "_serially" if loop.kind in ("serial", "unroll") else "_order"
+        values = f"{run}({self.out.expr(loop.extent)})"
+        if meets and loop.kind.startswith("thread"):
+            function = self.out.fresh("thread")
+            self.out.line(f"def {function}({name}):")
+            everyone = f"_together([{function}(i) for i in {values}])"
+            after = f"yield from {everyone}" if threads else f"for _ in {everyone}: pass"
+            return [*((indent + 1, 0, True, s) for s in loop.body), (indent, depth, threads, after)]
+        self.out.line(f"for {name} in {values}:")
+        return [(indent + 1, depth + 1, threads, s) for s in loop.body or ("pass",)]
+
+    def store(self, node: Store) -> None:
+        assert node.tensor not in self.kernel.inputs, f"{self.kernel.name}: a store to the input {node.tensor.name}"
+        place = self.out.element(node.tensor, [self.out.expr(i) for i in node.indices])
+        value, t = self.out.expr(node.value), node.tensor.dtype
+        if node.value.dtype != t:
+            value = converted(value, node.value.dtype, t, self.out)
+        if node.update is not None:
+            old = self.out.element_value(place, t)
+            value = combine(UPDATE[node.update], old, value, t, self.out)
+        self.out.line(f"{place} = {value}")
+
+
+def _loops_around_barriers(kernel: Kernel) -> set[For]:
+    """Loops that contain a barrier at any depth."""
+    above: dict[int, list[For | If]] = {}
+    for node in walk(kernel):
+        if isinstance(node, For | If):
+            for child in node.body:
+                above.setdefault(id(child), []).append(node)
+    found: dict[For | If, None] = {}
+    todo = [parent for node in walk(kernel) if isinstance(node, Barrier) for parent in above.get(id(node), ())]
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found[node] = None
+            todo += above.get(id(node), ())
+    return {node for node in found if isinstance(node, For)}
+
+
+def _serial(extent: int) -> Iterable[int]:
+    return range(extent)
+
+
+def _ordering(order: str) -> Callable[[int], Iterable[int]]:
+    generator = random.Random(0)
+
+    def shuffled(extent: int) -> list[int]:
+        return generator.sample(range(extent), max(extent, 0))
+
+    return {"serial": _serial, "reversed": lambda extent: reversed(range(extent)), "shuffled": shuffled}[order]
+
+
+def _together(threads: list[Iterator[None]]) -> Iterator[None]:
+    """Run threads up to their next barrier, one after another, until all have ended."""
+    while True:
+        waiting = [next(thread, threads) is None for thread in threads]
+        assert all(waiting) or not any(waiting), "some threads of a block do not reach a barrier that others wait at"
+        if not any(waiting):
+            return
+        yield
