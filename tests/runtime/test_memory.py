@@ -1,0 +1,66 @@
+"""Scratch memory: aligned, disjoint, refused when absurd."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+from texpr.runtime import host, native
+
+
+@pytest.fixture(scope="module")
+def memory():
+    symbols = native.symbols()
+    alloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(symbols["tx_alloc"])
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(symbols["tx_free"])
+    return alloc, free
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 4096, 65_535, 65_536, 1_000_000, 5_000_000, 64 << 20])
+def test_blocks_are_aligned_and_whole(memory, size):
+    alloc, free = memory
+    first, second = alloc(size), alloc(size)
+    assert first % 64 == second % 64 == 0
+    assert abs(first - second) >= size
+    for address, byte in ((first, 1), (second, 2)):
+        ctypes.memset(address, byte, size)
+    assert ctypes.string_at(first, size) == b"\1" * size
+    free(first)
+    free(second)
+
+
+def test_a_freed_large_block_is_used_again(memory):
+    alloc, free = memory
+    block = alloc(3_000_000)
+    free(block)
+    assert alloc(2_900_000) == block
+    free(block)
+
+
+def test_a_much_smaller_request_does_not_take_a_large_block(memory):
+    alloc, free = memory
+    block = alloc(3_000_000)
+    free(block)
+    small = alloc(100_000)
+    assert small != block
+    free(small)
+
+
+@pytest.mark.parametrize("size", [-1, -(1 << 63), 1 << 62, 1 << 47])
+def test_absurd_sizes_give_null(memory, size):
+    alloc, _ = memory
+    assert alloc(size) is None
+    assert alloc(host.memory_bytes() + 1) is None
+
+
+def test_freeing_null_does_nothing(memory):
+    memory[1](None)
+
+
+def test_more_blocks_than_the_table_holds(memory):
+    alloc, free = memory
+    blocks = [alloc(70_000 + 64 * i) for i in range(100)]
+    assert len(set(blocks)) == 100
+    for block in blocks:
+        free(block)

@@ -1,0 +1,6 @@
+"""Bytes, threads, devices, caches: what runs programs. Knows no program and no target.
+
+`native` is a small library in LLVM IR text, compiled once per process: a pool of threads, Ctrl-C inside kernels, scratch memory
+and the call path. `loader` links object code against it, `call` makes a Python callable of a loaded kernel, `cache` keeps bytes on
+disk, `child` runs functions in another process, `host` describes this machine. Kernels are called as `i32 entry(ptr slots)`.
+"""

@@ -1,0 +1,241 @@
+; From argument objects to slots: checks, sizes, new outputs. What is checked, and the words of a specification: see call.ll.
+
+%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+%ndarray = type { i64, ptr, ptr, i32, ptr, ptr, ptr, ptr, i32 }      ; PyArrayObject: ..., data, nd, dimensions, strides, base, descr, flags
+
+declare void @PyErr_Clear()
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+
+define internal ptr @spec_of(ptr %self) #1 {
+  %first.at = getelementptr i8, ptr %self, i64 $TUPLE_ITEMS
+  %first = load ptr, ptr %first.at
+  %spec = getelementptr i8, ptr %first, i64 $BYTES_DATA
+  ret ptr %spec
+}
+
+; The extent that a specification word means; -1 for a size that is not bound yet.
+define internal i64 @extent_of(i64 %word, ptr %sizes) #1 {
+entry:
+  %constant = icmp sge i64 %word, 0
+  br i1 %constant, label %known, label %bound
+known:
+  ret i64 %word
+bound:
+  %index = xor i64 %word, -1
+  %at = getelementptr i64, ptr %sizes, i64 %index
+  %size = load i64, ptr %at
+  ret i64 %size
+}
+
+; Check one argument against its record; bind sizes, note its address and its bytes. The next record, or null if it does not fit.
+define internal ptr @take_argument(ptr %spec, ptr %record, ptr %object, i32 %flags, ptr %sizes, ptr %slot, ptr %bytes) #1 {
+entry:
+  %type.at = getelementptr %ndarray, ptr %object, i64 0, i32 1
+  %type = load ptr, ptr %type.at
+  %ndarray.at = getelementptr %specification, ptr %spec, i64 0, i32 9
+  %ndarray = load ptr, ptr %ndarray.at
+  %exact = icmp eq ptr %type, %ndarray
+  br i1 %exact, label %fields, label %unfit
+fields:
+  %descr.at = getelementptr %ndarray, ptr %object, i64 0, i32 7
+  %descr = load ptr, ptr %descr.at
+  %dtype = load ptr, ptr %record
+  %same.dtype = icmp eq ptr %descr, %dtype
+  %flags.at = getelementptr %ndarray, ptr %object, i64 0, i32 8
+  %has = load i32, ptr %flags.at
+  %wanted = and i32 %has, %flags
+  %right.flags = icmp eq i32 %wanted, %flags
+  %rank.at = getelementptr %ndarray, ptr %object, i64 0, i32 3
+  %rank.short = load i32, ptr %rank.at
+  %rank = zext i32 %rank.short to i64
+  %ndim.at = getelementptr i64, ptr %record, i64 2
+  %ndim = load i64, ptr %ndim.at
+  %same.rank = icmp eq i64 %rank, %ndim
+  %right = and i1 %same.dtype, %right.flags
+  %good = and i1 %right, %same.rank
+  br i1 %good, label %begin, label %unfit
+begin:
+  %item.at = getelementptr i64, ptr %record, i64 1
+  %item = load i64, ptr %item.at
+  %shape.at = getelementptr %ndarray, ptr %object, i64 0, i32 4
+  %shape = load ptr, ptr %shape.at
+  %extents = getelementptr i64, ptr %record, i64 3
+  br label %axis
+axis:
+  %k = phi i64 [ 0, %begin ], [ %k.next, %next ]
+  %total = phi i64 [ %item, %begin ], [ %total.next, %next ]
+  %more = icmp slt i64 %k, %ndim
+  br i1 %more, label %check, label %fit
+check:
+  %have.at = getelementptr i64, ptr %shape, i64 %k
+  %have = load i64, ptr %have.at
+  %word.at = getelementptr i64, ptr %extents, i64 %k
+  %word = load i64, ptr %word.at
+  %extent = call i64 @extent_of(i64 %word, ptr %sizes)
+  %equal = icmp eq i64 %have, %extent
+  br i1 %equal, label %next, label %unbound
+unbound:
+  %first = icmp slt i64 %extent, 0
+  br i1 %first, label %bind, label %unfit
+bind:
+  %index = xor i64 %word, -1
+  %size.at = getelementptr i64, ptr %sizes, i64 %index
+  store i64 %have, ptr %size.at
+  br label %next
+next:
+  %total.next = mul i64 %total, %have
+  %k.next = add i64 %k, 1
+  br label %axis
+fit:
+  %data.at = getelementptr %ndarray, ptr %object, i64 0, i32 2
+  %data = load ptr, ptr %data.at
+  store ptr %data, ptr %slot
+  store i64 %total, ptr %bytes
+  %following = getelementptr i64, ptr %extents, i64 %ndim
+  ret ptr %following
+unfit:
+  ret ptr null
+}
+
+; Does any output share a byte with another argument?
+define internal i1 @outputs_overlap(i64 %inputs, i64 %all, ptr %slots, ptr %lengths) #0 {
+entry:
+  br label %output
+output:
+  %i = phi i64 [ %inputs, %entry ], [ %i.next, %output.next ]
+  %more.outputs = icmp slt i64 %i, %all
+  br i1 %more.outputs, label %range, label %no
+range:
+  %lo.at = getelementptr i64, ptr %slots, i64 %i
+  %lo = load i64, ptr %lo.at
+  %length.at = getelementptr i64, ptr %lengths, i64 %i
+  %length = load i64, ptr %length.at
+  %hi = add i64 %lo, %length
+  br label %other
+other:
+  %j = phi i64 [ 0, %range ], [ %j.next, %other.next ]
+  %more = icmp slt i64 %j, %i
+  br i1 %more, label %compare, label %output.next
+compare:
+  %other.lo.at = getelementptr i64, ptr %slots, i64 %j
+  %other.lo = load i64, ptr %other.lo.at
+  %other.length.at = getelementptr i64, ptr %lengths, i64 %j
+  %other.length = load i64, ptr %other.length.at
+  %other.hi = add i64 %other.lo, %other.length
+  %before = icmp ult i64 %lo, %other.hi
+  %after = icmp ult i64 %other.lo, %hi
+  %both = and i1 %before, %after
+  br i1 %both, label %yes, label %other.next
+other.next:
+  %j.next = add i64 %j, 1
+  br label %other
+output.next:
+  %i.next = add i64 %i, 1
+  br label %output
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; A new array for the output that `record` describes; null (and no exception) if that has to be left to `slow`.
+define internal ptr @new_output(ptr %spec, ptr %record, ptr %sizes) #0 {
+entry:
+  %dtype = load ptr, ptr %record
+  %item.at = getelementptr i64, ptr %record, i64 1
+  %item = load i64, ptr %item.at
+  %ndim.at = getelementptr i64, ptr %record, i64 2
+  %ndim = load i64, ptr %ndim.at
+  %extents = getelementptr i64, ptr %record, i64 3
+  %shape = alloca i64, i64 %ndim
+  br label %axis
+axis:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %next ]
+  %total = phi i64 [ %item, %entry ], [ %total.next, %next ]
+  %more = icmp slt i64 %k, %ndim
+  br i1 %more, label %read, label %create
+read:
+  %word.at = getelementptr i64, ptr %extents, i64 %k
+  %word = load i64, ptr %word.at
+  %extent = call i64 @extent_of(i64 %word, ptr %sizes)
+  %known = icmp sge i64 %extent, 0
+  br i1 %known, label %next, label %none
+next:
+  %at = getelementptr i64, ptr %shape, i64 %k
+  store i64 %extent, ptr %at
+  %total.next = mul i64 %total, %extent
+  %k.next = add i64 %k, 1
+  br label %axis
+create:
+  %limit = load i64, ptr @memory_limit
+  %huge = icmp ugt i64 %total, %limit
+  br i1 %huge, label %none, label %call
+call:
+  call void @Py_IncRef(ptr %dtype)
+  %new.at = getelementptr %specification, ptr %spec, i64 0, i32 10
+  %new = load ptr, ptr %new.at
+  %type.at = getelementptr %specification, ptr %spec, i64 0, i32 9
+  %type = load ptr, ptr %type.at
+  %rank = trunc i64 %ndim to i32
+  %made = call ptr %new(ptr %type, ptr %dtype, i32 %rank, ptr %shape, ptr null, ptr null, i32 0, ptr null)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %clear, label %out
+clear:
+  call void @PyErr_Clear()
+  br label %none
+out:
+  ret ptr %made
+none:
+  ret ptr null
+}
+
+define internal void @release(ptr %objects, i64 %count) #0 {
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %drop ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %drop, label %out
+drop:
+  %at = getelementptr ptr, ptr %objects, i64 %k
+  %object = load ptr, ptr %at
+  call void @Py_DecRef(ptr %object)
+  %k.next = add i64 %k, 1
+  br label %loop
+out:
+  ret void
+}
+
+; Allocate all outputs into `objects`; false if any has to be left to `slow`.
+define internal i1 @new_outputs(ptr %spec, ptr %records, i64 %outputs, ptr %sizes, ptr %slots, ptr %objects) #0 {
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %keep ]
+  %record = phi ptr [ %records, %entry ], [ %record.next, %keep ]
+  %more = icmp slt i64 %k, %outputs
+  br i1 %more, label %create, label %done
+create:
+  %made = call ptr @new_output(ptr %spec, ptr %record, ptr %sizes)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %undo, label %keep
+keep:
+  %object.at = getelementptr ptr, ptr %objects, i64 %k
+  store ptr %made, ptr %object.at
+  %data.at = getelementptr %ndarray, ptr %made, i64 0, i32 2
+  %data = load ptr, ptr %data.at
+  %slot = getelementptr ptr, ptr %slots, i64 %k
+  store ptr %data, ptr %slot
+  %ndim.at = getelementptr i64, ptr %record, i64 2
+  %ndim = load i64, ptr %ndim.at
+  %words = add i64 %ndim, 3
+  %record.next = getelementptr i64, ptr %record, i64 %words
+  %k.next = add i64 %k, 1
+  br label %loop
+undo:
+  call void @release(ptr %objects, i64 %k)
+  ret i1 false
+done:
+  ret i1 true
+}

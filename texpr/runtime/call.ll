@@ -1,0 +1,251 @@
+; The call path: from Python's arguments to a kernel and back, without Python code in between when all arguments are as they should be.
+;
+; @tx_call is a METH_FASTCALL | METH_KEYWORDS function whose `self` is a tuple. Its first item is a `bytes` object that holds the
+; specification, an array of 64-bit words that `call.py` packs:
+;
+;   0 entry   1 inputs   2 outputs   3 sizes   4 quick   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
+;   11 onwards, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
+;   -1-k is size number k
+;
+; Arguments are taken here if they are exact ndarrays of that very dtype object, C-contiguous, with these extents, and given by
+; position (one output also as `out=`); outputs must be writeable and overlap nothing. All else goes to `slow`, the Python function
+; that converts, or explains what is wrong. Kernels get a slot per argument and then the sizes.
+
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
+
+; Run the kernel without the GIL, again after a signal whose handler did not raise. True if it ran; false with an exception set.
+define internal i1 @run_kernel(ptr %spec, ptr %slots) #0 {
+entry:
+  %entry.point = load ptr, ptr %spec
+  %quick.at = getelementptr %specification, ptr %spec, i64 0, i32 4
+  %quick = load i64, ptr %quick.at
+  %is.quick = icmp ne i64 %quick, 0
+  br i1 %is.quick, label %direct, label %who
+direct:
+  %quick.result = call i32 %entry.point(ptr %slots)
+  br label %quick.end
+quick.end:
+  %quick.ok = icmp eq i32 %quick.result, 0
+  br i1 %quick.ok, label %done, label %fail
+who:
+  %self = call i64 @pthread_self()
+  %main.id = load i64, ptr @main_thread
+  %main = icmp eq i64 %self, %main.id
+  br label %again
+again:
+  br i1 %main, label %signals, label %start
+signals:
+  call void @watch_again()
+  store atomic i32 1, ptr @main_inside seq_cst, align 4
+  %raised = call i32 @PyErr_CheckSignals()
+  %quiet = icmp eq i32 %raised, 0
+  br i1 %quiet, label %start, label %interrupted
+start:
+  %thread = call ptr @PyEval_SaveThread()
+  call void @kernel_enter(i1 %main)
+  %result = call i32 %entry.point(ptr %slots)
+  call void @kernel_leave()
+  call void @PyEval_RestoreThread(ptr %thread)
+  br i1 %main, label %outside, label %judge
+outside:
+  store atomic i32 0, ptr @main_inside release, align 4
+  br label %judge
+judge:
+  switch i32 %result, label %fail [
+    i32 0, label %done
+    i32 1, label %yield
+  ]
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %again
+interrupted:
+  store atomic i32 0, ptr @main_inside release, align 4
+  ret i1 false
+fail:                                                     ; `failed` raises; what it returns is null
+  %failed.at = getelementptr %specification, ptr %spec, i64 0, i32 8
+  %failed = load ptr, ptr %failed.at
+  %nothing = call ptr @PyObject_CallNoArgs(ptr %failed)
+  ret i1 false
+done:
+  ret i1 true
+}
+
+; What the call returns: the output, or `wrap` of a tuple of them. Takes over the references in `objects`.
+define internal ptr @give(ptr %spec, ptr %objects, i64 %outputs) #0 {
+entry:
+  %wrap.at = getelementptr %specification, ptr %spec, i64 0, i32 7
+  %wrap = load ptr, ptr %wrap.at
+  %one = icmp eq ptr %wrap, null
+  br i1 %one, label %single, label %several
+single:
+  %object = load ptr, ptr %objects
+  ret ptr %object
+several:
+  %tuple = call ptr @PyTuple_New(i64 %outputs)
+  %failed = icmp eq ptr %tuple, null
+  br i1 %failed, label %undo, label %loop
+undo:
+  call void @release(ptr %objects, i64 %outputs)
+  ret ptr null
+loop:
+  %k = phi i64 [ 0, %several ], [ %k.next, %set ]
+  %more = icmp slt i64 %k, %outputs
+  br i1 %more, label %set, label %call
+set:
+  %at = getelementptr ptr, ptr %objects, i64 %k
+  %item = load ptr, ptr %at
+  %ignored = call i32 @PyTuple_SetItem(ptr %tuple, i64 %k, ptr %item)
+  %k.next = add i64 %k, 1
+  br label %loop
+call:
+  %result = call ptr @PyObject_CallOneArg(ptr %wrap, ptr %tuple)
+  call void @Py_DecRef(ptr %tuple)
+  ret ptr %result
+}
+
+define internal void @hold(ptr %from, ptr %objects, i64 %count) #0 {
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %out
+one:
+  %at = getelementptr ptr, ptr %from, i64 %k
+  %object = load ptr, ptr %at
+  call void @Py_IncRef(ptr %object)
+  %to = getelementptr ptr, ptr %objects, i64 %k
+  store ptr %object, ptr %to
+  %k.next = add i64 %k, 1
+  br label %loop
+out:
+  ret void
+}
+
+; How many arguments there are: positional ones, and one given as `out=`; -1 if other keywords are used.
+define internal i64 @count_arguments(ptr %spec, i64 %positional, ptr %keywords) #1 {
+entry:
+  %none = icmp eq ptr %keywords, null
+  br i1 %none, label %plain, label %length
+length:
+  %length.at = getelementptr i64, ptr %keywords, i64 2
+  %count = load i64, ptr %length.at
+  %single = icmp eq i64 %count, 1
+  %inputs.at = getelementptr %specification, ptr %spec, i64 0, i32 1
+  %inputs = load i64, ptr %inputs.at
+  %right = icmp eq i64 %positional, %inputs
+  %outputs.at = getelementptr %specification, ptr %spec, i64 0, i32 2
+  %outputs = load i64, ptr %outputs.at
+  %one = icmp eq i64 %outputs, 1
+  %both = and i1 %single, %right
+  %all = and i1 %both, %one
+  br i1 %all, label %compare, label %other
+compare:
+  %name.at = getelementptr i8, ptr %keywords, i64 $TUPLE_ITEMS
+  %name = load ptr, ptr %name.at
+  %out.at = getelementptr %specification, ptr %spec, i64 0, i32 6
+  %out = load ptr, ptr %out.at
+  %same = icmp eq ptr %name, %out
+  %more = add i64 %positional, 1
+  br i1 %same, label %given, label %other
+given:
+  ret i64 %more
+plain:
+  ret i64 %positional
+other:
+  ret i64 -1
+}
+
+define ptr @tx_call(ptr %self, ptr %arguments, i64 %positional, ptr %keywords) #0 {
+entry:
+  %spec = call ptr @spec_of(ptr %self)
+  %inputs.at = getelementptr %specification, ptr %spec, i64 0, i32 1
+  %inputs = load i64, ptr %inputs.at
+  %outputs.at = getelementptr %specification, ptr %spec, i64 0, i32 2
+  %outputs = load i64, ptr %outputs.at
+  %sizes.at = getelementptr %specification, ptr %spec, i64 0, i32 3
+  %size.count = load i64, ptr %sizes.at
+  %all = add i64 %inputs, %outputs
+  %slot.count = add i64 %all, %size.count
+  %given = call i64 @count_arguments(ptr %spec, i64 %positional, ptr %keywords)
+  %without = icmp eq i64 %given, %inputs
+  %with = icmp eq i64 %given, %all
+  %right = or i1 %without, %with
+  br i1 %right, label %prepare, label %slow
+prepare:
+  %slots = alloca i64, i64 %slot.count
+  %lengths = alloca i64, i64 %all
+  %objects = alloca ptr, i64 %outputs
+  %sizes = getelementptr i64, ptr %slots, i64 %all
+  %size.bytes = shl i64 %size.count, 3
+  call void @llvm.memset.p0.i64(ptr %sizes, i8 -1, i64 %size.bytes, i1 false)
+  %records = getelementptr i64, ptr %spec, i64 11
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %prepare ], [ %k.next, %next ]
+  %record = phi ptr [ %records, %prepare ], [ %following, %next ]
+  %more = icmp slt i64 %k, %given
+  br i1 %more, label %take, label %bound
+take:
+  %object.at = getelementptr ptr, ptr %arguments, i64 %k
+  %object = load ptr, ptr %object.at
+  %is.output = icmp sge i64 %k, %inputs
+  %flags = select i1 %is.output, i32 1025, i32 1          ; C_CONTIGUOUS, and WRITEABLE for outputs
+  %slot = getelementptr i64, ptr %slots, i64 %k
+  %length = getelementptr i64, ptr %lengths, i64 %k
+  %following = call ptr @take_argument(ptr %spec, ptr %record, ptr %object, i32 %flags, ptr %sizes, ptr %slot, ptr %length)
+  %unfit = icmp eq ptr %following, null
+  br i1 %unfit, label %slow, label %next
+next:
+  %k.next = add i64 %k, 1
+  br label %loop
+bound:
+  br i1 %with, label %separate, label %allocate
+separate:
+  %overlap = call i1 @outputs_overlap(i64 %inputs, i64 %all, ptr %slots, ptr %lengths)
+  br i1 %overlap, label %slow, label %keep
+keep:
+  %first.output = getelementptr ptr, ptr %arguments, i64 %inputs
+  call void @hold(ptr %first.output, ptr %objects, i64 %outputs)
+  br label %run
+allocate:
+  %output.slots = getelementptr i64, ptr %slots, i64 %inputs
+  %made = call i1 @new_outputs(ptr %spec, ptr %record, i64 %outputs, ptr %sizes, ptr %output.slots, ptr %objects)
+  br i1 %made, label %run, label %slow
+run:
+  %ran = call i1 @run_kernel(ptr %spec, ptr %slots)
+  br i1 %ran, label %finish, label %drop
+finish:
+  %result = call ptr @give(ptr %spec, ptr %objects, i64 %outputs)
+  ret ptr %result
+drop:
+  call void @release(ptr %objects, i64 %outputs)
+  ret ptr null
+slow:
+  %slow.at = getelementptr %specification, ptr %spec, i64 0, i32 5
+  %function = load ptr, ptr %slow.at
+  %answer = call ptr @PyObject_Vectorcall(ptr %function, ptr %arguments, i64 %positional, ptr %keywords)
+  ret ptr %answer
+}
+
+; For `slow`: run the kernel on an int64 array of slots, and return that array.
+define ptr @tx_run(ptr %self, ptr %arguments, i64 %count) #0 {
+  %spec = call ptr @spec_of(ptr %self)
+  %array = load ptr, ptr %arguments
+  %slots.at = getelementptr %ndarray, ptr %array, i64 0, i32 2
+  %slots = load ptr, ptr %slots.at
+  %ran = call i1 @run_kernel(ptr %spec, ptr %slots)
+  br i1 %ran, label %ok, label %failed
+ok:
+  call void @Py_IncRef(ptr %array)
+  ret ptr %array
+failed:
+  ret ptr null
+}

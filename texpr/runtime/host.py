@@ -1,0 +1,61 @@
+"""Facts about this machine. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+
+@cache
+def cpu_name() -> str:
+    """LLVM's name of this CPU."""
+    return llvm.get_host_cpu_name()
+
+
+@cache
+def cpu_features() -> tuple[str, ...]:
+    """LLVM's names of the CPU features that this machine has, sorted."""
+    return tuple(sorted(name for name, has in llvm.get_host_cpu_features().items() if has))
+
+
+def cores() -> int:
+    """CPUs this process may use: its affinity, and the quota of its control group where there is one."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(allowed, _quota()))
+
+
+def _quota() -> int:
+    """CPUs' worth of time that the control group grants, rounded up; very many if it does not say."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return max(1, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        return 1 << 20
+
+
+def memory_bytes() -> int:
+    """Physical memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+@cache
+def caches() -> tuple[int, ...]:
+    """Bytes of each data cache that one core sees, nearest first; empty if the system does not say."""
+    levels: dict[int, int] = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            kind, level, size = ((index / name).read_text(encoding="ascii").strip() for name in ("type", "level", "size"))
+            if kind != "Instruction":
+                levels[int(level)] = _bytes_of(size)
+        except (OSError, ValueError):
+            continue
+    return tuple(levels[level] for level in sorted(levels))
+
+
+def _bytes_of(size: str) -> int:
+    """`512K` in bytes."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    return int(size[:-1]) * units[size[-1]] if size[-1:] in units else int(size)

@@ -1,0 +1,132 @@
+; Ctrl-C in a running kernel.
+;
+; Kernels poll @tx_interrupted and return 1 when it is not 0. Its low half is that flag, its high half counts the kernels that run.
+; Both change in one atomic step, so the flag stays up until the last kernel that could have seen it has returned: a kernel can never
+; stop half-way in a parallel loop and then read 0. A kernel stopped by a signal that was not meant for it is simply run again
+; (kernels do not modify their inputs). The flag goes up only while the main thread is inside a kernel: otherwise Python's own
+; handling is at once.
+
+@tx_interrupted = global i64 0, align 64
+@main_thread = internal global i64 0
+@main_inside = internal global i32 0                      ; the main thread is inside a kernel
+@python_handler = internal global ptr null                ; what was installed for SIGINT before ours
+@last_look = internal global i64 0
+
+declare i32 @sigaction(i32, ptr, ptr)
+declare i64 @pthread_self()
+declare i64 @$COUNTER()
+
+; The handler: Python's first, which notes the signal, then the flag, so that whoever sees the flag finds the note.
+define internal void @on_interrupt(i32 %signal, ptr %info, ptr %machine) #0 {
+  %python = load atomic ptr, ptr @python_handler monotonic, align 8
+  call void %python(i32 %signal, ptr %info, ptr %machine)
+  %inside = load atomic i32, ptr @main_inside seq_cst, align 4
+  %running = icmp ne i32 %inside, 0
+  br i1 %running, label %raise, label %out
+raise:
+  %old = atomicrmw or ptr @tx_interrupted, i64 1 seq_cst
+  br label %out
+out:
+  ret void
+}
+
+; Put our handler in front of Python's, if Python's is in place. `signal.signal` takes it away; the next long kernel puts it back.
+; SIG_DFL, SIG_IGN and handlers of other libraries are left alone. (The handler is the first word of `struct sigaction`.)
+define void @tx_watch_interrupts() #0 {
+entry:
+  %action = alloca [256 x i8], align 16
+  %failed = call i32 @sigaction(i32 2, ptr null, ptr %action)
+  %ok = icmp eq i32 %failed, 0
+  br i1 %ok, label %compare, label %out
+compare:
+  %current = load ptr, ptr %action
+  %known = load ptr, ptr @python_handler
+  %first = icmp eq ptr %known, null
+  %again = icmp eq ptr %current, %known
+  %address = ptrtoint ptr %current to i64
+  %real = icmp ugt i64 %address, 1                        ; neither SIG_DFL nor SIG_IGN
+  %right = or i1 %first, %again
+  %install = and i1 %right, %real
+  br i1 %install, label %replace, label %out
+replace:
+  store atomic ptr %current, ptr @python_handler monotonic, align 8
+  store ptr @on_interrupt, ptr %action
+  %ignored = call i32 @sigaction(i32 2, ptr %action, ptr null)
+  br label %out
+out:
+  ret void
+}
+
+; A system call per kernel would be too much: look again when about 20 us have passed.
+define internal void @watch_again() #0 {
+  %now = call i64 @$COUNTER()
+  %last = load i64, ptr @last_look
+  %passed = sub i64 %now, %last
+  %due = icmp ugt i64 %passed, $TICKS
+  br i1 %due, label %look, label %out
+look:
+  store i64 %now, ptr @last_look
+  call void @tx_watch_interrupts()
+  br label %out
+out:
+  ret void
+}
+
+; A kernel begins. Other threads than the main one first let the interrupted ones drain.
+define internal void @kernel_enter(i1 %main) #0 {
+entry:
+  br label %try
+try:
+  %word = load atomic i64, ptr @tx_interrupted seq_cst, align 8
+  %flag = and i64 %word, 1
+  %up = icmp ne i64 %flag, 0
+  %count = lshr i64 %word, 32
+  %busy = icmp ne i64 %count, 0
+  %drain = and i1 %up, %busy
+  %other = xor i1 %main, true
+  %wait = and i1 %drain, %other
+  br i1 %wait, label %yield, label %enter
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %try
+enter:                                                    ; a flag that is up while nothing runs is stale, except to the main thread
+  %stale = and i1 %up, %other
+  %cleared = and i64 %word, -4294967296
+  %base = select i1 %stale, i64 %cleared, i64 %word
+  %next = add i64 %base, 4294967296
+  %swap = cmpxchg ptr @tx_interrupted, i64 %word, i64 %next seq_cst seq_cst
+  %in = extractvalue { i64, i1 } %swap, 1
+  br i1 %in, label %out, label %try
+out:
+  ret void
+}
+
+; A kernel has returned; the last one takes the flag down.
+define internal void @kernel_leave() #0 {
+entry:
+  br label %try
+try:
+  %word = load atomic i64, ptr @tx_interrupted seq_cst, align 8
+  %less = sub i64 %word, 4294967296
+  %last = icmp ult i64 %less, 4294967296
+  %next = select i1 %last, i64 0, i64 %less
+  %swap = cmpxchg ptr @tx_interrupted, i64 %word, i64 %next seq_cst seq_cst
+  %done = extractvalue { i64, i1 } %swap, 1
+  br i1 %done, label %out, label %try
+out:
+  ret void
+}
+
+; `thread` is the main thread's pthread_t, as `threading.main_thread().ident` has it.
+define void @tx_set_main_thread(i64 %thread) #0 {
+  store i64 %thread, ptr @main_thread
+  ret void
+}
+
+define internal void @interrupts_after_fork() #0 {
+  %self = call i64 @pthread_self()
+  store i64 %self, ptr @main_thread
+  store i32 0, ptr @main_inside
+  store i64 0, ptr @tx_interrupted
+  ret void
+}

@@ -1,0 +1,75 @@
+"""The process's one LLVM linker. LLVM is not thread-safe where we use it: a lock goes around every call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import count
+
+import llvmlite.binding as llvm
+
+from texpr.support.errors import CompileError
+
+lock = threading.RLock()
+_numbers = count()
+
+
+def _fresh_lock() -> None:
+    """A forked child starts with a free lock, whatever the parent's other threads were doing."""
+    global lock
+    lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_fresh_lock)
+
+
+@cache
+def host_machine() -> llvm.TargetMachine:
+    """This machine, for code that is linked into this process."""
+    if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
+        raise CompileError(f"kernels run on Linux on x86-64 and aarch64; this is {platform.system()} on {platform.machine()}")
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, codemodel="jitdefault", jit=True
+    )
+
+
+@cache
+def _linker() -> llvm.LLJIT:
+    linker = llvm.create_lljit_compiler(host_machine())
+    # Threads of the pool may still run linked code when Python shuts down: never let it be freed.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(linker))
+    return linker
+
+
+def compile_text(text: str) -> bytes:
+    """Object code of LLVM IR text, for this machine."""
+    with lock:
+        machine = host_machine()
+        module = llvm.parse_assembly(text)
+        module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+        module.verify()
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+        return machine.emit_object(module)
+
+
+def link(object_code: bytes, exports: Iterable[str], imports: Mapping[str, int]) -> llvm.ResourceTracker:
+    """Link object code into the process; it stays as long as the result does, which maps exported names to addresses."""
+    with lock:
+        builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+        for name, address in imports.items():
+            builder.import_symbol(name, address)
+        for name in exports:
+            builder.export_symbol(name)
+        try:
+            return builder.link(_linker(), f"kernel{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompileError(f"the object code does not link: {error}") from error

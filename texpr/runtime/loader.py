@@ -1,0 +1,34 @@
+"""From object code to an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from texpr.runtime import jit, native
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """A function in this process. Its code stays as long as this object does.
+
+    Attributes:
+        address: where the function begins.
+    """
+
+    address: int
+    _library: llvm.ResourceTracker
+
+
+def load(object_code: bytes, symbol: str) -> Loaded:
+    """Link object code for this machine against the native library; thread-safe.
+
+    Args:
+        object_code: relocatable; it may refer to the `tx_` symbols and to the C library.
+        symbol: the function wanted.
+    Raises:
+        CompileError: the code is damaged, lacks `symbol`, or refers to something unknown.
+    """
+    library = jit.link(object_code, (symbol,), native.symbols())
+    return Loaded(library[symbol], library)

@@ -1,0 +1,194 @@
+; Scratch memory for kernels: aligned to 64 bytes, with large blocks kept for the next call.
+;
+; A block starts with a header of 64 bytes that holds its size. Freed blocks of 64 KB and more wait in a small table, which saves the
+; kernel's page faults on the next allocation of about that size.
+
+@blocks = internal global [32 x ptr] zeroinitializer, align 64
+@blocks_bytes = internal global i64 0                     ; all that wait in the table
+@blocks_busy = internal global i32 0
+@blocks_limit = internal global i64 0                     ; at most so many bytes wait
+@memory_limit = internal global i64 140737488355328       ; larger requests are refused
+
+declare ptr @aligned_alloc(i64, i64)
+declare void @free(ptr)
+declare i32 @madvise(ptr, i64, i32)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define internal i1 @blocks_lock() #0 {
+  %swap = cmpxchg ptr @blocks_busy, i32 0, i32 1 acquire monotonic
+  %locked = extractvalue { i32, i1 } %swap, 1
+  ret i1 %locked
+}
+
+; The waiting block that fits `size` best and is less than twice as large; null if there is none. Called with the lock held.
+define internal ptr @blocks_take(i64 %size) #0 {
+entry:
+  %most = shl i64 %size, 1
+  br label %look
+look:
+  %index = phi i64 [ 0, %entry ], [ %index.next, %next ]
+  %best = phi i64 [ -1, %entry ], [ %best.next, %next ]
+  %best.size = phi i64 [ %most, %entry ], [ %best.size.next, %next ]
+  %at = getelementptr [32 x ptr], ptr @blocks, i64 0, i64 %index
+  %block = load ptr, ptr %at
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %next, label %compare
+compare:
+  %have = load i64, ptr %block
+  %fits = icmp sge i64 %have, %size
+  %closer = icmp slt i64 %have, %best.size
+  %better = and i1 %fits, %closer
+  %best.new = select i1 %better, i64 %index, i64 %best
+  %best.size.new = select i1 %better, i64 %have, i64 %best.size
+  br label %next
+next:
+  %best.next = phi i64 [ %best, %look ], [ %best.new, %compare ]
+  %best.size.next = phi i64 [ %best.size, %look ], [ %best.size.new, %compare ]
+  %index.next = add i64 %index, 1
+  %more = icmp slt i64 %index.next, 32
+  br i1 %more, label %look, label %end
+end:
+  %found = icmp sge i64 %best.next, 0
+  br i1 %found, label %take, label %nothing
+take:
+  %taken.at = getelementptr [32 x ptr], ptr @blocks, i64 0, i64 %best.next
+  %taken = load ptr, ptr %taken.at
+  store ptr null, ptr %taken.at
+  %waiting = load i64, ptr @blocks_bytes
+  %left = sub i64 %waiting, %best.size.next
+  store i64 %left, ptr @blocks_bytes
+  ret ptr %taken
+nothing:
+  ret ptr null
+}
+
+; Keep a block, if there is room; true if kept. Called with the lock held.
+define internal i1 @blocks_keep(ptr %block, i64 %size) #0 {
+entry:
+  %waiting = load i64, ptr @blocks_bytes
+  %total = add i64 %waiting, %size
+  %limit = load i64, ptr @blocks_limit
+  %fits = icmp sle i64 %total, %limit
+  br i1 %fits, label %look, label %no
+look:
+  %index = phi i64 [ 0, %entry ], [ %index.next, %next ]
+  %at = getelementptr [32 x ptr], ptr @blocks, i64 0, i64 %index
+  %there = load ptr, ptr %at
+  %vacant = icmp eq ptr %there, null
+  br i1 %vacant, label %keep, label %next
+next:
+  %index.next = add i64 %index, 1
+  %more = icmp slt i64 %index.next, 32
+  br i1 %more, label %look, label %no
+keep:
+  store ptr %block, ptr %at
+  store i64 %total, ptr @blocks_bytes
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal ptr @block_new(i64 %size) #0 {
+entry:
+  %large = icmp sge i64 %size, 4194304
+  %alignment = select i1 %large, i64 2097152, i64 64
+  %last = sub i64 %alignment, 1
+  %more = add i64 %size, %last
+  %keep = xor i64 %last, -1
+  %rounded = and i64 %more, %keep
+  %block = call ptr @aligned_alloc(i64 %alignment, i64 %rounded)
+  %failed = icmp eq ptr %block, null
+  br i1 %failed, label %out, label %mark
+mark:
+  store i64 %rounded, ptr %block
+  br i1 %large, label %advise, label %out
+advise:                                                   ; 14 is MADV_HUGEPAGE; a refusal does no harm
+  %ignored = call i32 @madvise(ptr %block, i64 %rounded, i32 14)
+  br label %out
+out:
+  ret ptr %block
+}
+
+; `bytes` bytes aligned to 64, uninitialised; null if there is no such memory.
+define ptr @tx_alloc(i64 %bytes) #0 {
+entry:
+  %limit = load i64, ptr @memory_limit
+  %refused = icmp ugt i64 %bytes, %limit
+  br i1 %refused, label %none, label %round
+round:
+  %with.header = add i64 %bytes, 127
+  %size = and i64 %with.header, -64
+  %small = icmp slt i64 %size, 65536
+  br i1 %small, label %fresh, label %lock
+lock:
+  %locked = call i1 @blocks_lock()
+  br i1 %locked, label %search, label %fresh
+search:
+  %kept = call ptr @blocks_take(i64 %size)
+  store atomic i32 0, ptr @blocks_busy release, align 4
+  %missing = icmp eq ptr %kept, null
+  br i1 %missing, label %fresh, label %give
+fresh:
+  %new = call ptr @block_new(i64 %size)
+  %failed = icmp eq ptr %new, null
+  br i1 %failed, label %none, label %give
+give:
+  %block = phi ptr [ %kept, %search ], [ %new, %fresh ]
+  %user = getelementptr i8, ptr %block, i64 64
+  ret ptr %user
+none:
+  ret ptr null
+}
+
+define void @tx_free(ptr %user) #0 {
+entry:
+  %nothing = icmp eq ptr %user, null
+  br i1 %nothing, label %out, label %size
+size:
+  %block = getelementptr i8, ptr %user, i64 -64
+  %bytes = load i64, ptr %block
+  %small = icmp slt i64 %bytes, 65536
+  br i1 %small, label %release, label %lock
+lock:
+  %locked = call i1 @blocks_lock()
+  br i1 %locked, label %try, label %release
+try:
+  %kept = call i1 @blocks_keep(ptr %block, i64 %bytes)
+  store atomic i32 0, ptr @blocks_busy release, align 4
+  br i1 %kept, label %out, label %release
+release:
+  call void @free(ptr %block)
+  br label %out
+out:
+  ret void
+}
+
+; Refuse requests above `limit` bytes; keep at most `kept` bytes of freed blocks.
+define void @tx_set_memory(i64 %limit, i64 %kept) #0 {
+  store i64 %limit, ptr @memory_limit
+  store i64 %kept, ptr @blocks_limit
+  ret void
+}
+
+; If the fork came while another thread changed the table, the table is lost (the blocks leak in the child).
+define internal void @memory_after_fork() #0 {
+entry:
+  %busy = load i32, ptr @blocks_busy
+  %torn = icmp ne i32 %busy, 0
+  br i1 %torn, label %forget, label %out
+forget:
+  call void @llvm.memset.p0.i64(ptr @blocks, i8 0, i64 256, i1 false)
+  store i64 0, ptr @blocks_bytes
+  store i32 0, ptr @blocks_busy
+  br label %out
+out:
+  ret void
+}
+
+; After a fork, in the child.
+define void @tx_after_fork() #0 {
+  call void @pool_after_fork()
+  call void @interrupts_after_fork()
+  call void @memory_after_fork()
+  ret void
+}

@@ -1,0 +1,115 @@
+"""The native support library: pool of threads, Ctrl-C, scratch memory, call path. Its source is the `.ll` files next to this one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+from functools import cache
+from pathlib import Path
+from string import Template
+
+import llvmlite.binding as llvm
+
+from texpr.runtime import host, jit
+from texpr.support.errors import CallError
+
+PARTS = ("pool", "interrupt", "memory", "arguments", "call")
+EXPORTS = (
+    "tx_parallel",
+    "tx_interrupted",
+    "tx_alloc",
+    "tx_free",
+    "tx_set_threads",
+    "tx_set_memory",
+    "tx_set_main_thread",
+    "tx_watch_interrupts",
+    "tx_after_fork",
+    "tx_call",
+    "tx_run",
+)
+PYTHON_API = (
+    "PyObject_Vectorcall",
+    "PyObject_CallNoArgs",
+    "PyObject_CallOneArg",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyErr_CheckSignals",
+    "PyErr_Clear",
+    "Py_IncRef",
+    "Py_DecRef",
+)
+LARGEST_POOL = 256
+
+# What the text leaves open per architecture: system call numbers, the instruction for waiting loops, a clock and 20 us of its ticks.
+_HOSTS = {
+    "x86_64": {"FUTEX": "202", "GETTID": "186", "PAUSE": "pause", "COUNTER": "llvm.readcyclecounter", "TICKS": "60000"},
+    "aarch64": {"FUTEX": "98", "GETTID": "178", "PAUSE": "isb", "COUNTER": "llvm.readsteadycounter", "TICKS": "1000"},
+}
+
+
+def text() -> str:
+    """The library's LLVM IR for this machine."""
+    layout = {"TUPLE_ITEMS": str(tuple.__basicsize__), "BYTES_DATA": str(bytes.__basicsize__ - 1)}
+    attributes = "\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }\n"
+    parts = [Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8") for part in PARTS]
+    return Template("\n".join(parts) + attributes).substitute(layout | _HOSTS[platform.machine()])
+
+
+@cache
+def _library() -> llvm.ResourceTracker:
+    jit.host_machine()  # refuses other systems
+    imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in PYTHON_API}
+    library = jit.link(jit.compile_text(text()), EXPORTS, imports)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+    memory = host.memory_bytes()
+    _function(library, "tx_set_memory", 2)(memory, min(memory // 8, 1 << 30))
+    _function(library, "tx_set_threads", 1)(_initial_threads())
+    _function(library, "tx_set_main_thread", 1)(threading.main_thread().ident)
+    _function(library, "tx_watch_interrupts", 0)()
+    os.register_at_fork(after_in_child=_function(library, "tx_after_fork", 0))
+    return library
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+def _function(library: llvm.ResourceTracker, name: str, arity: int):
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * arity)(library[name])
+
+
+def symbols() -> dict[str, int]:
+    """Addresses by name: what kernels may refer to, and what the call path is made of."""
+    with jit.lock:
+        return {name: _library()[name] for name in EXPORTS}
+
+
+def _initial_threads() -> int:
+    asked = os.environ.get("TEXPR_THREADS", "")
+    return _checked(int(asked)) if asked.isdecimal() and asked.isascii() else min(host.cores(), LARGEST_POOL)
+
+
+def _checked(count: int) -> int:
+    if not 1 <= count <= LARGEST_POOL:
+        raise CallError(f"{count} threads; expected 1 to {LARGEST_POOL}")
+    return count
+
+
+def set_threads(count: int) -> None:
+    """Run parallel loops on `count` threads, the calling one included. Results do not depend on it."""
+    with jit.lock:
+        _function(_library(), "tx_set_threads", 1)(_checked(count))
+        global _threads
+        _threads = count
+
+
+_threads = 0
+
+
+def threads() -> int:
+    """How many threads parallel loops use."""
+    return _threads or _initial_threads()
