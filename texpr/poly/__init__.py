@@ -1,0 +1,13 @@
+"""Proofs about programs and loop nests: the only user of isl, which no signature here shows.
+
+`affine` turns expressions into integer constraints, over-approximating what is not affine; `solver` asks isl whether a conjunction
+of constraints has a solution, and which is the smallest. Everything above is made of such questions: a proof is "no solution",
+a counterexample the smallest solution. `nest` sees a kernel as statements with domains, accesses and order; `legality` asks whether
+a step keeps all dependences; `flow` where a temporary's values live; `prove` whether a condition always holds.
+"""
+
+from texpr.poly.flow import flow_stays_within
+from texpr.poly.legality import Conflict, carried, reordered
+from texpr.poly.prove import always, never
+
+__all__ = ["Conflict", "always", "carried", "flow_stays_within", "never", "reordered"]

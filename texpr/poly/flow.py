@@ -1,0 +1,90 @@
+"""Where the values of a temporary live: which write does each read see?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from texpr.ir.expr import Tensor, index
+from texpr.ir.loop import For, Kernel
+from texpr.poly.affine import Key, Unknown, is_parameter, variable
+from texpr.poly.nest import Access, Nest, Statement, model
+from texpr.poly.order import earlier
+from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
+
+READ, WRITE = 1, 2
+
+
+def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> bool:
+    """Whether every read of `tensor` sees a value written in the same iteration of `loops`, which enclose all its uses.
+
+    That is: before each read, in the same iteration, some write to the element certainly happens; the last of them is what is
+    read. False where this is not so or cannot be proven.
+    """
+    def proven() -> bool:
+        nest = model(kernel)
+        uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
+        variables = [n.var for n in loops]
+        if any(tuple(n.var for n in s.loops[: len(loops)]) != tuple(variables) for s, _ in uses):
+            return False
+        writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
+        return all(_fed(nest, reader, access, writes, len(loops)) for reader, access in uses if access.kind != "write")
+
+    try:
+        return asked(proven)
+    except OutOfQuota:
+        return False
+
+
+def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
+    """Each instance of the read comes after a write to its element in its iteration of the outermost `depth` loops."""
+    keys = _parameters(nest, reader, access)
+    elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
+    count = len(keys) + len(reader.loops) + len(elements)
+    left = Region(count, [q.system() for q in _reads(nest, keys, elements, reader, access)])
+    for writer, write in writes:
+        if left.is_empty:
+            return True
+        if writer.exact and write.exact:
+            systems = [s for q in _reads(nest, keys, elements, reader, access) for s in _written(q, elements, reader, writer, write, depth)]
+            left = left.minus(Region(count, systems))
+    return left.is_empty
+
+
+def _parameters(nest: Nest, reader: Statement, access: Access) -> list[Key]:
+    """The columns that stand for sizes in a region; unknowns that only a write mentions may be any."""
+    used: dict[Key, None] = dict.fromkeys(nest.kernel.sizes)
+    constraints = [*nest.facts, *(c for p in reader.domain for c in p), *(c for p, _ in access.cases for c in p)]
+    forms = [c.form for c in constraints] + [f for _, at in access.cases for f in at]
+    used.update((k, None) for form in forms for k, _ in form.terms if nest.converter.is_shared(k) and is_parameter(k))
+    return list(used)
+
+
+def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader: Statement, access: Access) -> Iterator[Question]:
+    for domain, (piece, at) in product(reader.domain, access.cases):
+        question = Question(nest.converter.is_shared)
+        for key in keys:
+            question.column(key)
+        for n in reader.loops:
+            question.column(n.var, READ)
+        for e in elements:
+            question.column(e)
+        question.require(nest.facts)
+        question.require(domain + piece, READ)
+        question.add_all([question.compare(variable(e), 0, i, READ) for e, i in zip(elements, at)])
+        yield question
+
+
+def _written(question: Question, elements: Sequence[Unknown], reader: Statement, writer: Statement, write: Access,
+             depth: int) -> Iterator[System]:
+    """The reads of the question before which the write happens, in the same iteration of the outermost `depth` loops."""
+    for domain, (piece, at) in product(writer.domain, write.cases):
+        both = question.copy()
+        both.require(domain + piece, WRITE)
+        both.add_all([both.compare(variable(e), 0, i, WRITE) for e, i in zip(elements, at)])
+        both.add_all([both.compare(variable(n.var), READ, variable(n.var), WRITE) for n in reader.loops[:depth]])
+        system = both.system()
+        if system.is_empty:
+            continue
+        for rows in earlier(both, writer, reader, WRITE, READ):
+            yield system.also(rows)

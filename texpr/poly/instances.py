@@ -1,0 +1,149 @@
+"""How the instances of a rewritten kernel correspond to those of the kernel it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+
+from texpr.ir.expr import Expr, Var
+from texpr.ir.loop import Store
+from texpr.poly.affine import Form, Key, Piece, is_parameter, variable
+from texpr.poly.nest import Nest, Statement
+from texpr.poly.solver import Question, Region, System
+
+Case = tuple[Piece, Piece, tuple[Form, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Image:
+    """A statement of the new kernel and the statement it comes from.
+
+    Attributes:
+        at: in each case, the origin's loop variables as forms over the statement's.
+    """
+
+    origin: Statement
+    statement: Statement
+    at: tuple[tuple[Piece, tuple[Form, ...]], ...]
+
+    @property
+    def renaming(self) -> dict[Key, Var] | None:
+        """The statement's variables as the origin's, if each is one."""
+        if len(self.at) != 1 or self.at[0][0]:
+            return None
+        names = {f.terms[0][0]: n.var for f, n in zip(self.at[0][1], self.origin.loops)
+                 if len(f.terms) == 1 and f.terms[0][1] == 1 and f.constant == 0}
+        return names if len(names) == len(self.origin.loops) == len(self.statement.loops) else None
+
+    def keeps(self, count: int) -> bool:
+        """The outermost `count` loops are those of the origin, in its order, whatever their names."""
+        names = self.renaming
+        return names is not None and all(
+            names.get(new.var) is old.var for old, new in zip(self.origin.loops[:count], self.statement.loops))
+
+    def cases(self) -> Iterator[Case]:
+        for domain, (piece, forms) in product(self.statement.domain, self.at):
+            yield domain, piece, forms
+
+
+def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> dict[Store, list[Image]]:
+    """The images of each store of the old kernel."""
+    by_store = {s.store: s for s in old.statements}
+    found: dict[Store, list[Image]] = {s.store: [] for s in old.statements}
+    for statement in new.statements:
+        assert statement.store in origin, "a store without origin"
+        source = by_store[origin[statement.store]]
+        values = instance.get(statement.store, {})
+        at, _ = new.converter.tuples([values.get(n.var, n.var) for n in source.loops])
+        found[source.store].append(Image(source, statement, at))
+    return found
+
+
+def same_instances(old: Nest, new: Nest, of: Mapping[Store, Sequence[Image]]) -> bool:
+    """The new kernel runs every instance of the old one exactly once."""
+    for statement in old.statements:
+        found = of[statement.store]
+        if len(found) == 1 and _renamed(found[0]):
+            continue
+        if not _covered(old, new, statement, found):
+            return False
+        if any(_overlap(old, new, a, b) for a, b in combinations_with_replacement(found, 2)):
+            return False
+    return True
+
+
+def _renamed(image: Image) -> bool:
+    """The domain is the old one in other names: the common case, without asking isl."""
+    names = image.renaming
+    if names is None:
+        return False
+
+    def renamed(form: Form) -> tuple[frozenset, int]:
+        return frozenset((names.get(k, k), c) for k, c in form.terms), form.constant
+
+    there = {frozenset((renamed(c.form), c.equality) for c in piece) for piece in image.statement.domain}
+    here = {frozenset(((frozenset(c.form.terms), c.form.constant), c.equality) for c in piece) for piece in image.origin.domain}
+    return here == there
+
+
+def _covered(old: Nest, new: Nest, statement: Statement, found: Sequence[Image]) -> bool:
+    """The images of the new domains are the old domain."""
+    here = [(piece, (), tuple(variable(n.var) for n in statement.loops)) for piece in statement.domain]
+    there = [case for image in found for case in image.cases()]
+    keys = _parameters(old, new, [*here, *there])
+    count = len(keys) + len(statement.loops)
+    left = Region(count, [_image(old, new, keys, statement, case) for case in here])
+    right = Region(count, [_image(old, new, keys, statement, case) for case in there])
+    return left.minus(right).is_empty and right.minus(left).is_empty
+
+
+def _parameters(old: Nest, new: Nest, cases: Sequence[Case]) -> list[Key]:
+    """Sizes and unknowns of the whole kernel that occur: the columns to compare at."""
+    used: dict[Key, None] = dict.fromkeys(old.kernel.sizes)
+    for domain, piece, forms in cases:
+        for form in (*(c.form for c in (*old.facts, *domain, *piece)), *forms):
+            used.update((k, None) for k, _ in form.terms if _shared(old, new, k) and is_parameter(k))
+    return list(used)
+
+
+def _shared(old: Nest, new: Nest, key: Key) -> bool:
+    return old.converter.is_shared(key) and new.converter.is_shared(key)
+
+
+def _image(old: Nest, new: Nest, keys: Sequence[Key], statement: Statement, case: Case) -> System:
+    """Parameters, then the old loop variables (copy 0), of which the case is an instance (copy 1)."""
+    question = Question(lambda k: _shared(old, new, k))
+    for key in keys:
+        question.column(key)
+    for n in statement.loops:
+        question.column(n.var, 0)
+    question.require(old.facts)
+    require_instance(question, statement, case, 0, 1)
+    return question.system()
+
+
+def require_instance(question: Question, statement: Statement, case: Case, old: int, new: int) -> None:
+    """In copy `new` runs what in copy `old` is an instance of `statement`."""
+    domain, piece, forms = case
+    question.require(domain, new)
+    question.require(piece, new)
+    for n, form in zip(statement.loops, forms):
+        question.add(question.compare(variable(n.var), old, form, new))
+
+
+def _overlap(old: Nest, new: Nest, a: Image, b: Image) -> bool:
+    """Two different instances of the new kernel are one of the old."""
+    for first, second in product(a.cases(), b.cases()):
+        question = Question(lambda k: _shared(old, new, k))
+        question.require(old.facts)
+        require_instance(question, a.origin, first, 0, 1)
+        require_instance(question, b.origin, second, 0, 2)
+        rows = [[]] if a is not b else [
+            [question.compare(variable(n.var), 2, variable(n.var), 1, gap=1)] for n in a.statement.loops]
+        system = question.system()
+        if not system.is_empty and any(not system.also(apart).is_empty for apart in rows):
+            return True
+    return False
+
+

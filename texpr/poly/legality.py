@@ -1,0 +1,229 @@
+"""Which orders of execution compute the same: dependences between the statements of a kernel, as satisfiability questions.
+
+Two accesses to one element, at least one of them a write, must keep their order. The question for a pair of statements is a
+conjunction over the sizes, the iterations of both and the element; "source first" is a disjunction over the loops that both share,
+asked one by one. A solution is a conflict, and its lexicographic minimum the example shown to the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.loop import For, Kernel, Store
+from texpr.poly.affine import Form, Unknown, variable
+from texpr.poly.instances import Image, images, require_instance, same_instances
+from texpr.poly.nest import Access, Nest, Statement, model
+from texpr.poly.order import earlier, level
+from texpr.poly.solver import OutOfQuota, Question, System, asked
+from texpr.support.errors import ScheduleError
+
+SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
+"""The copies of variables in a question: instances before the step and, for `reordered`, after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two instances that use one element, the source first, and that must not change places: the smallest example.
+
+    Attributes:
+        kind: `flow` (a read of what was written), `anti` (a write over what was read), `output` (a write over what was written).
+        sizes: the smallest sizes, by name.
+        source: a store and the values of its loop variables, by name.
+        sink: the same, for the instance that runs later.
+    """
+
+    kind: str
+    tensor: Tensor
+    element: tuple[int, ...]
+    sizes: dict[str, int]
+    source: tuple[Store, dict[str, int]]
+    sink: tuple[Store, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Two accesses to one tensor; a dependence where they meet and the source runs first."""
+
+    source: Statement
+    sink: Statement
+    first: Access
+    second: Access
+
+    @property
+    def kind(self) -> str:
+        if self.first.kind == "read":
+            return "anti"
+        return "output" if self.second.kind == "write" else "flow"
+
+
+def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, private: Collection[Tensor] = ()) -> Conflict | None:
+    """A dependence between two iterations of `loop` that are equal in the loops around it; None if there is none.
+
+    Args:
+        ignore_reassociable: leave out pairs of updates whose order does not matter (see `reassociable`).
+        private: tensors of which each iteration has its own.
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+    def search() -> Conflict | None:
+        nest = model(kernel)
+        inside = [s for s in nest.statements if any(n.var is loop.var for n in s.loops)]
+        ignored = reassociable if ignore_reassociable else lambda _: False
+        return _smallest(nest, (w for pair in _pairs(inside, ignored, private) for w in _between_iterations(nest, pair, loop.var)))
+
+    return _within_quota(search, f"running the iterations of `{loop.var.name}` in another order")
+
+
+def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
+              instance: Mapping[Store, Mapping[Var, Expr]]) -> Conflict | None:
+    """A dependence of `before` that `after` turns around; None if it keeps them all.
+
+    Args:
+        origin: the store of `before` that each store of `after` comes from.
+        instance: for each store of `after`, the loop variables of its origin in terms of its own; a variable left out stays.
+    Raises:
+        ScheduleError: the question takes too long.
+        AssertionError: `after` does not run exactly the instances of `before`.
+    """
+    def search() -> Conflict | None:
+        old, new = model(before), model(after)
+        found = images(old, new, origin, instance)
+        assert same_instances(old, new, found), "the step loses or repeats instances"
+        marked = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
+        pairs = _pairs(old.statements, lambda s: reassociable(s) or s in marked, ())
+        return _smallest(old, (w for pair in pairs for w in _turned_around(old, new, pair, found)))
+
+    return _within_quota(search, "the new order")
+
+
+def reassociable(store: Store) -> bool:
+    """Updates whose order does not change the result, or was given up: integers wrap, max and min have one answer."""
+    return store.update is not None and (store.reassoc or store.update in ("max", "min") or not store.tensor.dtype.is_float)
+
+
+def _within_quota(search: Callable[[], Conflict | None], what: str) -> Conflict | None:
+    try:
+        return asked(search)
+    except OutOfQuota:
+        raise ScheduleError(f"{what} cannot be proven legal within the quota", code="order",
+                            help="give the sizes as constants, or take this step before the loops are split") from None
+
+
+def _pairs(statements: Sequence[Statement], ignored: Callable[[Store], bool], private: Collection[Tensor]) -> Iterator[_Pair]:
+    """All pairs of accesses that can conflict, sources and sinks both ways round."""
+    by_tensor: dict[Tensor, list[tuple[Statement, Access]]] = {}
+    for s in statements:
+        for access in s.accesses:
+            if access.tensor not in private:
+                by_tensor.setdefault(access.tensor, []).append((s, access))
+    for accesses in by_tensor.values():
+        for (s, first), (t, second) in product(accesses, accesses):
+            if first.kind == second.kind == "read" or (first is second and first.kind == "update" and ignored(s.store)):
+                continue
+            yield _Pair(s, t, first, second)
+
+
+_Witness = tuple[_Pair, tuple[int, ...]]
+
+
+def _between_iterations(nest: Nest, pair: _Pair, var: Var) -> Iterator[_Witness]:
+    """Solutions with the source in an earlier iteration of the loop, the loops around it being equal."""
+    depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
+    for question, shown in _meetings(nest, nest, pair):
+        system = question.system()
+        if system.is_empty:
+            continue
+        apart = system.also(level(question, pair.source, depth, SOURCE, SINK))
+        if not apart.is_empty:
+            yield pair, apart.smallest(shown)
+
+
+def _turned_around(old: Nest, new: Nest, pair: _Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
+    """Solutions with the source first in `old` and the sink first in `new`."""
+    for source, sink in product(of[pair.source.store], of[pair.sink.store]):
+        if _same_order(pair, source, sink):
+            continue
+        for question, shown in _meetings(old, new, pair):
+            for given in product(source.cases(), sink.cases()):
+                both = question.copy()
+                require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
+                require_instance(both, pair.sink, given[1], SINK, NEW_SINK)
+                yield from ((pair, system.smallest(shown)) for system in _orders(both, pair, source.statement, sink.statement))
+
+
+def _orders(question: Question, pair: _Pair, source: Statement, sink: Statement) -> Iterator[System]:
+    """The cases with the source first in the old order and the sink first in the new."""
+    system = question.system()
+    if system.is_empty:
+        return
+    for first in earlier(question, pair.source, pair.sink, SOURCE, SINK):
+        ordered = system.also(first)
+        if ordered.is_empty:
+            continue
+        for turned in earlier(question, sink, source, NEW_SINK, NEW_SOURCE):
+            wrong = ordered.also(turned)
+            if not wrong.is_empty:
+                yield wrong
+
+
+def _same_order(pair: _Pair, source: Image, sink: Image) -> bool:
+    """The loops that the two share, and their order, are what they were."""
+    common = pair.source.common(pair.sink)
+    if common != source.statement.common(sink.statement):
+        return False
+    if (pair.source.order < pair.sink.order) != (source.statement.order < sink.statement.order):
+        return False
+    return all(image.keeps(common) for image in (source, sink))
+
+
+def _meetings(old: Nest, new: Nest, pair: _Pair) -> Iterator[tuple[Question, int]]:
+    """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows."""
+    rank = pair.first.tensor.rank
+    for p, q, (r, at), (s, to) in product(pair.source.domain, pair.sink.domain, pair.first.cases, pair.second.cases):
+        question = Question(lambda k: old.converter.is_shared(k) and new.converter.is_shared(k))
+        for size in old.kernel.sizes:
+            question.column(size)
+        for statement, copy in ((pair.source, SOURCE), (pair.sink, SINK)):
+            for n in statement.loops:
+                question.column(n.var, copy)
+        elements = [Unknown(False, True, index(k)) for k in range(rank)]
+        for e in elements:
+            question.column(e)
+        shown = question.width
+        question.require(old.facts)
+        question.require(p + r, SOURCE)
+        question.require(q + s, SINK)
+        for e, i, j in zip(elements, at, to):
+            question.add(question.compare(variable(e), 0, i, SOURCE))
+            question.add(question.compare(variable(e), 0, j, SINK))
+            for k, m in _distinct_arguments(i, j, old):
+                question.add(question.compare(k, SOURCE, m, SINK))
+        yield question, shown
+
+
+def _distinct_arguments(i: Form, j: Form, nest: Nest) -> list[tuple[Form, Form]]:
+    """Equal elements of one `distinct` tensor that nothing writes are the same element: its indices are equal."""
+    if len(i.terms) != 1 or i.constant != j.constant or len(j.terms) != 1 or i.terms[0][1] != j.terms[0][1]:
+        return []
+    match i.terms[0][0], j.terms[0][0]:
+        case Unknown(node=Read(tensor, args)), Unknown(node=Read(other, others)) if (
+                tensor is other and tensor.distinct and tensor in nest.converter.stable):
+            pairs = ((nest.converter.values(a).cases, nest.converter.values(b).cases) for a, b in zip(args, others))
+            return [(a[0][1], b[0][1]) for a, b in pairs if len(a) == len(b) == 1 and not a[0][0] and not b[0][0]]
+    return []
+
+
+def _smallest(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:
+    sizes = len(nest.kernel.sizes)
+    best = min(found, key=lambda w: (w[1][:sizes], w[1][sizes:], w[0].kind != "flow"), default=None)
+    if best is None:
+        return None
+    pair, values = best
+    numbers = iter(values)
+    at_sizes = {v.name: next(numbers) for v in nest.kernel.sizes}
+    source = pair.source.store, {n.var.name: next(numbers) for n in pair.source.loops}
+    sink = pair.sink.store, {n.var.name: next(numbers) for n in pair.sink.loops}
+    return Conflict(pair.kind, pair.first.tensor, tuple(numbers), at_sizes, source, sink)

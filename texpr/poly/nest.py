@@ -1,0 +1,176 @@
+"""A kernel as the proofs see it: statements with domains, accesses and their place in the order."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import product
+
+from texpr.ir.expr import Expr, Read, Select, Tensor
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import children, tensors, walk
+from texpr.poly.affine import CASES_LIMIT, Constraint, Converter, Form, Piece, Truth, below, conjoined, variable
+from texpr.support.errors import ScheduleError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """What a statement does to a tensor: in each case, the condition and the element.
+
+    Attributes:
+        kind: `read`, `write`, or `update`, which is both.
+        exact: the cases are precisely what happens, not only what may happen.
+    """
+
+    tensor: Tensor
+    kind: str
+    cases: tuple[tuple[Piece, tuple[Form, ...]], ...]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """A store with the loops around it.
+
+    Attributes:
+        order: place in the text.
+        domain: the iterations it runs for, as a disjunction; a superset of them unless `exact`.
+    """
+
+    store: Store
+    loops: tuple[For, ...]
+    order: int
+    domain: tuple[Piece, ...]
+    exact: bool
+    accesses: tuple[Access, ...]
+
+    def common(self, other: Statement) -> int:
+        """How many loops the two share, from the outside in."""
+        count = 0
+        for a, b in zip(self.loops, other.loops):
+            if a is not b:
+                break
+            count += 1
+        return count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """The statements of a kernel in textual order, and what is known of its sizes."""
+
+    kernel: Kernel
+    statements: tuple[Statement, ...]
+    converter: Converter
+    facts: Piece
+
+
+_MEMO: OrderedDict[int, Nest] = OrderedDict()
+_MEMO_SIZE = 64
+
+
+def model(kernel: Kernel) -> Nest:
+    """The statements of a kernel; remembered for the last kernels asked about."""
+    found = _MEMO.get(id(kernel))
+    if found is None:
+        found = _MEMO[id(kernel)] = _modelled(kernel)
+        while len(_MEMO) > _MEMO_SIZE:
+            _MEMO.popitem(last=False)
+    return found
+
+
+def _modelled(kernel: Kernel) -> Nest:
+    written = {s.tensor for s in walk(kernel) if isinstance(s, Store)}
+    converter = Converter({n.var for n in walk(kernel) if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
+    statements = tuple(_statement(converter, store, loops, conditions, order, written)
+                       for order, (store, loops, conditions) in enumerate(_stores(kernel)))
+    seen = {s.store for s in statements}
+    assert len(seen) == len(statements), "a store stands in two places"
+    return Nest(kernel, statements, converter, facts_of(converter, kernel.requires))
+
+
+def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
+    """The conditions that are conjunctions of affine ones; leaving a fact out is safe."""
+    found = (converter.truth(c).true for c in conditions)
+    return tuple(constraint for pieces in found if len(pieces) == 1 for constraint in pieces[0])
+
+
+def _stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Expr, ...]]]:
+    """Stores in textual order with their loops and conditions."""
+    found = []
+    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, (), ()) for s in reversed(kernel.body)]
+    while stack:
+        node, loops, conditions = stack.pop()
+        match node:
+            case For():
+                stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
+            case If():
+                _stays_true(node)
+                stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
+            case Store():
+                found.append((node, loops, conditions))
+    return found
+
+
+def _stays_true(node: If) -> None:
+    """The condition is modelled as read by each statement below; so it must not change below."""
+    read = tensors(node.cond)
+    if read and any(isinstance(s, Store) and s.tensor in read for s in walk(node)):
+        raise ScheduleError(f"a condition reads {next(iter(read)).name}, which the statements under it write", code="order",
+                            help="compute the condition into a tensor of its own")
+
+
+def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
+               written: set[Tensor]) -> Statement:
+    domain = Truth(((),), ())
+    for loop in loops:
+        domain = conjoined(domain, _range(converter, loop))
+    for condition in conditions:
+        domain = conjoined(domain, converter.truth(condition))
+    exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
+    accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, Truth(((),), ()))]
+    for read, condition in reads((*store.indices, store.value, *conditions), converter):
+        if read.tensor in written:
+            accesses.append(_access(converter, read.tensor, "read", read.indices, condition))
+    return Statement(store, loops, order, domain.true, exact, _distinct(accesses))
+
+
+def _range(converter: Converter, loop: For) -> Truth:
+    at = variable(loop.var)
+    extents = converter.values(loop.extent)
+    return Truth(tuple((*p, Constraint(at), below(at, extent)) for p, extent in extents.cases), (), extents.exact)
+
+
+def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:
+    cases, exact = converter.tuples(indices)
+    sizes, _ = converter.tuples(tensor.shape)
+    bounded = []
+    for (p, at), (q, shape) in product(cases, sizes):
+        inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
+        bounded.append((p + q + inside if inside else p, at))
+    pieces = condition.true if len(condition.true) * len(bounded) <= CASES_LIMIT else ((),)
+    return Access(tensor, kind, tuple((c + p, at) for c in pieces for p, at in bounded), exact and condition.exact)
+
+
+def _distinct(accesses: list[Access]) -> tuple[Access, ...]:
+    return tuple({(a.tensor, a.kind, a.cases): a for a in accesses}.values())
+
+
+def reads(roots: tuple[Expr, ...], converter: Converter) -> list[tuple[Read, Truth]]:
+    """The reads below expressions, each with the conditions of the `if`s around it; conditions and indices are read themselves."""
+    found: list[tuple[Read, Truth]] = []
+    seen: set[tuple[int, tuple[Piece, ...]]] = set()
+    stack = [(root, Truth(((),), ())) for root in reversed(roots)]
+    while stack:
+        node, condition = stack.pop()
+        if (id(node), condition.true) in seen:
+            continue
+        seen.add((id(node), condition.true))
+        match node:
+            case Select(cond, then, orelse):
+                holds = converter.truth(cond)
+                stack += [(orelse, conjoined(condition, holds.negated)), (then, conjoined(condition, holds)), (cond, condition)]
+                continue
+            case Read():
+                found.append((node, condition))
+        stack += [(below_it, condition) for below_it in reversed(children(node)) if isinstance(below_it, Expr)]
+    return found

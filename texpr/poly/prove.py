@@ -1,0 +1,49 @@
+"""Conditions that hold, or fail, for all values of some variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from texpr.ir.expr import Axis, Expr
+from texpr.poly.affine import Converter, Truth, at_least, below, conjoined, variable
+from texpr.poly.solver import OutOfQuota, Question, asked
+
+
+def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
+    """Whether `condition` is proven for all values of the axes' variables, all sizes >= 0 that satisfy `facts`, and all data."""
+    return _impossible(condition, axes, facts, negated=True)
+
+
+def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
+    """Whether `condition` is proven to fail for all of them."""
+    return _impossible(condition, axes, facts, negated=False)
+
+
+def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], negated: bool) -> bool:
+    converter = Converter({a.var for a in axes}, ())
+    truth = converter.truth(condition)
+    wanted = truth.negated if negated else truth
+    for axis in axes:
+        wanted = conjoined(wanted, _within(converter, axis))
+    for fact in facts:
+        wanted = conjoined(wanted, converter.truth(fact))
+
+    def none() -> bool:
+        return all(_without_solution(converter, piece) for piece in wanted.true)
+
+    try:
+        return asked(none)
+    except OutOfQuota:
+        return False
+
+
+def _within(converter: Converter, axis: Axis) -> Truth:
+    at, lows, highs = variable(axis.var), converter.values(axis.lo).cases, converter.values(axis.hi).cases
+    return Truth(tuple((*p, *q, at_least(at, lo), below(at, hi)) for (p, lo), (q, hi) in product(lows, highs)), ())
+
+
+def _without_solution(converter: Converter, piece) -> bool:
+    question = Question(converter.is_shared)
+    question.require(piece)
+    return question.system().is_empty

@@ -1,0 +1,179 @@
+"""The one place that talks to isl: has a conjunction of integer constraints a solution, and which is the smallest?
+
+isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which callers turn into "cannot be proven", never into "yes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from threading import RLock
+from typing import TypeVar
+
+import islpy as isl
+
+from texpr.ir.expr import Var
+from texpr.poly.affine import Constraint, Form, Key, Piece
+
+QUOTA = 2_000_000
+"""isl operations per question; about a second."""
+
+_CONTEXT = isl.Context()
+_LOCK = RLock()
+_SET = isl.dim_type.set
+_VALUES: dict[int, isl.Val] = {}
+
+T = TypeVar("T")
+
+
+class OutOfQuota(Exception):
+    """A question took more isl operations than it may."""
+
+
+def asked(question: Callable[[], T]) -> T:
+    """Run a function that asks isl, within the quota, one thread at a time."""
+    with _LOCK:
+        outer = _CONTEXT.get_max_operations()
+        if outer == 0:
+            _CONTEXT.reset_operations()
+            _CONTEXT.set_max_operations(QUOTA)
+        try:
+            return question()
+        except isl.Error as e:
+            raise OutOfQuota(str(e)) from None
+        finally:
+            if outer == 0:
+                _CONTEXT.set_max_operations(0)
+
+
+def _value(n: int) -> isl.Val:
+    found = _VALUES.get(n)
+    if found is None:
+        found = isl.Val.int_from_si(_CONTEXT, n) if abs(n) < 1 << 62 else isl.Val.read_from_str(_CONTEXT, str(n))
+        if len(_VALUES) < 4096:
+            _VALUES[n] = found
+    return found
+
+
+Row = tuple[list[tuple[int, int]], int, bool]
+"""Coefficients of columns, the constant, and whether the sum is 0 or at least 0."""
+
+
+class Question:
+    """Constraints over columns: sizes once, every other variable once per copy of its statement. Then solved by isl.
+
+    Args:
+        is_shared: whether a key is the same in all copies.
+        least: the smallest value of a size.
+    """
+
+    def __init__(self, is_shared: Callable[[Key], bool], least: int = 0) -> None:
+        self._is_shared, self._least = is_shared, least
+        self._columns: dict[tuple[Key, int], int] = {}
+        self._rows: list[Row] = []
+
+    def copy(self) -> Question:
+        other = Question(self._is_shared, self._least)
+        other._columns, other._rows = dict(self._columns), list(self._rows)
+        return other
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self._columns)
+
+    def column(self, key: Key, copy: int = 0) -> int:
+        """The column of a key in a copy; a size is at least `least`."""
+        shared = self._is_shared(key)
+        at = (key, -1 if shared else copy)
+        found = self._columns.get(at)
+        if found is None:
+            found = self._columns[at] = len(self._columns)
+            if shared and isinstance(key, Var):
+                self._rows.append(([(found, 1)], -self._least, False))
+        return found
+
+    def require(self, piece: Piece, copy: int = 0) -> None:
+        self._rows += [self.row(c, copy) for c in piece]
+
+    def row(self, constraint: Constraint, copy: int = 0) -> Row:
+        form = constraint.form
+        return [(self.column(k, copy), c) for k, c in form.terms], form.constant, constraint.equality
+
+    def compare(self, lhs: Form, of: int, rhs: Form, to: int, gap: int | None = None) -> Row:
+        """lhs in copy `of` equals rhs in copy `to`, or exceeds it by at least `gap`."""
+        left = [(self.column(k, of), c) for k, c in lhs.terms]
+        right = [(self.column(k, to), -c) for k, c in rhs.terms]
+        return left + right, lhs.constant - rhs.constant - (gap or 0), gap is None
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+
+    def add_all(self, rows: Iterable[Row]) -> None:
+        self._rows += rows
+
+    def system(self) -> System:
+        """All of it, as isl sees it. Rows added to the system may use the columns that exist now."""
+        space = isl.Space.set_alloc(_CONTEXT, 0, len(self._columns))
+        return System(isl.BasicSet.universe(space), isl.LocalSpace.from_space(space)).also(self._rows)
+
+
+class System:
+    """A conjunction of constraints over numbered columns."""
+
+    def __init__(self, basic: isl.BasicSet, space: isl.LocalSpace) -> None:
+        self._basic, self._space = basic, space
+
+    def also(self, rows: Iterable[Row]) -> System:
+        basic = self._basic
+        for terms, constant, equality in rows:
+            c = isl.Constraint.equality_alloc(self._space) if equality else isl.Constraint.inequality_alloc(self._space)
+            for column, coefficient in _collected(terms):
+                c = c.set_coefficient_val(_SET, column, _value(coefficient))
+            basic = basic.add_constraint(c.set_constant_val(_value(constant)))
+        return System(basic, self._space)
+
+    @property
+    def is_empty(self) -> bool:
+        return self._basic.is_empty()
+
+    def projected(self, count: int) -> isl.Set:
+        width = self._basic.dim(_SET)
+        return self._basic.project_out(_SET, count, width - count).to_set()
+
+    def smallest(self, count: int) -> tuple[int, ...]:
+        """The lexicographically smallest values of the first `count` columns; there must be a solution."""
+        point = self.projected(count).lexmin().sample_point()
+        return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(count))
+
+
+def _collected(terms: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+    """Coefficients per column; a column may occur twice."""
+    if len(terms) < 2:
+        return terms
+    sums: dict[int, int] = {}
+    for column, c in terms:
+        sums[column] = sums.get(column, 0) + c
+    return sums.items()
+
+
+class Region:
+    """The values of some columns for which systems have a solution: a set that can be cut and compared.
+
+    Args:
+        systems: whose first `count` columns mean the same.
+    """
+
+    def __init__(self, count: int, systems: Iterable[System] = ()) -> None:
+        self._count = count
+        self._set = isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
+        for system in systems:
+            self._set = self._set.union(system.projected(count))
+
+    def minus(self, other: Region) -> Region:
+        result = Region(self._count)
+        result._set = self._set.subtract(other._set)
+        return result
+
+    @property
+    def is_empty(self) -> bool:
+        return self._set.is_empty()
