@@ -9,7 +9,27 @@ from itertools import product
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import (
-    Add, And, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Read, Select, Sub, Tensor, Var, index, plain,
+    Add,
+    And,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Read,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+    index,
+    plain,
 )
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, variables, walk

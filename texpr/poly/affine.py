@@ -13,7 +13,28 @@ from itertools import product
 
 from texpr.ir.dtypes import BOOL, I64, U64, DType, int_range
 from texpr.ir.expr import (
-    Add, And, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Node, Not, Or, Read, Reduce, Select, Sub, Tensor, Var,
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Node,
+    Not,
+    Or,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Tensor,
+    Var,
 )
 from texpr.ir.traverse import children, tensors, variables
 
