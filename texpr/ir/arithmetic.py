@@ -160,7 +160,8 @@ def call(name: str, args: list[Array], t: DType) -> Array:
     function = FUNCTIONS[name]
     if np.asarray(args[0]).dtype.kind != "f":
         return np.asarray(function.reference(*args))
-    result = np.asarray(function.reference(*(np.asarray(a, np.float64) for a in args)))
+    # Contiguous, for NumPy's loops over strided arrays may round differently.
+    result = np.asarray(function.reference(*(np.array(a, np.float64, order="C") for a in args)))
     return result if t == BOOL else from_f64(result, t)
 
 
@@ -190,9 +191,9 @@ def fold(op: str, values: Array, t: DType) -> Array:
     """Fold along axis 0, strictly in order, at dtype `t`: `sum prod max min any all` of at least one element."""
     match op:
         case "any":
-            return values.any(axis=0)
+            return np.asarray(values.any(axis=0))
         case "all":
-            return values.all(axis=0)
+            return np.asarray(values.all(axis=0))
         case "max" | "min" if t.is_float:
             key = order_key(values, 1 if op == "max" else -1)
             return from_key(key.max(axis=0) if op == "max" else key.min(axis=0), values.dtype)

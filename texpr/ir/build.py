@@ -24,6 +24,7 @@ def literal(value: int | float | bool, dtype: DType) -> Const:
 
 
 def add(a: Expr, b: Expr) -> Expr:
+    """`a + b`, with constants gathered on the right."""
     x, y = integer(a), integer(b)
     if x is not None and y is not None:
         return literal(x + y, a.dtype)
@@ -39,6 +40,7 @@ def add(a: Expr, b: Expr) -> Expr:
 
 
 def sub(a: Expr, b: Expr) -> Expr:
+    """`a - b`, with constants gathered on the right."""
     x, y = integer(a), integer(b)
     if x is not None and y is not None:
         return literal(x - y, a.dtype)
@@ -54,6 +56,7 @@ def sub(a: Expr, b: Expr) -> Expr:
 
 
 def mul(a: Expr, b: Expr) -> Expr:
+    """`a * b`, a constant on the right."""
     x, y = integer(a), integer(b)
     if x is not None and y is not None:
         return literal(x * y, a.dtype)
@@ -65,6 +68,7 @@ def mul(a: Expr, b: Expr) -> Expr:
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:
+    """`a // b`."""
     x, y = integer(a), integer(b)
     if y == 1:
         return a
@@ -74,6 +78,7 @@ def floordiv(a: Expr, b: Expr) -> Expr:
 
 
 def mod(a: Expr, b: Expr) -> Expr:
+    """`a % b`."""
     x, y = integer(a), integer(b)
     if y == 1:
         return literal(0, a.dtype)
@@ -83,11 +88,13 @@ def mod(a: Expr, b: Expr) -> Expr:
 
 
 def neg(a: Expr) -> Expr:
+    """`-a`."""
     x = integer(a)
     return Neg(a) if x is None else literal(-x, a.dtype)
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
+    """The larger of `a` and `b`."""
     x, y = integer(a), integer(b)
     if x is not None and y is not None:
         return literal(max(x, y), a.dtype)
@@ -95,6 +102,7 @@ def maximum(a: Expr, b: Expr) -> Expr:
 
 
 def minimum(a: Expr, b: Expr) -> Expr:
+    """The smaller of `a` and `b`."""
     x, y = integer(a), integer(b)
     if x is not None and y is not None:
         return literal(min(x, y), a.dtype)
@@ -105,6 +113,7 @@ _COMPARE = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__
 
 
 def compare(op: str, a: Expr, b: Expr) -> Expr:
+    """`a op b`."""
     x, y = integer(a), integer(b)
     if x is not None and y is not None:
         return TRUE if _COMPARE[op](x, y) else FALSE
@@ -123,6 +132,7 @@ def conjunction(*conditions: Expr) -> Expr:
 
 
 def disjunction(a: Expr, b: Expr) -> Expr:
+    """Either of them."""
     if _is(a, True) or _is(b, False):
         return a
     if _is(b, True) or _is(a, False):
@@ -131,12 +141,14 @@ def disjunction(a: Expr, b: Expr) -> Expr:
 
 
 def negation(a: Expr) -> Expr:
+    """`not a`."""
     if _is(a, True) or _is(a, False):
         return FALSE if _is(a, True) else TRUE
     return a.operand if isinstance(a, Not) else Not(a)
 
 
 def select(cond: Expr, then: Expr, orelse: Expr) -> Expr:
+    """`then` if `cond` holds, else `orelse`."""
     if _is(cond, True):
         return then
     return orelse if _is(cond, False) else Select(cond, then, orelse, dtype=then.dtype)

@@ -229,7 +229,7 @@ def reduce(node: Reduce, points: Points, buffers: Buffers) -> Lanes:
         marks = either(block.bad, None if body.bad is None else body.bad & block.active)
         if marks is not None:
             marks = np.broadcast_to(marks, block.shape)
-            bad = either(bad, marks.any(axis=tuple(range(len(node.axes)))))
+            bad = either(bad, np.asarray(marks.any(axis=tuple(range(len(node.axes))))))
         count = prod(block.shape[: len(node.axes)])
         flat = (count, *block.shape[len(node.axes) :])
         if count:
@@ -273,7 +273,8 @@ class _Arg:
             self.best, self.seen = top, np.zeros(top.shape, bool)
         better = found & (~self.seen | (top > self.best))
         self.value = np.where(better, position, self.value)
-        self.best, self.seen = np.where(better, top, self.best), self.seen | found
+        self.best = np.asarray(np.where(better, top, self.best))
+        self.seen = self.seen | found
 
     def _key(self, values: Array) -> Array:
         """Integers that are larger where a value is better."""

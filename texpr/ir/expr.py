@@ -49,6 +49,8 @@ class Var(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unary(Expr):
+    """One operand, and its dtype unless said otherwise."""
+
     parts: ClassVar = ("operand",)
     operand: Expr
 

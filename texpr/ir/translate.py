@@ -89,7 +89,7 @@ class ExprWriter:
             node, ready = stack.pop()
             if id(node) in self._done:
                 continue
-            below = (node.cond,) if _is_lazy(node) else children(node)
+            below = (node.cond,) if isinstance(node, Select) and _is_lazy(node) else children(node)
             if not ready and below:
                 stack.append((node, True))
                 stack.extend((child, False) for child in below)
@@ -162,8 +162,8 @@ def _outside(name: str, shape: tuple[int, ...], *indices: int) -> None:
     raise AssertionError(f"{name}[{', '.join(map(str, indices))}] is outside its shape {shape}")
 
 
-def _is_lazy(node: Node) -> bool:
-    return isinstance(node, Select) and any(isinstance(below, Read) for below in walk(node.then, node.orelse))
+def _is_lazy(node: Select) -> bool:
+    return any(isinstance(below, Read) for below in walk(node.then, node.orelse))
 
 
 def _is_index(node: Node) -> bool:
@@ -224,7 +224,7 @@ def _smaller(a: np.floating, b: np.floating) -> np.floating:
 
 
 def _round(x: np.floating) -> np.floating:
-    return np.float32(round_bf16(np.float32(x)))
+    return np.float32(round_bf16(np.asarray(x, np.float32)))
 
 
 def _held(result: Array, t: DType) -> object:

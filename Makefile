@@ -1,0 +1,35 @@
+# Targets make their own environment on a fresh machine:  make test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: venv test check demo gpu fuzz clean
+venv: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group test --group check
+	touch $@
+
+test: venv
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not gpu"
+
+check: venv
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m pytest -q -n 0 tests/repo
+
+demo: venv
+	$(BIN)/python examples/demo.py
+
+gpu: venv
+	@if [ -e /dev/nvidiactl ]; then $(BIN)/python -m pytest -n 0 -m gpu; \
+	else echo "no GPU here (/dev/nvidiactl is missing): the tests marked gpu were not run"; fi
+
+fuzz: venv
+	$(BIN)/python -m texpr.tools.fuzz
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

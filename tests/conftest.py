@@ -1,0 +1,37 @@
+"""Fixtures of all tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("texpr", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fuzz", deadline=None, max_examples=10_000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "texpr"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff afterwards")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Compare a text with `golden/<test file>/<test name>.txt` beside the test; `--update-golden` writes it."""
+    here = Path(str(request.path))
+    name = request.node.name.replace("[", "-").replace("]", "").replace("/", "_")
+    path = here.parent / "golden" / here.stem / f"{name}.txt"
+
+    def check(text: str) -> None:
+        text = text.rstrip("\n") + "\n"
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.exists(), f"no golden file {path.name}: run pytest --update-golden and read what it writes"
+        assert text == path.read_text(encoding="utf-8")
+
+    return check

@@ -1,0 +1,34 @@
+"""The house: which floor every part of the package lives on, and where foreign libraries are locked in. The one table."""
+
+from __future__ import annotations
+
+FLOORS: dict[str, int] = {
+    "support": 0,
+    "ir": 1, "runtime": 1,
+    "poly": 2,
+    "passes": 3,
+    "lang": 4, "autodiff": 4, "schedule": 4, "targets": 4,
+    "ops": 5, "compiler": 5,
+    "graph": 6,
+    "nn": 7, "interop": 7,
+    "tools": 8, "__main__": 8,
+}
+"""A part imports only from lower floors; parts on one floor do not know each other. `texpr/__init__.py` is above them all."""
+
+MAY_IMPORT_BESIDE: dict[str, set[str]] = {"compiler": {"ops"}}
+"""Allowed on one floor."""
+
+LOCKED_IN: dict[str, set[str]] = {
+    "islpy": {"poly"},
+    "lark": {"lang"},
+    "llvmlite": {"targets", "runtime"},
+    "ctypes": {"runtime"},
+    "cuda": {"runtime"},
+}
+"""Foreign libraries and the only parts that import them."""
+
+CORE = {"numpy", "llvmlite", "lark", "islpy"}
+"""What `import texpr` may import besides the standard library."""
+
+EXTRAS = {"safetensors", "onnx", "ml_dtypes", "tqdm", "matplotlib", "PIL", "sklearn", "cuda"}
+"""Optional libraries, imported only inside the functions that need them."""

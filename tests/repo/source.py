@@ -1,0 +1,57 @@
+"""The files of the repository and their syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SKIPPED = {"build", "dist"}
+
+
+@cache
+def files(*patterns: str) -> tuple[Path, ...]:
+    """Files of the repository, caches and environments aside, relative to its root."""
+    found = (path.relative_to(ROOT) for pattern in patterns for path in ROOT.rglob(pattern) if path.is_file())
+    return tuple(sorted(path for path in found if not _is_skipped(path)))
+
+
+def _is_skipped(path: Path) -> bool:
+    if path.parts[0] == ".ci":
+        return False
+    return any(part.startswith(".") or part in SKIPPED or part.endswith(".egg-info") or part == "__pycache__" for part in path.parts[:-1])
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"), str(path))
+
+
+def package_files() -> tuple[Path, ...]:
+    """The Python files of the package."""
+    return tuple(path for path in files("*.py") if path.parts[0] == "texpr")
+
+
+def part_of(path: Path) -> str:
+    """The part of the house a file of the package belongs to; `` for `texpr/__init__.py`."""
+    name = path.parts[1].removesuffix(".py")
+    return "" if name == "__init__" else name
+
+
+def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
+    """Line, absolute module name, and whether it stands at the top, of every import in a file, also inside functions.
+
+    `from texpr.ir import loop` counts as `texpr.ir.loop`.
+    """
+    top = {id(node) for node in tree(path).body}
+    package = path.with_suffix("").parts if path.name == "__init__.py" else path.with_suffix("").parts[:-1]
+    package = tuple(part for part in package if part != "__init__")
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, id(node) in top) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{module}.{alias.name}", id(node) in top) for alias in node.names)

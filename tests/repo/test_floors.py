@@ -1,0 +1,72 @@
+"""Imports go down the house, and foreign libraries stay where they are locked in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.repo.floors import CORE, EXTRAS, FLOORS, LOCKED_IN, MAY_IMPORT_BESIDE
+from tests.repo.source import ROOT, imports, package_files, part_of
+
+
+def complaints(path: Path) -> list[str]:
+    part = part_of(path)
+    found = []
+    for line, module, top in imports(path):
+        first, *rest = module.split(".")
+        if first == "texpr":
+            problem = _inside(part, rest[0] if rest else "")
+        else:
+            problem = _foreign(part, first, top)
+        if problem:
+            found.append(f"{path}:{line}: {problem}")
+    return found
+
+
+def _inside(part: str, other: str) -> str | None:
+    if part == other or part == "":
+        return None
+    if part in ("nn", "interop", "tools", "__main__") and other not in FLOORS:
+        return None
+    if other not in FLOORS:
+        return f"{part} imports {other or 'texpr itself'}, which is above it"
+    if FLOORS[other] > FLOORS[part]:
+        return f"{part} (floor {FLOORS[part]}) imports {other} (floor {FLOORS[other]})"
+    if FLOORS[other] == FLOORS[part] and other not in MAY_IMPORT_BESIDE.get(part, ()):
+        return f"{part} imports its neighbour {other}"
+    return None
+
+
+def _foreign(part: str, library: str, top: bool) -> str | None:
+    if library in LOCKED_IN and part not in LOCKED_IN[library]:
+        return f"{part} imports {library}, which belongs to {', '.join(sorted(LOCKED_IN[library]))}"
+    if library in EXTRAS:
+        return f"{library} is optional: import it in the function that needs it" if top else None
+    if part == "support" and library not in sys.stdlib_module_names:
+        return f"support imports {library}: it has the standard library only"
+    if library not in CORE and library not in sys.stdlib_module_names:
+        return f"{library} is not a dependency"
+    return None
+
+
+@pytest.mark.parametrize("path", package_files(), ids=str)
+def test_imports_go_down(path: Path):
+    assert part_of(path) in FLOORS or part_of(path) == "", f"{path} is on no floor: see tests/repo/floors.py"
+    assert not complaints(path), "\n".join(complaints(path))
+
+
+def test_an_import_upwards_is_found(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules[__name__], "imports", lambda path: [(1, "texpr.passes.lower", False), (2, "islpy", True)])
+    assert complaints(Path("texpr/ir/expr.py")) == [
+        "texpr/ir/expr.py:1: ir (floor 1) imports passes (floor 3)",
+        "texpr/ir/expr.py:2: ir imports islpy, which belongs to poly",
+    ]
+
+
+def test_import_texpr_imports_only_the_core():
+    code = "import sys, texpr; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert not EXTRAS & set(loaded)
