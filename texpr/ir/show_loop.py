@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.show_expr import SUM, Names, Part, Writer, element
 from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -36,7 +36,8 @@ def kernel_names(kernel: Kernel) -> dict[Var | Tensor, str]:
     """What each variable and tensor is called in the listing: its name, with a number where two would be confused."""
     names: dict[Var | Tensor, str] = {}
     taken = set(RESERVED | MARKS)
-    for thing in (*kernel.inputs, *kernel.outputs, *kernel.temporaries, *_sizes(kernel)):
+    allocated = [node.tensor for node in walk(kernel) if isinstance(node, Alloc)]
+    for thing in (*kernel.inputs, *kernel.outputs, *kernel.temporaries, *allocated, *_sizes(kernel)):
         text = unused(thing.name, taken)
         taken.add(text)
         names[thing] = f"numel({text})" if isinstance(thing, Var) and thing.pack else text
@@ -117,8 +118,12 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return ["if ", Part(cond)]
         case Store(tensor, indices, value, update):
             return [*element(tensor, indices, None, names), f" {UPDATES[update]} ", Part(value), *_marks(statement)]
+        case Alloc(tensor):
+            return [f"let {names[tensor]}: ", *type_items(tensor), "" if tensor.scope == "global" else f"  {tensor.scope}"]
         case Barrier():
             return ["barrier"]
+        case Poll():
+            return ["poll"]
     raise AssertionError(f"no text for {type(statement).__name__}")
 
 

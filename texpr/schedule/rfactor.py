@@ -15,7 +15,7 @@ from texpr.support.errors import ScheduleError
 def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel:
     """Give each iteration of the reduction loop `loop` a partial result; combine them at the end.
 
-    s = 0; for ko: for ki: s += f   ->   for ki: p[ki] = 0;  for ko: for ki: p[ki] += f;  s = 0;  for ki: s += p[ki]
+    s = 0; for ko: for ki: s += f   ->   for ki: p[ki] = 0;  for ko: for ki: p[ki] += f;  s = 0;  for ki_sum: s += p[ki_sum]
 
     Max, min and integers give the same value in any order. A float sum or product does not: `reassoc=True` permits the new order.
 
@@ -32,7 +32,7 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
     total = update.tensor
     top = _outermost_reduction(above, update)
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, at.extent))
-    start, combine = Var(at.var.name), Var(at.var.name)
+    start, combine = Var(at.var.name), Var(f"{at.var.name}_sum")
     zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation)
     joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation)
 

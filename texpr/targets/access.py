@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, mul
 from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Tensor, index
-from texpr.ir.traverse import equal, variables
+from texpr.ir.expr import Expr, Read, Tensor
+from texpr.ir.traverse import variables
+from texpr.passes.flatten import flat_index
 from texpr.targets.expressions import Expressions
 from texpr.targets.function import Value, constant, memory_type, vector_type
 
@@ -98,32 +97,3 @@ class Accesses(Expressions):
         at = self.index(offset)
         return base if at.text == "0" else self.function.define(f"getelementptr inbounds {element}, ptr{space} {base}, {at}")
 
-
-def flat_index(tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
-    """The row-major position of an element. Joined loops cancel: (f // B) * B + f % B is f."""
-    flat: Expr = index(0)
-    for i, size in zip(indices, tensor.shape):
-        flat = add(mul(flat, size), i) if not _is_zero(flat) else i
-    form = linear(flat)
-    while (joined := _rejoined(form)) is not None:
-        form = linear(joined)
-    return form
-
-
-def _is_zero(e: Expr) -> bool:
-    form = linear(e)
-    return not form.terms and form.constant == 0
-
-
-def _rejoined(form: Linear) -> Expr | None:
-    """One step of c*B * (x // B) + c * (x % B) = c*x, or None."""
-    for quotient, c in form.terms:
-        if not isinstance(quotient, FloorDiv):
-            continue
-        for rest, d in form.terms:
-            if isinstance(rest, Mod) and equal(rest.lhs, quotient.lhs) and equal(rest.rhs, quotient.rhs):
-                divisor = linear(quotient.rhs)
-                if not divisor.terms and c == d * divisor.constant:
-                    left = tuple((t, k) for t, k in form.terms if t is not quotient and t is not rest)
-                    return add(Linear(left, form.constant).expr(), mul(quotient.lhs, index(d)))
-    return None

@@ -59,3 +59,9 @@ def object_code(text: str, triple: str, cpu: str, features: str) -> bytes:
     with _LOCK:
         tm = machine(triple, cpu, features)
         return tm.emit_object(optimized(text, triple, tm))
+
+
+def generate_bytes(text: bytes, triple: bytes, cpu: bytes, features: bytes) -> list[bytes]:
+    """`generate` over bytes, for a child process."""
+    code = generate(text.decode(), triple.decode(), cpu.decode(), features.decode())
+    return [code.optimized.encode(), code.assembly.encode(), code.object_code]

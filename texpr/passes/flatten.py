@@ -1,0 +1,33 @@
+"""Where an element lies in row-major memory, as a linear form over the loops."""
+
+from __future__ import annotations
+
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, mul
+from texpr.ir.expr import Expr, FloorDiv, Mod, Tensor, index
+from texpr.ir.traverse import equal
+
+
+def flat_index(tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+    """The row-major position of an element. Joined loops cancel: (f // B) * B + f % B is f."""
+    flat: Expr = index(0)
+    for i, size in zip(indices, tensor.shape):
+        flat = add(mul(flat, size), i)
+    form = linear(flat)
+    while (joined := _rejoined(form)) is not None:
+        form = linear(joined)
+    return form
+
+
+def _rejoined(form: Linear) -> Expr | None:
+    """One step of c*B * (x // B) + c * (x % B) = c*x, or None."""
+    for quotient, c in form.terms:
+        if not isinstance(quotient, FloorDiv):
+            continue
+        for rest, d in form.terms:
+            if isinstance(rest, Mod) and equal(rest.lhs, quotient.lhs) and equal(rest.rhs, quotient.rhs):
+                divisor = linear(quotient.rhs)
+                if not divisor.terms and c == d * divisor.constant:
+                    left = tuple((t, k) for t, k in form.terms if t is not quotient and t is not rest)
+                    return add(Linear(left, form.constant).expr(), mul(quotient.lhs, index(d)))
+    return None

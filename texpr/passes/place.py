@@ -1,0 +1,147 @@
+"""Temporaries move to the loops they live in and shrink to what one iteration needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from texpr import poly
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import integer, sub
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import children, rewrite, walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Indices of one read or write of a temporary with the loops around it."""
+
+    indices: tuple[Expr, ...]
+    loops: tuple[For, ...]
+
+
+def place(kernel: Kernel) -> Kernel:
+    """Put each temporary inside the innermost loop that holds all its uses, if no value passes between that loop's iterations.
+
+    T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
+    """
+    accesses = _accesses(kernel)
+    for tensor in kernel.temporaries:
+        uses = accesses.get(tensor, [])
+        common = _common(uses)
+        while common and not poly.flow_stays_within(kernel, tensor, common):
+            common = common[:-1]
+        if common:
+            kernel = _placed(kernel, tensor, uses, common)
+    return replace(kernel, temporaries=tuple(t for t in kernel.temporaries if t in accesses))
+
+
+def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
+    found: dict[Tensor, list[_Access]] = {}
+    stack: list[tuple[Stmt, tuple[For, ...]]] = [(s, ()) for s in reversed(kernel.body)]
+    while stack:
+        node, loops = stack.pop()
+        if isinstance(node, For):
+            stack += [(s, (*loops, node)) for s in reversed(node.body)]
+            continue
+        if isinstance(node, If):
+            stack += [(s, loops) for s in reversed(node.body)]
+        if isinstance(node, Store):
+            found.setdefault(node.tensor, []).append(_Access(node.indices, loops))
+        for e in _expressions(node):
+            for n in walk(e):
+                if isinstance(n, Read):
+                    found.setdefault(n.tensor, []).append(_Access(n.indices, loops))
+    return found
+
+
+def _expressions(node: Node) -> list[Expr]:
+    return [c for c in children(node) if isinstance(c, Expr)]
+
+
+def _common(uses: list[_Access]) -> tuple[For, ...]:
+    if not uses:
+        return ()
+    common = uses[0].loops
+    for use in uses[1:]:
+        length = 0
+        while length < min(len(common), len(use.loops)) and common[length].var is use.loops[length].var:
+            length += 1
+        common = common[:length]
+    # A vector loop's lanes share one buffer, so the buffer stays outside it.
+    lanes = next((k for k, n in enumerate(common) if n.kind in ("vector", "unroll")), len(common))
+    return common[:lanes]
+
+
+def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[For, ...]) -> Kernel:
+    outside = {n.var for n in common}
+    kept: list[Linear | None] = []
+    shape: list[Expr] = []
+    for d, size in enumerate(tensor.shape):
+        base, extent = _footprint([(u.indices[d], u.loops) for u in uses], outside)
+        kept.append(base)
+        shape.append(size if base is None else index(extent))
+    small = replace(tensor, dims=plain(*shape), scope="stack")
+    if any(v in outside for s in shape for v in _variables(s)):
+        return kernel
+
+    def moved(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, kept))
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(t, indices) if t is tensor:
+                return replace(node, tensor=small, indices=moved(indices))
+            case Store(t, indices) if t is tensor:
+                return replace(node, tensor=small, indices=moved(indices))
+            case For(var, _, body) if var is common[-1].var:
+                return replace(node, body=(Alloc(small), *body))
+        return None
+
+    placed = rewrite(kernel, rule)
+    return replace(placed, temporaries=tuple(t for t in kernel.temporaries if t is not tensor))  # type: ignore[type-var]
+
+
+def _variables(e: Expr) -> list[Var]:
+    return [n for n in walk(e) if isinstance(n, Var)]
+
+
+def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> tuple[Linear | None, int]:
+    """What the index has in common in all uses (over the outer loops), and how many elements the inner loops reach; None if unknown."""
+    base: Linear | None = None
+    extent = 1
+    for e, loops in uses:
+        form = linear(e)
+        if not form.is_affine:
+            return None, 0
+        outer = Linear(tuple((t, c) for t, c in form.terms if t in outside), 0)
+        if base is not None and _key(base) != _key(outer):
+            return None, 0
+        base = outer
+        reach = _reach(form, outside, {n.var: n for n in loops})
+        if reach is None:
+            return None, 0
+        extent = max(extent, reach + 1)
+    return base, extent
+
+
+def _key(form: Linear) -> dict[int, int]:
+    return {id(t): c for t, c in form.terms}
+
+
+def _reach(form: Linear, outside: set[Var], loops: Mapping[Var, For]) -> int | None:
+    """Largest offset over the inner loops; None unless all inner coefficients and the constant are at least 0 and extents constant."""
+    total = form.constant
+    if total < 0:
+        return None
+    for t, c in form.terms:
+        if t in outside:
+            continue
+        loop = loops.get(t)  # type: ignore[call-overload]
+        extent = integer(loop.extent) if loop is not None else None
+        if c < 0 or extent is None:
+            return None
+        total += c * (extent - 1)
+    return total
+

@@ -1,0 +1,71 @@
+"""Loops ask now and then whether the user pressed Ctrl-C."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import add, compare, floordiv, integer, mul
+from texpr.ir.expr import Node, Var, index
+from texpr.ir.loop import For, If, Kernel, Poll, Stmt
+from texpr.ir.traverse import rewrite
+from texpr.passes.renew import folded
+
+# Iterations of the innermost bodies between two polls: about 0.1 ms of work, some 10^4 times the cost of a poll.
+WORK = 1 << 15
+_UNKNOWN = 1 << 20
+
+
+def insert_polls(kernel: Kernel) -> Kernel:
+    """Put a poll at the head of each loop body that is worth it: the innermost bodies with at least `WORK` below them, and all above.
+
+    A loop with many cheap iterations is cut into strips first: `for v in 0..n` with a poll per strip of `WORK` iterations.
+    """
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, For | Kernel):
+            return None
+        return replace(node, body=tuple(_polled(s) for s in node.body))
+
+    return rewrite(kernel, rule, keep=_vector_or_leaf)  # type: ignore[return-value]
+
+
+def _vector_or_leaf(node: Node) -> bool:
+    return not isinstance(node, For | If | Kernel) or (isinstance(node, For) and node.kind == "vector")
+
+
+def _polled(s: Stmt) -> Stmt:
+    if not isinstance(s, For) or s.kind not in ("serial", "parallel") or any(isinstance(b, Poll) for b in s.body):
+        return s
+    below = sum(work(b) for b in s.body)
+    if below >= WORK or (s.kind == "parallel" and below * (integer(s.extent) or _UNKNOWN) >= WORK):
+        return replace(s, body=(Poll(), *s.body))
+    if below * (integer(s.extent) or _UNKNOWN) < WORK * 64:
+        return s
+    return _strips(s, max(1, WORK // max(1, below)))
+
+
+def _strips(loop: For, length: int) -> Stmt:
+    outer, inner = Var(loop.var.name + "o"), Var(loop.var.name + "i")
+    whole = add(mul(outer, index(length)), inner)
+    body: tuple[Stmt, ...] = tuple(folded(b, {loop.var: whole}) for b in loop.body)
+    extent = integer(loop.extent)
+    if extent is None or extent % length:
+        body = (If(compare("<", whole, loop.extent), body),)
+    strips = floordiv(add(loop.extent, index(length - 1)), index(length))
+    return For(outer, strips, (Poll(), For(inner, index(length), body, tensor=loop.tensor)), loop.kind, loop.tensor)
+
+
+def work(s: Stmt) -> int:
+    """A lower bound on how many innermost statement instances a statement runs; symbolic extents count as many."""
+    total = 0
+    stack: list[tuple[Stmt, int]] = [(s, 1)]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, For):
+            extent = integer(node.extent)
+            times = times * (_UNKNOWN if extent is None else 1 if node.kind == "vector" else extent)
+            stack += [(b, times) for b in node.body]
+        elif isinstance(node, If):
+            stack += [(b, times) for b in node.body]
+        else:
+            total += times
+    return total

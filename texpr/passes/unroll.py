@@ -1,0 +1,41 @@
+"""Unrolled loops are written out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Node, index
+from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.traverse import rewrite
+from texpr.passes.renew import folded, with_fresh_variables
+
+
+def expand_unrolled(kernel: Kernel) -> Kernel:
+    """for v in 0..2 unroll: S   ->   S[v := 0]; S[v := 1]"""
+
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, For | If | Kernel):
+            return None
+        body: list[Stmt] = []
+        for s in node.body:
+            body += _copies(s) if isinstance(s, For) and s.kind == "unroll" else (s,)
+        return None if all(a is b for a, b in zip(body, node.body)) and len(body) == len(node.body) else replace(node, body=tuple(body))
+
+    return rewrite(kernel, rule)  # type: ignore[return-value]
+
+
+def _copies(loop: For) -> list[Stmt]:
+    extent = integer(loop.extent)
+    assert extent is not None, "an unrolled loop has a constant extent"
+    result: list[Stmt] = []
+    for k in range(extent):
+        for s in loop.body:
+            new = folded(s, {loop.var: index(k)})
+            if not _never(new):
+                result.append(with_fresh_variables(new) if k else new)
+    return result
+
+
+def _never(s: Stmt) -> bool:
+    return isinstance(s, If) and getattr(s.cond, "value", None) is False

@@ -1,0 +1,78 @@
+"""Steps as data: what a schedule did, as text that can be read, edited and applied again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from texpr.ir.expr import Var
+from texpr.ir.loop import Kernel
+from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
+from texpr.schedule.order import reorder
+from texpr.schedule.rfactor import rfactor
+from texpr.schedule.shape import fuse, split
+from texpr.support.errors import ScheduleError
+
+STEPS: dict[str, Callable[..., Kernel]] = {
+    "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
+    "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One applied scheduling request."""
+
+    name: str
+    args: tuple[object, ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
+
+    def __str__(self) -> str:
+        given = [_text(a) for a in self.args] + [f"{k}={_text(v)}" for k, v in self.options]
+        return f"{self.name}({', '.join(given)})"
+
+    def apply(self, kernel: Kernel) -> Kernel:
+        """The kernel after this step.
+
+        Raises:
+            ScheduleError: the step does not apply or would change the answer.
+        """
+        return STEPS[self.name](kernel, *self.args, **dict(self.options))
+
+
+def _text(value: object) -> str:
+    text = repr(value.name if isinstance(value, Var) else value)
+    return '"' + text[1:-1] + '"' if isinstance(value, str | Var) and '"' not in text else text
+
+
+def parse_script(text: str) -> list[Step]:
+    """The steps of a script: one call per line, literals only. Comments and empty lines are skipped.
+
+    Raises:
+        ScheduleError: a line is not a step with literal arguments.
+    """
+    steps: list[Step] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.strip().startswith("#"):
+            continue
+        steps.append(_parsed(line.strip(), number))
+    return steps
+
+
+def _parsed(line: str, number: int) -> Step:
+    wrong = ScheduleError(f"line {number} of the script is not a step: {line}", code="script", help='write steps as in split("i", 32)')
+    try:
+        call = ast.parse(line, mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise wrong
+        args = tuple(ast.literal_eval(a) for a in call.args)
+        options = tuple((k.arg or "", ast.literal_eval(k.value)) for k in call.keywords)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise wrong from None
+    if call.func.id not in STEPS:
+        close = get_close_matches(call.func.id, STEPS, 1)
+        raise ScheduleError(f"line {number} of the script: there is no step `{call.func.id}`", code="script",
+                            help=f"did you mean `{close[0]}`?" if close else f"steps: {', '.join(STEPS)}")
+    return Step(call.func.id, args, options)

@@ -1,0 +1,13 @@
+"""Kernels to machine code. One emitter over the loop IR; a target adds its machine record, its LLVM names and what differs.
+
+A target is registered by a module of this package or by an entry point in the group `texpr.targets`: a function from a target's
+name to a `Target`, or None if the name is not its own. `emit` decides nothing: how a loop runs is in the kernel. LLVM ends the
+process over what it does not know, so CPU names and features come from each target's own table and foreign targets are compiled
+in a child process.
+"""
+
+from __future__ import annotations
+
+from texpr.targets.registry import Artifact, Launch, Target, compile_kernel, emit_llvm, find_target, target_names
+
+__all__ = ["Artifact", "Launch", "Target", "compile_kernel", "emit_llvm", "find_target", "target_names"]

@@ -1,0 +1,51 @@
+"""The records that targets fill and compilation returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from texpr.ir.expr import Expr
+from texpr.ir.loop import Kernel
+from texpr.ir.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel launch on a GPU: its symbol and the extents of grid and block, in sizes of the kernel."""
+
+    symbol: str
+    grid: tuple[Expr, Expr, Expr]
+    block: tuple[Expr, Expr, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target.
+
+    Attributes:
+        native: its code runs in this process.
+        emit: (kernel, target, alone) to LLVM IR and launches.
+        gpu: the artifact's assembly is what a driver loads; there is no object code.
+    """
+
+    name: str
+    triple: str
+    cpu: str
+    features: str
+    machine: Machine
+    emit: Callable[[Kernel, Target, bool], tuple[str, tuple[Launch, ...]]]
+    native: bool = False
+    gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Everything LLVM made of a kernel."""
+
+    target: Target
+    emitted: str
+    llvm: str
+    assembly: str
+    object_code: bytes
+    launches: tuple[Launch, ...]

@@ -1,0 +1,68 @@
+"""What a target is, which there are, and how a kernel becomes an artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.metadata import entry_points
+
+from texpr.ir.loop import Kernel
+from texpr.ir.machine import Machine
+from texpr.runtime import child
+from texpr.support.errors import CompileError
+from texpr.targets import aarch64, llvm, ptx, x86
+from texpr.targets.base import Artifact, Launch, Target
+
+_BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, ptx.target)
+
+
+@lru_cache
+def find_target(name: str) -> Target:
+    """The target called `name`.
+
+    Raises:
+        CompileError: there is no such target.
+    """
+    for make in (*_BUILT_IN, *(e.load() for e in entry_points(group="texpr.targets"))):
+        if (target := make(name)) is not None:
+            return target
+    close = get_close_matches(name, target_names(), 1)
+    raise CompileError(f"there is no target {name!r}", code="target", notes=[f"targets: {', '.join(target_names())}"],
+                       help=f"did you mean {close[0]!r}?" if close else "")
+
+
+def target_names() -> tuple[str, ...]:
+    """The names of the built-in targets."""
+    return (*x86.NAMES, *aarch64.NAMES, *ptx.NAMES)
+
+
+def emit_llvm(kernel: Kernel, target: Target, *, alone: bool = False) -> tuple[str, tuple[Launch, ...]]:
+    """The LLVM IR of a kernel and, on a GPU, its launches in order. `alone` links without the runtime."""
+    return target.emit(kernel, target, alone)
+
+
+def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Artifact:
+    """LLVM IR, assembly and object code (PTX on a GPU) of a kernel.
+
+    Raises:
+        CompileError: the target cannot express the kernel, or LLVM failed.
+    """
+    text, launches = emit_llvm(kernel, target, alone=alone)
+    if target.native:
+        code = llvm.generate(text, target.triple, target.cpu, target.features)
+    else:
+        code = _in_child(text, target)
+    return Artifact(target, text, code.optimized, code.assembly, code.object_code, launches)
+
+
+def _in_child(text: str, target: Target) -> llvm.Code:
+    reply = child.run("texpr.targets.llvm", "generate_bytes", [part.encode() for part in (text, target.triple, target.cpu, target.features)])
+    optimized, assembly, object_code = reply
+    return llvm.Code(optimized.decode(), assembly.decode(), object_code)
+
+
+def machine_of(name: str) -> Machine:
+    """The machine record of a target."""
+    return find_target(name).machine

@@ -1,0 +1,38 @@
+"""x86-64: the machine this process runs on, and the psABI levels."""
+
+from __future__ import annotations
+
+import platform
+
+from texpr.ir.loop import Kernel
+from texpr.ir.machine import Machine
+from texpr.runtime import host
+from texpr.targets.base import Launch, Target
+from texpr.targets.cpu import emit_module
+
+NAMES = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+_TRIPLE = "x86_64-unknown-linux-gnu"
+
+
+def target(name: str) -> Target | None:
+    """`native` on an x86-64 host, or one of the psABI levels."""
+    if name == "native" and platform.machine() == "x86_64":
+        features = host.features()
+        wide = "+avx512f" in features.split(",")
+        machine = _machine(64 if wide else 32, 32 if wide else 16, host.caches(), host.cores(), "+fma" in features.split(","))
+        return Target(name, _TRIPLE, host.cpu_name(), features, machine, _emit, native=True)
+    levels = {"x86-64": (16, 16, False), "x86-64-v2": (16, 16, False), "x86-64-v3": (32, 16, True), "x86-64-v4": (64, 32, True)}
+    if name in levels:
+        width, registers, fma = levels[name]
+        return Target(name, _TRIPLE, name, "", _machine(width, registers, (32768, 524288), 4, fma), _emit)
+    return None
+
+
+def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: int, fma: bool) -> Machine:
+    return Machine(vector_bytes, registers, caches, cores, fma=fma)
+
+
+def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
+    # Without these, LLVM splits 512-bit vectors on some CPUs.
+    width = target.machine.vector_bytes * 8
+    return emit_module(kernel, f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"', alone=alone), ()
