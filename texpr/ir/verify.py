@@ -1,0 +1,160 @@
+"""What well-formed Programs and Kernels are. Passes take valid values and give valid values; a complaint is a bug of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.expr import Const, Expr, Tensor, Var
+from texpr.ir.loop import LOOP_KINDS, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
+
+
+def verify_program(program: Program) -> None:
+    """Check a program and the programs it calls.
+
+    Raises:
+        AssertionError: what is wrong, with the node printed.
+    """
+    todo, seen = [program], set()
+    while todo:
+        current = todo.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        _verify_one(current)
+        todo += [unit.program for unit in current.equations if isinstance(unit, Invoke)]
+
+
+def _verify_one(program: Program) -> None:
+    tensors = (*program.inputs, *program.outputs, *program.temporaries)
+    _verify_tensors(program, tensors, program.sizes)
+    for condition in program.requires:
+        verify_expr(condition, program.sizes, (), in_kernel=False)
+        check(condition.dtype == BOOL, "a requirement is bool", condition)
+    defined: set[Tensor] = set()
+    for unit in program.equations:
+        targets = unit.targets if isinstance(unit, Invoke) else (unit.target,)
+        if isinstance(unit, Invoke):
+            _verify_invoke(unit, tensors)
+        else:
+            _verify_equation(unit, program, tensors)
+            check(unit.update is None or unit.target in defined, f"{unit.target.name} is updated before it is defined", unit.value)
+        for target in targets:
+            check(target not in program.inputs, f"the input {target.name} is defined", unit)
+        defined.update(targets)
+    missing = [t.name for t in program.outputs if t not in defined]
+    check(not missing, f"no equation defines {', '.join(missing)}", program)
+
+
+def _verify_tensors(node: Program | Kernel, tensors: Iterable[Tensor], sizes: tuple[Var, ...]) -> None:
+    check(len(set(sizes)) == len(sizes), "a size is listed twice", node)
+    names: set[str] = {size.name for size in sizes}
+    check(len(names) == len(sizes), f"two sizes of {node.name} have one name", node)
+    for tensor in tensors:
+        check(tensor.name not in names, f"the name {tensor.name} is used twice in {node.name}", node)
+        names.add(tensor.name)
+        for size in (*tensor.shape, *(tensor.value_range or ())):
+            verify_expr(size, sizes, (), in_kernel=True)
+            check(size.dtype == I64, f"a size of {tensor.name} is not i64", size)
+        for dim in tensor.dims:
+            check(len(dim.sizes) == 1 or (len(dim.sizes) > 1 and not dim.pack), f"{tensor.name} has a malformed dimension", node)
+
+
+def _verify_equation(equation: Equation, program: Program, tensors: Iterable[Tensor]) -> None:
+    target, scope, known = equation.target, set(program.sizes), set(tensors)
+    check(len(equation.indices) == target.rank, f"{target.name} has rank {target.rank}", equation.value)
+    check(equation.update in UPDATES, f"no update {equation.update}", equation.value)
+    for axis in equation.axes:
+        for bound in (axis.lo, axis.hi):
+            verify_expr(bound, scope, known, in_kernel=False)
+        check(axis.lo.dtype == axis.hi.dtype == I64, "a range is i64", axis)
+        check(axis.var not in scope, f"{axis.var.name} is bound twice", axis.var)
+        scope.add(axis.var)
+    for e in equation.indices:
+        scope |= verify_expr(e, scope, known, in_kernel=False)
+        check(e.dtype == I64, "an index is i64", e)
+    if equation.where is not None:
+        scope |= verify_expr(equation.where, scope, known, in_kernel=False)
+        check(equation.where.dtype == BOOL, "a condition is bool", equation.where)
+    verify_expr(equation.value, scope, known, in_kernel=False)
+    check(equation.value.dtype == target.dtype, f"{target.name} is {target.dtype}, its value {equation.value.dtype}", equation.value)
+    guard = equation.guard
+    if guard is not None:
+        check(guard.mode in WRITE_GUARDS and guard.value is None, f"no guard {guard.mode} on a write", equation.value)
+
+
+def _verify_invoke(unit: Invoke, tensors: Iterable[Tensor]) -> None:
+    callee = unit.program
+    known = set(tensors)
+    for given, wanted, what in ((unit.args, callee.inputs, "arguments"), (unit.targets, callee.outputs, "results")):
+        check(len(given) == len(wanted), f"{callee.name} has {len(wanted)} {what}, not {len(given)}", unit)
+        for mine, its in zip(given, wanted):
+            check(mine in known, f"{mine.name} is no tensor of the caller", unit)
+            check(mine.dtype == its.dtype, f"{its.name} of {callee.name} is {its.dtype}, {mine.name} is {mine.dtype}", unit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A statement and the variables in scope there."""
+
+    statement: Stmt
+    scope: frozenset[Var]
+
+
+def verify_kernel(kernel: Kernel) -> None:
+    """Check a kernel.
+
+    Raises:
+        AssertionError: what is wrong, with the node printed.
+    """
+    tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
+    _verify_tensors(kernel, tensors, kernel.sizes)
+    known, bound = set(tensors), set(kernel.sizes)
+    todo = [_Place(s, frozenset(kernel.sizes)) for s in reversed(kernel.body)]
+    while todo:
+        place = todo.pop()
+        match place.statement:
+            case For(var, _, body) as loop:
+                check(var not in bound, f"{var.name} is bound twice", var)
+                bound.add(var)
+                _verify_loop(loop, place, known)
+                todo += [_Place(s, place.scope | {var}) for s in reversed(body)]
+            case If(cond, body):
+                _verify_value(cond, place, known)
+                check(cond.dtype == BOOL, "a condition is bool", cond)
+                todo += [_Place(s, place.scope) for s in reversed(body)]
+            case Store() as store:
+                check(store.tensor not in kernel.inputs, f"a store to the input {store.tensor.name}", store.value)
+                _verify_store(store, place, known)
+            case Barrier():
+                pass
+            case other:
+                raise AssertionError(f"an unknown statement {type(other).__name__}")
+
+
+def _verify_value(e: Expr, place: _Place, tensors: set[Tensor]) -> None:
+    verify_expr(e, place.scope, tensors, in_kernel=True)
+
+
+def _verify_loop(loop: For, place: _Place, tensors: set[Tensor]) -> None:
+    _verify_value(loop.extent, place, tensors)
+    check(loop.extent.dtype == I64, "an extent is i64", loop.extent)
+    check(loop.kind in LOOP_KINDS, f"no kind of loop {loop.kind}", loop.var)
+    known = isinstance(loop.extent, Const) or loop.kind not in ("vector", "unroll")
+    check(known, f"the extent of the {loop.kind} loop {loop.var.name} is not constant", loop.extent)
+
+
+def _verify_store(store: Store, place: _Place, tensors: set[Tensor]) -> None:
+    target = store.tensor
+    check(target in tensors, f"{target.name} is not a tensor of the kernel", store.value)
+    check(len(store.indices) == target.rank, f"{target.name} has rank {target.rank}", store.value)
+    check(store.update in UPDATES, f"no update {store.update}", store.value)
+    check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
+    for e in store.indices:
+        _verify_value(e, place, tensors)
+        check(e.dtype == I64, "an index is i64", e)
+    _verify_value(store.value, place, tensors)
+    check(store.value.dtype == target.dtype, f"{target.name} is {target.dtype}, its value {store.value.dtype}", store.value)

@@ -1,0 +1,172 @@
+"""Options: for the process, for a with-block, or from `TEXPR_*` variables.
+
+`options(threads=2)` changes the process; `with options(threads=2):` changes the code inside, in this thread or task only. Inside,
+`current()` is what holds: the innermost with-block, then the process, then the environment, then the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import TracebackType
+
+from texpr.support.errors import CallError
+from texpr.support.suggest import did_you_mean
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cache_dir() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "texpr"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What can be set.
+
+    Attributes:
+        threads: how many threads a parallel loop uses; as many as this process has cores by default.
+        cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
+        verify: check every program and kernel between all passes.
+        print: passes after which to print, such as `after:lower` or `after:*`.
+        text_limit: characters of operator text that are accepted at once.
+        specializations: kernels with constant sizes kept per operator, before one with symbolic sizes serves the rest.
+    """
+
+    threads: int = field(default_factory=_cores)
+    cache_dir: Path | None = field(default_factory=_cache_dir)
+    verify: bool = False
+    print: tuple[str, ...] = ()
+    text_limit: int = 1_000_000
+    specializations: int = 8
+
+
+NAMES = tuple(f.name for f in fields(Options))
+
+
+def _positive(value: object) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError("an integer above 0")
+    number = value.__index__()  # type: ignore[attr-defined]
+    if number < 1:
+        raise ValueError("an integer above 0")
+    return number
+
+
+def _directory(value: object) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ValueError("a path or None")
+    path = Path(os.fspath(value)).expanduser()  # type: ignore[arg-type]
+    if path.exists() and not path.is_dir():
+        raise ValueError("a directory")
+    return path
+
+
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("True or False")
+    return value
+
+
+def _selection(value: object) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise ValueError("a text such as `after:lower` or `after:*`")
+    chosen = tuple(part.strip() for part in parts if part.strip())
+    if not all(part.startswith("after:") and len(part) > len("after:") for part in chosen):
+        raise ValueError("a text such as `after:lower` or `after:*`")
+    return chosen
+
+
+_CHECKS: dict[str, Callable[[object], object]] = {
+    "threads": _positive, "cache_dir": _directory, "verify": _switch, "print": _selection,
+    "text_limit": _positive, "specializations": _positive,
+}
+
+
+def _checked(name: str, value: object, written: str) -> object:
+    if name not in _CHECKS:
+        raise CallError(f"no option `{name}`", code="option", help=did_you_mean(name, NAMES))
+    try:
+        return _CHECKS[name](value)
+    except ValueError as expected:
+        raise CallError(f"{written} is {value!r}, expected {expected}", code="option") from None
+
+
+def _from_text(name: str, text: str) -> object:
+    """The value an environment variable spells."""
+    match name:
+        case "threads" | "text_limit" | "specializations":
+            return int(text) if text.strip().isascii() and text.strip().isdigit() else text
+        case "verify":
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
+        case "cache_dir":
+            return text or None
+    return text
+
+
+def from_environment(environment: Mapping[str, str]) -> Options:
+    """The defaults, changed by `TEXPR_THREADS`, `TEXPR_CACHE_DIR` and so on."""
+    written = {name: f"TEXPR_{name.upper()}" for name in NAMES}
+    changes = {name: _checked(name, _from_text(name, environment[variable]), variable)
+               for name, variable in written.items() if variable in environment}
+    return replace(Options(), **changes)  # type: ignore[arg-type]
+
+
+_process: Options | None = None
+_local: ContextVar[Mapping[str, object] | None] = ContextVar("texpr_options", default=None)
+
+
+def _of_process() -> Options:
+    global _process
+    if _process is None:
+        _process = from_environment(os.environ)
+    return _process
+
+
+def current() -> Options:
+    """The options that hold here."""
+    local = _local.get()
+    return replace(_of_process(), **local) if local else _of_process()  # type: ignore[arg-type]
+
+
+class Scope:
+    """What `options(...)` returns: the change is made; entering it as a context makes it one for the block instead."""
+
+    def __init__(self, changes: Mapping[str, object]) -> None:
+        global _process
+        self._changes, self._before = changes, _of_process()
+        self._token: Token[Mapping[str, object] | None] | None = None
+        if changes:
+            _process = replace(self._before, **changes)  # type: ignore[arg-type]
+
+    def __enter__(self) -> Options:
+        global _process
+        assert self._token is None, "these options are entered already"
+        _process = self._before
+        self._token = _local.set({**(_local.get() or {}), **self._changes})
+        return current()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._token is not None
+        _local.reset(self._token)
+        self._token = None
+
+    def __repr__(self) -> str:
+        return repr(current())
+
+
+def options(**changes: object) -> Scope:
+    """Change options for the process, or, with `with`, for a block.
+
+    Raises:
+        CallError: an unknown name, or a value that does not fit.
+    """
+    return Scope({name: _checked(name, value, name) for name, value in changes.items()})

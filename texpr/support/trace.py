@@ -1,0 +1,66 @@
+"""Watching passes at work: `TEXPR_PRINT=after:lower` prints what a pass made, `collect` gathers how long each took."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from texpr.support.options import current
+
+V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class Trace:
+    """Seconds spent in every pass, `(stage, pass)` in the order in which they first ran."""
+
+    seconds: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        rows = [(f"{stage}.{name}", seconds) for (stage, name), seconds in self.seconds.items()]
+        width = max((len(label) for label, _ in rows), default=0)
+        return "\n".join(f"{label:<{width}}  {1000 * seconds:9.3f} ms" for label, seconds in rows)
+
+
+_collecting: ContextVar[Trace | None] = ContextVar("texpr_trace", default=None)
+
+
+@contextmanager
+def collect() -> Iterator[Trace]:
+    """Gather the times of all passes that run inside the block."""
+    trace = Trace()
+    token = _collecting.set(trace)
+    try:
+        yield trace
+    finally:
+        _collecting.reset(token)
+
+
+def traced(stage: str, name: str, value: V, show: Callable[[V], str]) -> V:
+    """`value`, printed to stderr where the option `print` asks for it after this pass (`after:name` or `after:*`)."""
+    chosen = current().print
+    if chosen and not {f"after:{name}", "after:*"}.isdisjoint(chosen):
+        print(f"-- {stage}: after {name}", show(value), sep="\n", file=sys.stderr)
+    return value
+
+
+def run_passes(
+    stage: str, passes: Sequence[Callable[[V], V]], value: V, show: Callable[[V], str], verify: Callable[[V], None]
+) -> V:
+    """Apply passes in order; each is timed, printed on request, and its result verified where the option `verify` is set."""
+    trace, checking = _collecting.get(), current().verify
+    for step in passes:
+        name = getattr(step, "__name__", type(step).__name__)
+        start = time.perf_counter()
+        value = step(value)
+        if trace is not None:
+            trace.seconds[stage, name] = trace.seconds.get((stage, name), 0.0) + time.perf_counter() - start
+        traced(stage, name, value, show)
+        if checking:
+            verify(value)
+    return value
