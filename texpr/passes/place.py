@@ -108,33 +108,29 @@ def _variables(e: Expr) -> list[Var]:
 
 
 def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> tuple[Linear | None, int]:
-    """What the index has in common in all uses (over the outer loops), and how many elements the inner loops reach; None if unknown."""
-    base: Linear | None = None
+    """What the index has in common in all uses, and how many elements the inner loops reach from there; None if unknown."""
+    forms = [(linear(e), loops) for e, loops in uses]
+    if not all(form.is_affine for form, _ in forms):
+        return None, 0
+    base = Linear(_outer(forms[0][0], outside), min(form.constant for form, _ in forms))
     extent = 1
-    for e, loops in uses:
-        form = linear(e)
-        if not form.is_affine:
+    for form, loops in forms:
+        if dict(_outer(form, outside)) != dict(base.terms):
             return None, 0
-        outer = Linear(tuple((t, c) for t, c in form.terms if t in outside), 0)
-        if base is not None and _key(base) != _key(outer):
-            return None, 0
-        base = outer
         reach = _reach(form, outside, {n.var: n for n in loops})
         if reach is None:
             return None, 0
-        extent = max(extent, reach + 1)
+        extent = max(extent, form.constant - base.constant + reach + 1)
     return base, extent
 
 
-def _key(form: Linear) -> dict[int, int]:
-    return {id(t): c for t, c in form.terms}
+def _outer(form: Linear, outside: set[Var]) -> tuple[tuple[Expr, int], ...]:
+    return tuple((t, c) for t, c in form.terms if t in outside)
 
 
 def _reach(form: Linear, outside: set[Var], loops: Mapping[Var, For]) -> int | None:
-    """Largest offset over the inner loops; None unless all inner coefficients and the constant are at least 0 and extents constant."""
-    total = form.constant
-    if total < 0:
-        return None
+    """Largest offset over the inner loops; None unless their coefficients are positive and their extents constant."""
+    total = 0
     for t, c in form.terms:
         if t in outside:
             continue
@@ -144,4 +140,3 @@ def _reach(form: Linear, outside: set[Var], loops: Mapping[Var, For]) -> int | N
             return None
         total += c * (extent - 1)
     return total
-

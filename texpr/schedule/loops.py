@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 
-from texpr.ir.expr import Node, Var
+from texpr import poly
+from texpr.ir.expr import Node, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.traverse import rewrite, walk
@@ -66,10 +68,13 @@ def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt |
     variables = {n.var for n in loops}
 
     def rule(node: Node) -> Node | None:
-        if isinstance(node, For) and node.var in variables:
-            made = make(node)
-            return made if not isinstance(made, tuple) else _Several(made)
-        return _flattened(node) if isinstance(node, For | If | Kernel) else None
+        if not isinstance(node, For | If | Kernel):
+            return None
+        flat = _flattened(node)
+        if not (isinstance(flat, For) and flat.var in variables):
+            return flat
+        made = make(flat)
+        return _Several(made) if isinstance(made, tuple) else made
 
     return rewrite(kernel, rule)  # type: ignore[return-value]
 
@@ -81,13 +86,13 @@ class _Several(Stmt):
         self.statements = statements
 
 
-def _flattened(node: For | If | Kernel) -> Node | None:
+def _flattened(node: For | If | Kernel) -> For | If | Kernel:
+    if not any(isinstance(s, _Several) for s in node.body):
+        return node
     from_here: list[Stmt] = []
     for s in node.body:
         from_here += s.statements if isinstance(s, _Several) else (s,)
-    if len(from_here) == len(node.body):
-        return None
-    return type(node)(**{f: getattr(node, f) for f in node.__dataclass_fields__} | {"body": tuple(from_here)})
+    return replace(node, body=tuple(from_here))
 
 
 def stores(root: Node) -> list[Store]:
@@ -114,3 +119,10 @@ def loops_around(kernel: Kernel, loop: For) -> tuple[For, ...]:
             if n.var is loop.var:
                 return tuple(loops[:k])
     raise AssertionError(f"no loop {loop.var.name}")
+
+
+def private_temporaries(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
+    """Temporaries whose values never leave an iteration of `loop`."""
+    inside = {s.tensor for s in stores(loop)}
+    around = (*loops_around(kernel, loop), loop)
+    return tuple(t for t in kernel.temporaries if t in inside and poly.flow_stays_within(kernel, t, around))

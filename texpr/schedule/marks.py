@@ -8,7 +8,7 @@ from texpr import poly
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import For, If, Kernel
-from texpr.schedule.loops import find_loops, loops_around, replace_loops, span_of, stores
+from texpr.schedule.loops import find_loops, private_temporaries, replace_loops, span_of
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -106,13 +106,6 @@ def _concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel
     for n in found:
         _independent(kernel, n, step, private=private_temporaries(kernel, n))
     return _marked(kernel, found, kind)
-
-
-def private_temporaries(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
-    """Temporaries whose values never leave an iteration of `loop`."""
-    inside = {s.tensor for s in stores(loop)}
-    around = (*loops_around(kernel, loop), loop)
-    return tuple(t for t in kernel.temporaries if t in inside and poly.flow_stays_within(kernel, t, around))
 
 
 def _independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...]) -> None:

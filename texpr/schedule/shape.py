@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.build import add, compare, floordiv, integer, mod, mul
-from texpr.ir.expr import Expr, Node, Var, index
+from texpr.ir.expr import Expr, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.passes.renew import folded, with_fresh_variables
-from texpr.schedule.loops import all_loops, find_loops, replace_loops, span_of
+from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.schedule.loops import all_loops, find_loops, private_temporaries, replace_loops, span_of, stores
 from texpr.support.errors import ScheduleError
 
 TAILS = ("guard", "exact", "peel")
@@ -40,8 +40,25 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
                             help='pass tail="guard" to keep the remainder')
     outer, inner = names or (at.var.name + "o", at.var.name + "i")
     _unused(kernel, at, (outer, inner))
-    cut = _peeled if tail == "peel" else _cut
-    return replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner))
+    if tail != "peel":
+        return replace_loops(kernel, found, lambda n: _cut(n, factor, outer, inner))
+    own = {n.var: _twins(kernel, n) for n in found}
+    after = replace_loops(kernel, found, lambda n: _peeled(n, factor, outer, inner, own[n.var]))
+    written = {s.tensor for s in stores(after)}
+    return replace(after, temporaries=(*after.temporaries, *(t for twins in own.values() for t in twins.values() if t in written)))
+
+
+def _twins(kernel: Kernel, loop: For) -> dict[Tensor, Tensor]:
+    """Temporaries whose values stay within an iteration of `loop`, with the ones that the peeled iterations use instead."""
+    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)}
+    twins: dict[Tensor, Tensor] = {}
+    for t in private_temporaries(kernel, loop):
+        name = f"{t.name}_rest"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        twins[t] = replace(t, name=name)
+    return twins
 
 
 def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
@@ -55,7 +72,7 @@ def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
     return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
 
 
-def _peeled(loop: For, factor: int, outer_name: str, inner_name: str) -> tuple[Stmt, ...]:
+def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, twins: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
     main = _cut(replace(loop, extent=mul(tiles, index(factor))), factor, outer_name, inner_name)
@@ -65,7 +82,7 @@ def _peeled(loop: For, factor: int, outer_name: str, inner_name: str) -> tuple[S
     rest = Var(inner_name)
     at = add(mul(tiles, index(factor)), rest)
     left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
-    return (main, with_fresh_variables(left))
+    return (main, over_tensors(with_fresh_variables(left), twins))
 
 
 def _without_guard(inner: Stmt) -> Stmt:

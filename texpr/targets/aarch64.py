@@ -7,6 +7,7 @@ import platform
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
+from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 
@@ -18,7 +19,7 @@ def target(name: str) -> Target | None:
     """`aarch64` (ARMv8.0 with NEON), or `native` on such a host."""
     machine = Machine(16, 32, (65536, 524288), host.cores())
     if name == "native" and platform.machine() == "aarch64":
-        return Target(name, _TRIPLE, host.cpu_name(), host.features(), machine, _emit, native=True)
+        return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
     return Target(name, _TRIPLE, "generic", "+neon", machine, _emit) if name == "aarch64" else None
 
 

@@ -7,7 +7,26 @@ import re
 from texpr.ir.build import integer
 from texpr.ir.dtypes import BOOL, I64, DType, int_range
 from texpr.ir.expr import (
-    Add, And, Call, Cast, Compare, Const, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Read, Select, Sub, Var,
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Div,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Read,
+    Select,
+    Sub,
+    Var,
 )
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
@@ -39,7 +58,8 @@ class Expressions:
         self.lanes = 0
         self.lane_values: Value | None = None
         self.mask: Value | None = None
-        self.known: list[dict[int, Value]] = [{}]
+        # The node is kept beside its value: an id is only unique while its object lives.
+        self.known: list[dict[int, tuple[Expr, Value]]] = [{}]
         self.declared: dict[str, str] = {}
 
     def value(self, root: Expr) -> Value:
@@ -51,13 +71,13 @@ class Expressions:
                 stack.pop()
                 continue
             if isinstance(e, Select) and any(isinstance(n, Read) for n in walk(e.then, e.orelse)):
-                self.known[-1][id(e)] = self._lazy(e)
+                self.known[-1][id(e)] = e, self._lazy(e)
                 continue
             pending = [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr) and self._known(c) is None]
             if pending:
                 stack += pending
                 continue
-            self.known[-1][id(e)] = self._combined(e)
+            self.known[-1][id(e)] = e, self._combined(e)
         result = self._known(root)
         assert result is not None
         return result
@@ -69,7 +89,7 @@ class Expressions:
             return constant(e.value, e.dtype)
         for scope in reversed(self.known):
             if id(e) in scope:
-                return scope[id(e)]
+                return scope[id(e)][1]
         return None
 
     def _variable(self, var: Var) -> Value:

@@ -28,7 +28,12 @@ def _initialize() -> None:
         _ready = True
 
 
-def machine(triple: str, cpu: str, features: str, *, object_file: bool = False) -> llvm.TargetMachine:
+def host_features() -> str:
+    """The features of this CPU as LLVM wants them, those it lacks included: a CPU's name alone would imply them."""
+    return llvm.get_host_cpu_features().flatten()
+
+
+def machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
     """A target machine. The caller has validated `cpu` and `features`: LLVM ends the process over unknown ones."""
     _initialize()
     return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default")

@@ -1,0 +1,54 @@
+"""Vector loops are cut to the width of the machine's registers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import add, integer
+from texpr.ir.expr import Node, Read, Var, index
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import rewrite, walk
+from texpr.passes.renew import folded, with_fresh_variables
+
+
+def chunk_vectors(kernel: Kernel, vector_bytes: int) -> Kernel:
+    """for v in 0..44 vector: S   ->   16 lanes S[v := 0 + w]; 16 lanes S[v := 16 + w]; 8 lanes ...; 4 lanes ...
+
+    A register holds `vector_bytes` of the widest element in S; what is left runs in powers of two, which every machine has. Code
+    generators treat vectors of other lengths badly: LLVM pads 48 lanes to 64.
+    """
+
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, For | If | Kernel):
+            return None
+        body: list[Stmt] = []
+        for s in node.body:
+            body += _chunks(s, vector_bytes) if isinstance(s, For) and s.kind == "vector" else (s,)
+        return replace(node, body=tuple(body))
+
+    return rewrite(kernel, rule)  # type: ignore[return-value]
+
+
+def _chunks(loop: For, vector_bytes: int) -> list[Stmt]:
+    extent = integer(loop.extent)
+    assert extent is not None, "a vector loop has a constant extent"
+    widest = max((n.tensor.dtype.bytes for n in walk(loop) if isinstance(n, Read | Store)), default=4)
+    lanes = max(1, vector_bytes // widest)
+    chunks: list[Stmt] = []
+    at = 0
+    while at < extent:
+        width = min(lanes, 1 << (extent - at).bit_length() - 1)
+        chunks += _chunk(loop, at, width, extent)
+        at += width
+    return chunks
+
+
+def _chunk(loop: For, at: int, width: int, extent: int) -> list[Stmt]:
+    if width == extent:
+        return [loop]
+    if width == 1:
+        return [with_fresh_variables(folded(s, {loop.var: index(at)})) for s in loop.body]
+    var = Var(loop.var.name)
+    body = tuple(folded(s, {loop.var: add(var, index(at))}) for s in loop.body)
+    chunk = replace(loop, var=var, extent=index(width), body=body)
+    return [with_fresh_variables(chunk) if at else chunk]

@@ -1,0 +1,201 @@
+"""The default schedule: public steps chosen from the structure of each nest and the machine's record.
+
+It sees loops, strides and reuse, never names of operators. Per nest: join loops that are one run of memory; pick the vector loop with
+the fewest gathers; where it reduces, give each lane a partial result; keep a tile of accumulators in registers over loops along which
+reads are reused; share the outermost loop among threads. A step that is not legal is left out.
+"""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.loop import For, Kernel
+from texpr.ir.machine import Machine
+from texpr.schedule.loops import find_loops, qualified
+from texpr.schedule.nests import Nest, extent, find_nests
+from texpr.schedule.script import Step
+from texpr.support.errors import ResourceError, ScheduleError
+
+# Statement instances below which waking another thread costs more than it saves (about 10 us of work).
+PARALLEL_WORK = 1 << 16
+CHUNK = 1 << 14
+TILE_ROWS = 8
+
+
+def auto(kernel: Kernel, machine: Machine) -> list[Step]:
+    """The steps of the default schedule for a naive kernel."""
+    plan = _Plan(kernel, machine)
+    plan.step("contract")
+    for nest in find_nests(kernel):
+        if machine.gpu_threads:
+            _gpu(plan, nest)
+        elif nest.reduction:
+            _reduction(plan, nest)
+        else:
+            _elementwise(plan, nest)
+    return plan.steps
+
+
+class _Plan:
+    """The steps so far and the kernel they give."""
+
+    def __init__(self, kernel: Kernel, machine: Machine) -> None:
+        self.kernel, self.machine = kernel, machine
+        self.steps: list[Step] = []
+
+    def step(self, name: str, *args: object, **options: object) -> bool:
+        """Apply a step if it is legal; whether it was."""
+        step = Step(name, args, tuple(options.items()))
+        try:
+            self.kernel = step.apply(self.kernel)
+        except (ScheduleError, ResourceError):
+            return False
+        self.steps.append(step)
+        return True
+
+    def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
+        """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
+        n = integer(find_loops(self.kernel, name)[0].extent)
+        if n is not None and n <= factor:
+            return "", name
+        if n is None or not self.step("split", name, factor, tail=tail):
+            self.step("split", name, factor)
+        return name + "o", name + "i"
+
+    def lanes(self, nest: Nest) -> int:
+        """Elements of a vector register for the widest type in the main statement."""
+        return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
+
+
+def _elementwise(plan: _Plan, nest: Nest) -> None:
+    nest = _joined(plan, nest)
+    names = [qualified(n) for n in nest.spatial]
+    best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
+    if plan.machine.vector_bytes and extent(best) > 1:
+        name = qualified(best)
+        outer, inner = plan.cut(name, 4 * plan.lanes(nest))
+        rest = [n for n in names if n != name] + ([outer] if outer else [])
+        if rest and best is not nest.spatial[-1]:
+            plan.step("reorder", *rest, inner)
+        plan.step("vectorize", inner)
+        names = rest
+    _share(plan, nest, names)
+
+
+def _joined(plan: _Plan, nest: Nest) -> Nest:
+    """Join neighbouring loops that walk through all memory of the statement as one."""
+    while len(nest.spatial) >= 2:
+        outer, inner = nest.spatial[-2:]
+        size = integer(inner.extent)
+        if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):
+            break
+        name = outer.var.name + inner.var.name
+        if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
+            break
+        nest = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
+    return nest
+
+
+def _collapses(outer: int | None, inner: int | None, size: int) -> bool:
+    return outer is not None and inner is not None and outer == inner * size
+
+
+def _share(plan: _Plan, nest: Nest, names: list[str]) -> None:
+    """Share the outermost loop among threads; one long loop is cut into chunks first."""
+    if nest.work < PARALLEL_WORK or not names:
+        return
+    first = find_loops(plan.kernel, names[0])[0]
+    per_iteration = max(1, nest.work // max(1, extent(first)))
+    if per_iteration < CHUNK // 16 and len(names) == 1:
+        outer, _ = plan.cut(names[0], max(1, CHUNK // per_iteration))
+        plan.step("parallel", outer or names[0])
+        return
+    for name in names:
+        if extent(find_loops(plan.kernel, name)[0]) >= 2 * plan.machine.cores or name == names[-1]:
+            if name != names[0]:
+                plan.step("reorder", name, *names[: names.index(name)])
+            if plan.step("parallel", name):
+                return
+
+
+def _reduction(plan: _Plan, nest: Nest) -> None:
+    lanes = plan.lanes(nest)
+    candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), extent(n) < lanes, n in nest.reduction, -nest.loops.index(n)))
+    best = candidates[0]
+    if not plan.machine.vector_bytes or extent(best) < 2:
+        _share(plan, nest, [qualified(n) for n in nest.spatial])
+    elif any(best is n for n in nest.reduction):
+        _along_reduction(plan, nest, best, lanes)
+    else:
+        _across(plan, nest, best, lanes)
+
+
+def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
+    """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
+    rows = _tile_loop(nest, best)
+    registers = 3 if rows is not None and extent(best) >= 3 * lanes and plan.machine.vector_registers >= 32 else 2
+    outer, inner = plan.cut(qualified(best), registers * lanes)
+    spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
+    inside: list[str] = []
+    if rows is not None:
+        row_outer, row_inner = plan.cut(qualified(rows), TILE_ROWS if plan.machine.vector_registers >= 32 else TILE_ROWS // 2)
+        spatial += [row_outer] if row_outer else []
+        inside.append(row_inner)
+    spatial += [outer] if outer else []
+    order = [*spatial, *(qualified(n) for n in nest.reduction), *inside, inner]
+    if plan.step("reorder", *order):
+        for name in inside:
+            plan.step("unroll", name)
+    plan.step("vectorize", inner)
+    _share(plan, nest, spatial)
+
+
+def _tile_loop(nest: Nest, vector: For) -> For | None:
+    """The spatial loop along which most reads are reused."""
+    others = [n for n in nest.spatial if n is not vector and extent(n) > 1]
+    best = max(others, key=nest.reuse, default=None)
+    return best if best is not None and nest.reuse(best) > 0 else None
+
+
+def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
+    """Each lane sums its own part of the reduction; tiles of two spatial loops reuse what was loaded."""
+    spatial = [qualified(n) for n in nest.spatial]
+    tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
+    width = lanes if tiles else 4 * lanes
+    name = qualified(best)
+    n = integer(best.extent)
+    if n is None or n > width:
+        plan.step("split", name, width)
+        outer, inner = [name + "o"], name + "i"
+    else:
+        outer, inner = [], name
+    if not plan.step("rfactor", inner, reassoc=True):
+        _share(plan, nest, spatial)
+        return
+    inside: list[str] = []
+    for tile in tiles:
+        tile_outer, tile_inner = plan.cut(qualified(tile), 4)
+        at = spatial.index(qualified(tile))
+        spatial[at : at + 1] = [tile_outer] if tile_outer else []
+        inside.append(tile_inner)
+    others = [qualified(r) for r in nest.reduction if r is not best]
+    if plan.step("reorder", *spatial, *others, *outer, *inside, inner):
+        for each in inside:
+            plan.step("unroll", each)
+    plan.step("vectorize", inner)
+    _share(plan, nest, spatial)
+
+
+def _gpu(plan: _Plan, nest: Nest) -> None:
+    """One thread per element of the target: spatial loops joined, cut into blocks."""
+    loops = list(nest.spatial)
+    name = qualified(loops[0])
+    for inner in loops[1:]:
+        joined = name.partition(".")[2] + inner.var.name
+        if not plan.step("fuse", name, qualified(inner), name=joined):
+            break
+        name = f"{inner.tensor}.{joined}"
+    threads = plan.machine.gpu_threads
+    plan.step("split", name, threads)
+    plan.step("bind", name + "o", "block.x")
+    plan.step("bind", name + "i", "thread.x")
+

@@ -1,0 +1,88 @@
+"""What the default schedule sees of a nest: its loops, its main statement, and how each access moves with each loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.traverse import variables, walk
+from texpr.passes.flatten import flat_index
+from texpr.schedule.loops import paths
+
+# What a loop of unknown extent counts as.
+TYPICAL_EXTENT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read or write of `tensor` in the main statement."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+
+    def stride(self, var: Var) -> int | None:
+        """Elements between neighbouring iterations of `var`; None where it is not constant."""
+        form = flat_index(self.tensor, self.indices)
+        if any(var in variables(t) for t, _ in form.terms if t is not var):
+            return None
+        return form.coefficient(var)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """The nest of one equation, unscheduled.
+
+    Attributes:
+        spatial: loops over the elements of the target, outermost first.
+        reduction: loops of the main update that are not spatial.
+        main: the statement that does the work: the update of a reduction, or the only store.
+    """
+
+    spatial: tuple[For, ...]
+    reduction: tuple[For, ...]
+    main: Store
+    accesses: tuple[Access, ...]
+
+    @property
+    def loops(self) -> tuple[For, ...]:
+        return (*self.spatial, *self.reduction)
+
+    @property
+    def work(self) -> int:
+        """How often the main statement runs."""
+        total = 1
+        for loop in self.loops:
+            total *= extent(loop)
+        return total
+
+    def cost(self, loop: For) -> int:
+        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element, much for a gather."""
+        return sum(0 if a.stride(loop.var) in (0, 1) else 1 for a in self.accesses)
+
+    def reuse(self, loop: For) -> int:
+        """How many reads stay the same along `loop`."""
+        return sum(a.stride(loop.var) == 0 for a in self.accesses[1:])
+
+
+def extent(loop: For) -> int:
+    """The extent, or a typical one."""
+    n = integer(loop.extent)
+    return TYPICAL_EXTENT if n is None else n
+
+
+def find_nests(kernel: Kernel) -> list[Nest]:
+    """The nests of an unscheduled kernel, one per top-level loop."""
+    return [nest for s in kernel.body if (nest := _nest(s)) is not None]
+
+
+def _nest(root: Stmt) -> Nest | None:
+    if not isinstance(root, For):
+        return None
+    inside = Kernel("", (), (), (), (), (root,))
+    leaves = [([n for n in above if isinstance(n, For)], s) for above, s in paths(inside) if isinstance(s, Store)]
+    loops, main = max(leaves, key=lambda leaf: len(leaf[0]))
+    fewest = min(len(above) for above, _ in leaves)
+    accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in walk(main.value, *main.indices) if isinstance(n, Read)))
+    return Nest(tuple(loops[:fewest]), tuple(loops[fewest:]), main, accesses)
