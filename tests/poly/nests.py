@@ -82,7 +82,7 @@ def kernel(*body: Stmt, inputs: tuple[Tensor, ...] = (), requires: tuple[Expr, .
 
 @dataclass(frozen=True)
 class Event:
-    """One instance of a store: its iteration and the elements it reads and writes."""
+    """One instance of a store: its iteration and the elements it reads and writes. An update writes."""
 
     store: Store
     loops: tuple[Var, ...]
@@ -112,11 +112,10 @@ def _run(body: tuple[Stmt, ...], values: dict[Var, int], loops: tuple[Var, ...],
                 read: set = set()
                 if evaluate(cond, values, data, read):
                     _run(inside, values, loops, found, data, conditions | read)
-            case Store(t, indices, value, update):
+            case Store(t, indices, value):
                 read = set(conditions)
                 element = t, tuple(evaluate(i, values, data, read) for i in indices)
                 evaluate(value, values, data, read)
-                read |= {element} if update else set()
                 found.append(Event(s, loops, tuple(values[v] for v in loops), frozenset(read), frozenset({element})))
 
 
@@ -177,7 +176,7 @@ def ignorable(a: Event, b: Event) -> bool:
     s = a.store
     if s is not b.store or s.update is None or not (s.reassoc or s.update in ("max", "min") or not s.tensor.dtype.is_float):
         return False
-    return meet(a, b) == a.writes == b.writes and not any(r in a.reads - a.writes for r in b.writes)
+    return not (a.writes & b.reads) and not (a.reads & b.writes)
 
 
 def carried_by_brute_force(k: Kernel, at_loop: For, sizes: Mapping[Var, int], data=None) -> Iterator[tuple[Event, Event]]:

@@ -6,6 +6,7 @@ unknown within what is known of it. So "these constraints have no solution" is a
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -379,6 +380,7 @@ def _condition(e: Expr, of: list) -> Truth | None:
     return None
 
 
+_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
@@ -396,6 +398,8 @@ def _compared(op: str, of: list[Values]) -> Truth:
 
 def _atoms(op: str, difference: Form) -> list[Piece]:
     """`difference op 0` as a disjunction."""
+    if not difference.terms:
+        return [()] if _COMPARE[op](difference.constant, 0) else []
     negative = Constraint(difference.times(-1).shifted(-1))
     positive = Constraint(difference.shifted(-1))
     match op:
@@ -409,9 +413,7 @@ def _atoms(op: str, difference: Form) -> list[Piece]:
             return [(Constraint(difference),)]
         case "==":
             return [(Constraint(difference, equality=True),)]
-        case "!=":
-            return [(negative,), (positive,)]
-    raise AssertionError(f"no comparison {op}")
+    return [(negative,), (positive,)]
 
 
 def _pairwise(of: list[Values], combine) -> Values:
@@ -419,8 +421,12 @@ def _pairwise(of: list[Values], combine) -> Values:
 
 
 def _extreme(of: list[Values], sign: int) -> Iterator[tuple[Piece, Form]]:
+    """The larger of two values for sign 1, the smaller for -1."""
     for (p, a), (q, b) in product(of[0].cases, of[1].cases):
         difference = a.plus(b, -1).times(sign)
+        if not difference.terms:
+            yield p + q, a if difference.constant >= 0 else b
+            continue
         yield (*p, *q, Constraint(difference)), a
         yield (*p, *q, Constraint(difference.times(-1).shifted(-1))), b
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 
 from texpr.ir.expr import Tensor, index
 from texpr.ir.loop import For, Kernel
@@ -38,7 +37,7 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
 
 def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
     """Each instance of the read comes after a write to its element in its iteration of the outermost `depth` loops."""
-    keys = _parameters(nest, reader, access)
+    keys = _parameters(nest, access)
     elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
     count = len(keys) + len(reader.loops) + len(elements)
     left = Region(count, [q.system() for q in _reads(nest, keys, elements, reader, access)])
@@ -51,17 +50,17 @@ def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[S
     return left.is_empty
 
 
-def _parameters(nest: Nest, reader: Statement, access: Access) -> list[Key]:
+def _parameters(nest: Nest, access: Access) -> list[Key]:
     """The columns that stand for sizes in a region; unknowns that only a write mentions may be any."""
     used: dict[Key, None] = dict.fromkeys(nest.kernel.sizes)
-    constraints = [*nest.facts, *(c for p in reader.domain for c in p), *(c for p, _ in access.cases for c in p)]
+    constraints = [*nest.facts, *(c for p, _ in access.cases for c in p)]
     forms = [c.form for c in constraints] + [f for _, at in access.cases for f in at]
     used.update((k, None) for form in forms for k, _ in form.terms if nest.converter.is_shared(k) and is_parameter(k))
     return list(used)
 
 
 def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader: Statement, access: Access) -> Iterator[Question]:
-    for domain, (piece, at) in product(reader.domain, access.cases):
+    for piece, at in access.cases:
         question = Question(nest.converter.is_shared)
         for key in keys:
             question.column(key)
@@ -70,7 +69,7 @@ def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader:
         for e in elements:
             question.column(e)
         question.require(nest.facts)
-        question.require(domain + piece, READ)
+        question.require(piece, READ)
         question.add_all([question.compare(variable(e), 0, i, READ) for e, i in zip(elements, at)])
         yield question
 
@@ -78,9 +77,9 @@ def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader:
 def _written(question: Question, elements: Sequence[Unknown], reader: Statement, writer: Statement, write: Access,
              depth: int) -> Iterator[System]:
     """The reads of the question before which the write happens, in the same iteration of the outermost `depth` loops."""
-    for domain, (piece, at) in product(writer.domain, write.cases):
+    for piece, at in write.cases:
         both = question.copy()
-        both.require(domain + piece, WRITE)
+        both.require(piece, WRITE)
         both.add_all([both.compare(variable(e), 0, i, WRITE) for e, i in zip(elements, at)])
         both.add_all([both.compare(variable(n.var), READ, variable(n.var), WRITE) for n in reader.loops[:depth]])
         system = both.system()

@@ -182,7 +182,7 @@ def _same_order(pair: _Pair, source: Image, sink: Image) -> bool:
 def _meetings(old: Nest, new: Nest, pair: _Pair) -> Iterator[tuple[Question, int]]:
     """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows."""
     rank = pair.first.tensor.rank
-    for p, q, (r, at), (s, to) in product(pair.source.domain, pair.sink.domain, pair.first.cases, pair.second.cases):
+    for (p, at), (q, to) in product(pair.first.cases, pair.second.cases):
         question = Question(lambda k: old.converter.is_shared(k) and new.converter.is_shared(k))
         for size in old.kernel.sizes:
             question.column(size)
@@ -194,8 +194,8 @@ def _meetings(old: Nest, new: Nest, pair: _Pair) -> Iterator[tuple[Question, int
             question.column(e)
         shown = question.width
         question.require(old.facts)
-        question.require(p + r, SOURCE)
-        question.require(q + s, SINK)
+        question.require(p, SOURCE)
+        question.require(q, SINK)
         for e, i, j in zip(elements, at, to):
             question.add(question.compare(variable(e), 0, i, SOURCE))
             question.add(question.compare(variable(e), 0, j, SINK))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from texpr.ir.expr import Expr, Read, Select, Tensor
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, tensors, walk
-from texpr.poly.affine import CASES_LIMIT, Constraint, Converter, Form, Piece, Truth, below, conjoined, variable
+from texpr.poly.affine import Constraint, Converter, Form, Piece, Truth, below, conjoined, variable
+from texpr.poly.solver import possible
 from texpr.support.errors import ScheduleError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """What a statement does to a tensor: in each case, the condition and the element.
+    """What a statement does to a tensor: in each case, the instances that do it and the element.
 
     Attributes:
         kind: `read`, `write`, or `update`, which is both.
@@ -127,11 +128,19 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     for condition in conditions:
         domain = conjoined(domain, converter.truth(condition))
     exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
-    accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, Truth(((),), ()))]
+    domain = replace(domain, true=_possible(converter, domain.true), exact=exact)
+    accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
     for read, condition in reads((*store.indices, store.value, *conditions), converter):
         if read.tensor in written:
-            accesses.append(_access(converter, read.tensor, "read", read.indices, condition))
+            accesses.append(_access(converter, read.tensor, "read", read.indices, conjoined(domain, condition)))
     return Statement(store, loops, order, domain.true, exact, _distinct(accesses))
+
+
+def _possible(converter: Converter, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Without the cases that never happen. A single case is left unasked: it nearly always does."""
+    if len(pieces) == 1:
+        return pieces
+    return tuple(p for p in dict.fromkeys(pieces) if possible(converter, p))
 
 
 def _range(converter: Converter, loop: For) -> Truth:
@@ -147,8 +156,10 @@ def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr
     for (p, at), (q, shape) in product(cases, sizes):
         inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
         bounded.append((p + q + inside if inside else p, at))
-    pieces = condition.true if len(condition.true) * len(bounded) <= CASES_LIMIT else ((),)
-    return Access(tensor, kind, tuple((c + p, at) for c in pieces for p, at in bounded), exact and condition.exact)
+    whole = [(c + p, at) for c in condition.true for p, at in bounded]
+    if len(whole) > 1:
+        whole = [(p, at) for p, at in whole if possible(converter, p)]
+    return Access(tensor, kind, tuple(whole), exact and condition.exact)
 
 
 def _distinct(accesses: list[Access]) -> tuple[Access, ...]:

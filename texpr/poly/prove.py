@@ -7,7 +7,7 @@ from itertools import product
 
 from texpr.ir.expr import Axis, Expr
 from texpr.poly.affine import Converter, Truth, at_least, below, conjoined, variable
-from texpr.poly.solver import OutOfQuota, Question, asked
+from texpr.poly.solver import OutOfQuota, asked, possible
 
 
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
@@ -30,7 +30,7 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
         wanted = conjoined(wanted, converter.truth(fact))
 
     def none() -> bool:
-        return all(_without_solution(converter, piece) for piece in wanted.true)
+        return not any(possible(converter, piece) for piece in wanted.true)
 
     try:
         return asked(none)
@@ -41,9 +41,3 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
 def _within(converter: Converter, axis: Axis) -> Truth:
     at, lows, highs = variable(axis.var), converter.values(axis.lo).cases, converter.values(axis.hi).cases
     return Truth(tuple((*p, *q, at_least(at, lo), below(at, hi)) for (p, lo), (q, hi) in product(lows, highs)), ())
-
-
-def _without_solution(converter: Converter, piece) -> bool:
-    question = Question(converter.is_shared)
-    question.require(piece)
-    return question.system().is_empty

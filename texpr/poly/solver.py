@@ -12,7 +12,7 @@ from typing import TypeVar
 import islpy as isl
 
 from texpr.ir.expr import Var
-from texpr.poly.affine import Constraint, Form, Key, Piece
+from texpr.poly.affine import Constraint, Converter, Form, Key, Piece
 
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
@@ -154,6 +154,13 @@ def _collected(terms: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
     for column, c in terms:
         sums[column] = sums.get(column, 0) + c
     return sums.items()
+
+
+def possible(converter: Converter, piece: Piece, least: int = 0) -> bool:
+    """Whether the constraints, all of one instance, have a solution with sizes of at least `least`."""
+    question = Question(converter.is_shared, least)
+    question.require(piece)
+    return not question.system().is_empty
 
 
 class Region:
