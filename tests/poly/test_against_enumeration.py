@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nests import (
+
+from tests.poly.nests import (
     ZERO,
     Event,
     at,
@@ -20,7 +21,6 @@ from nests import (
     tensor,
     times,
 )
-
 from texpr.ir.dtypes import F32, I32
 from texpr.ir.expr import Add, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
@@ -29,6 +29,7 @@ from texpr.ir.traverse import substitute, walk
 from texpr.poly import Conflict, carried, flow_stays_within, reordered
 
 N = Var("N")
+EXTENTS = st.integers(1, 3)
 SOME = settings(max_examples=100, deadline=None, derandomize=True)
 
 
@@ -70,7 +71,7 @@ def stores(draw, tensors: tuple[Tensor, ...], variables: tuple[Var, ...]) -> Stm
 
 
 @st.composite
-def kernels(draw, extents=st.integers(1, 3)) -> Kernel:
+def kernels(draw, extents=EXTENTS) -> Kernel:
     tensors = tensor("A", 9, 9), tensor("B", 9), tensor("C", dtype=I32)
     tensors = tuple(tensors[: draw(st.integers(1, 3))])
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from nests import ZERO, at, carried_by_brute_force, e, kernel, less, loop, plus, put, tensor, times
 
+from tests.poly.nests import ZERO, at, carried_by_brute_force, e, kernel, less, loop, plus, put, tensor, times
 from texpr.ir.dtypes import BOOL, F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Const, FloorDiv, Mod, Mul, Select, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Store
