@@ -1,0 +1,148 @@
+"""A loaded kernel as a Python callable.
+
+The callable is a built-in function whose code is the native library's `tx_call`: about 50 ns when the arguments are as they should
+be (`call.ll` says when), and `SlowCall` in Python when they are not. See `call.ll` for the layout that `_pack` writes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cache, lru_cache
+from struct import pack
+
+import numpy as np
+
+from texpr.runtime import native
+from texpr.runtime.slow import SlowCall
+from texpr.runtime.spec import Argument, CallSpec, Computed
+from texpr.support.errors import ResourceError
+
+_FASTCALL, _KEYWORDS = 0x0080, 0x0002
+_NEW_FROM_DESCR = 94  # PyArray_NewFromDescr in NumPy's table of C functions, which is stable
+_MOST_ARGUMENTS = 4096  # the native code keeps slots on the stack
+
+
+class _MethodDef(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., object]:
+    """A Python function that runs the kernel at address `entry` on NumPy arrays.
+
+    It takes the inputs by position or name, and outputs after the inputs or as `out=`; it returns the output, or a named tuple of
+    several. Outputs that are not given are allocated.
+
+    Args:
+        entry: `i32 entry(ptr slots)`; a slot of 8 bytes per argument (its address) and per size. 0 is success, 1 interrupted
+            (it is run again unless a signal handler raises), 2 out of memory.
+        keep: kept alive as long as the function, such as the `Loaded` that owns the code.
+    Raises:
+        CallError: when called, if arguments do not fit.
+        ResourceError: when called, if memory runs out.
+        KeyboardInterrupt: when called, and the user presses Ctrl-C.
+    """
+    spec = _normal(spec)
+    wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make
+    failed = _Failed(spec.name)
+    run = _builtin("tx_run", _FASTCALL, f"{spec.name}.run", "", _pack(entry, spec, failed=failed), (failed, keep))
+    slow = SlowCall(spec, run, wrap)  # type: ignore[arg-type]
+    if spec.checks or not _is_plain(spec) or not _layouts_are_known():
+        return slow
+    words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap if len(spec.outputs) > 1 else None)
+    return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
+
+
+def _normal(spec: CallSpec) -> CallSpec:
+    """The same with NumPy's own dtype objects, which arrays usually have: the native code compares addresses."""
+    arguments = tuple(
+        Argument(argument.name, np.dtype(argument.dtype.type), argument.shape, argument.output) for argument in spec.arguments
+    )
+    assert arguments == tuple(sorted(arguments, key=lambda argument: argument.output)), "inputs come before outputs"
+    assert spec.outputs, "a kernel has outputs"
+    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.quick)
+
+
+def _is_plain(spec: CallSpec) -> bool:
+    """Whether the native code understands every extent."""
+    extents = [extent for argument in spec.arguments for extent in argument.shape]
+    return len(spec.arguments) <= _MOST_ARGUMENTS and all(
+        not isinstance(extent, Computed) and (not isinstance(extent, str) or extent in spec.sizes) for extent in extents
+    )
+
+
+class _Failed:
+    """Raises what a kernel's result code means."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self) -> None:
+        raise ResourceError(f"{self.name} ran out of memory for its intermediate arrays")
+
+
+@lru_cache(maxsize=512)
+def _result_type(name: str, outputs: tuple[str, ...]) -> type:
+    return namedtuple(name if name.isidentifier() else "outputs", outputs, rename=True)  # noqa: PYI024
+
+
+def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap: object = None) -> bytes:
+    """The words of a specification. Whoever uses them keeps the objects alive."""
+    words = [entry, len(spec.inputs), len(spec.outputs), len(spec.sizes), int(spec.quick)]
+    words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray), _new_from_descr()]
+    if slow is not None:
+        for argument in spec.arguments:
+            words += [id(argument.dtype), argument.dtype.itemsize, len(argument.shape)]
+            words += [extent if isinstance(extent, int) else -1 - spec.sizes.index(str(extent)) for extent in argument.shape]
+    return pack(f"{len(words)}q", *words)
+
+
+def _address(value: object) -> int:
+    return 0 if value is None else id(value)
+
+
+def _builtin(symbol: str, flags: int, name: str, doc: str, words: bytes, alive: tuple) -> Callable[..., object]:
+    """A built-in function with native code. Its `self` keeps alive all that the code refers to, the method table entry included."""
+    definition = _MethodDef(name.encode(), native.symbols()[symbol], flags, doc.encode() or None)
+    owner = (words, definition, *alive)
+    create = ctypes.pythonapi.PyCFunction_NewEx
+    create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return create(ctypes.addressof(definition), owner, None)
+
+
+def _documentation(spec: CallSpec) -> str:
+    """With the signature in front, in the form that `inspect` reads from built-in functions."""
+    names = [argument.name for argument in spec.inputs if argument.name.isidentifier()]
+    return f"{spec.name}({', '.join(names + ['*', 'out=None'])})\n--\n\n{spec}"
+
+
+@cache
+def _new_from_descr() -> int:
+    """The address of NumPy's PyArray_NewFromDescr."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_NEW_FROM_DESCR] or 0
+
+
+@cache
+def _layouts_are_known() -> bool:
+    """Whether objects look in memory as the native code believes; on an interpreter where they do not, all calls go through Python."""
+    probe = np.zeros((3, 5), np.float32)
+    words = (ctypes.c_int64 * 9).from_address(id(probe))
+    shape = (ctypes.c_int64 * 2).from_address(words[4]) if words[3] & 0xFFFFFFFF == 2 else (0, 0)
+    array = (words[1], words[2], words[7], words[8] & 0xFFFFFFFF, *shape)
+    expected = (id(np.ndarray), probe.ctypes.data, id(probe.dtype), probe.flags.num, 3, 5)
+    content = b"known"
+    pair = (content, probe)
+    return (
+        array == expected
+        and ctypes.string_at(id(content) + bytes.__basicsize__ - 1, 5) == content
+        and ctypes.c_int64.from_address(id(pair) + tuple.__basicsize__).value == id(content)
+    )

@@ -1,0 +1,121 @@
+"""What a kernel takes and gives, in words of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from texpr.support.errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An extent that follows from sizes.
+
+    Attributes:
+        text: as the user would write it, such as `N + 2`.
+        value: its value, given the sizes that are known.
+    """
+
+    text: str
+    value: Callable[[Mapping[str, int]], int]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Extent = int | str | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One array.
+
+    Attributes:
+        name: as the user wrote it.
+        dtype: of its elements, in native byte order.
+        shape: per axis a constant, the name of a size (bound where it is met first, compared elsewhere), or a computed extent.
+        output: the kernel writes it, all of it.
+    """
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[Extent, ...]
+    output: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+Check = Callable[[Sequence[np.ndarray], Mapping[str, int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSpec:
+    """A kernel as callers see it.
+
+    Attributes:
+        name: of the operator.
+        arguments: inputs, then outputs; the kernel's slots in this order.
+        sizes: names of the sizes that the kernel takes after the arrays, in order.
+        checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
+        quick: the kernel ends within microseconds and never looks for Ctrl-C: the GIL is kept, signals wait.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    sizes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    quick: bool = False
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        return tuple(argument for argument in self.arguments if not argument.output)
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        return tuple(argument for argument in self.arguments if argument.output)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeCheck:
+    """Every element of an integer input lies in `lo..hi`, hi excluded.
+
+    Attributes:
+        position: of the input among the inputs.
+        name: of the input.
+        lo, hi: constants, names of sizes, or computed.
+    """
+
+    position: int
+    name: str
+    lo: Extent
+    hi: Extent
+
+    def __call__(self, arrays: Sequence[np.ndarray], sizes: Mapping[str, int]) -> None:
+        array = arrays[self.position]
+        lo, hi = extent_value(self.lo, sizes), extent_value(self.hi, sizes)
+        if array.size == 0 or (lo <= int(array.min()) and int(array.max()) < hi):
+            return
+        first = np.unravel_index(int(np.argmax((array < lo) | (array >= hi))), array.shape)
+        place = f"`{self.name}[{', '.join(map(str, first))}]`" if first else f"`{self.name}`"
+        bounds = f"{self.lo}..{self.hi}" + (f" = {lo}..{hi}" if (self.lo, self.hi) != (lo, hi) else "")
+        raise CallError(f"{place} is {array[first]}, expected a value in {bounds}", code="range")
+
+
+def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:
+    """The value of an extent; every size it names must be in `sizes`."""
+    match extent:
+        case int():
+            return extent
+        case str():
+            return sizes[extent]
+        case Computed():
+            return extent.value(sizes)
+        case _:
+            raise AssertionError(f"no extent: {extent!r}")
