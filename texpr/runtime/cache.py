@@ -1,0 +1,173 @@
+"""Bytes on disk, by key, shared by all processes of a user.
+
+An entry is a file: a header of magic, version, length and checksum, then the bytes. Files appear by `os.replace`, so readers see whole
+entries only; what is damaged anyway is removed and counts as absent. What is stored is machine code that will run, so the directory
+must belong to the user and be writable by nobody else. A cache that cannot be used (no such permission, a full disk) is no
+error: `problem` says why nothing is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+from struct import Struct
+
+_MAGIC = b"texpr\x00\x01\x00"
+_HEADER = Struct("<8sQ32s")  # magic and version, length, SHA-256 of key and data
+DEFAULT_LIMIT = 1 << 30
+
+
+def default_directory() -> Path:
+    """`TEXPR_CACHE_DIR`, or `texpr` in the user's cache directory."""
+    if chosen := os.environ.get("TEXPR_CACHE_DIR"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "texpr"
+
+
+class DiskCache:
+    """A bounded store of bytes. Entries used least recently go first.
+
+    Args:
+        directory: made with mode 0700 if absent.
+        limit: bytes it may hold, roughly.
+    Attributes:
+        problem: why the cache is not in use, or the last failure to store; empty if all is well.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None, limit: int = DEFAULT_LIMIT) -> None:
+        self.directory = Path(directory) if directory is not None else default_directory()
+        self.limit = limit
+        self.problem = ""
+        self._written = 0
+        self._usable = self._open()
+
+    def _open(self) -> bool:
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.problem = _distrust(self.directory)
+        except OSError as error:
+            self.problem = f"{self.directory}: {error.strerror or error}"
+        if self.problem:
+            return False
+        self._evict()
+        return True
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes stored under `key`; None if there are none, or damaged ones."""
+        if not self._usable:
+            return None
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        data = _unwrap(key, content)
+        try:
+            if data is None:
+                path.unlink()
+            else:
+                os.utime(path)
+        except OSError as error:
+            self.problem = f"{path}: {error.strerror or error}"
+        return data
+
+    def put(self, key: str, data: bytes) -> None:
+        """Store `data` under `key`, in place of what was there."""
+        if not self._usable or len(data) > self.limit // 2:
+            return
+        path = self._path(key)
+        try:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            _write_whole(path, _wrap(key, data))
+        except OSError as error:
+            self.problem = f"{path}: {error.strerror or error}"
+            return
+        self._written += len(data)
+        if self._written > self.limit // 8:
+            self._evict()
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        if self._usable:
+            for _, _, path in self._entries():
+                path.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        name = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        return self.directory / name[:2] / name[2:]
+
+    def _entries(self) -> list[tuple[float, int, Path]]:
+        """Age, bytes and path of every file, oldest first. Files may vanish meanwhile: another process evicts too."""
+        found = []
+        for path in self.directory.glob("[0-9a-f][0-9a-f]/*"):
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                found.append((status.st_mtime, status.st_size, path))
+        return sorted(found)
+
+    def _evict(self) -> None:
+        """Remove the oldest entries until a quarter of the limit is free, if the limit is passed."""
+        self._written = 0
+        entries = self._entries()
+        total = sum(size for _, size, _ in entries)
+        if total <= self.limit:
+            return
+        for _, size, path in entries:
+            try:
+                path.unlink()
+            except OSError as error:
+                self.problem = f"{path}: {error.strerror or error}"
+                continue
+            total -= size
+            if total <= self.limit * 3 // 4:
+                return
+
+
+def _distrust(directory: Path) -> str:
+    """Why code from this directory must not run; empty if it may."""
+    status = directory.lstat() if not directory.is_symlink() else directory.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{directory} is no directory"
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        return f"{directory} belongs to another user"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"{directory} is writable by others"
+    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        return f"{directory} is not writable"
+    return ""
+
+
+def _digest(key: str, data: bytes) -> bytes:
+    return sha256(sha256(key.encode("utf-8", "surrogatepass")).digest() + data).digest()
+
+
+def _wrap(key: str, data: bytes) -> bytes:
+    return _HEADER.pack(_MAGIC, len(data), _digest(key, data)) + data
+
+
+def _unwrap(key: str, content: bytes) -> bytes | None:
+    """The data of an entry, or None if it is not exactly what was stored under `key`."""
+    if len(content) < _HEADER.size:
+        return None
+    magic, length, digest = _HEADER.unpack_from(content)
+    data = content[_HEADER.size :]
+    return data if magic == _MAGIC and length == len(data) and digest == _digest(key, data) else None
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file that is there completely or not at all, whatever interrupts."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
