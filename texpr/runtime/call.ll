@@ -19,6 +19,7 @@ declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; Run the kernel without the GIL, again after a signal whose handler did not raise. True if it ran; false with an exception set.
 define internal i1 @run_kernel(ptr %spec, ptr %slots) #0 {
@@ -235,17 +236,40 @@ slow:
   ret ptr %answer
 }
 
-; For `slow`: run the kernel on an int64 array of slots, and return that array.
+; For `slow`: run the kernel. The arguments are arrays as the kernel wants them, then an int64 array of its sizes. Returns that array.
 define ptr @tx_run(ptr %self, ptr %arguments, i64 %count) #0 {
+entry:
   %spec = call ptr @spec_of(ptr %self)
-  %array = load ptr, ptr %arguments
-  %slots.at = getelementptr %ndarray, ptr %array, i64 0, i32 2
-  %slots = load ptr, ptr %slots.at
+  %sizes.at = getelementptr %specification, ptr %spec, i64 0, i32 3
+  %size.count = load i64, ptr %sizes.at
+  %all = sub i64 %count, 1
+  %slot.count = add i64 %all, %size.count
+  %slots = alloca i64, i64 %slot.count
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %loop ]
+  %object.at = getelementptr ptr, ptr %arguments, i64 %k
+  %object = load ptr, ptr %object.at
+  %data.at = getelementptr %ndarray, ptr %object, i64 0, i32 2
+  %data = load ptr, ptr %data.at
+  %slot = getelementptr ptr, ptr %slots, i64 %k
+  store ptr %data, ptr %slot
+  %k.next = add i64 %k, 1
+  %more = icmp slt i64 %k.next, %all
+  br i1 %more, label %loop, label %run
+run:
+  %last.at = getelementptr ptr, ptr %arguments, i64 %all
+  %last = load ptr, ptr %last.at
+  %sizes.data.at = getelementptr %ndarray, ptr %last, i64 0, i32 2
+  %sizes.data = load ptr, ptr %sizes.data.at
+  %size.slots = getelementptr ptr, ptr %slots, i64 %all
+  %size.bytes = shl i64 %size.count, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %size.slots, ptr %sizes.data, i64 %size.bytes, i1 false)
   %ran = call i1 @run_kernel(ptr %spec, ptr %slots)
   br i1 %ran, label %ok, label %failed
 ok:
-  call void @Py_IncRef(ptr %array)
-  ret ptr %array
+  call void @Py_IncRef(ptr %last)
+  ret ptr %last
 failed:
   ret ptr null
 }

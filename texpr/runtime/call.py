@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from functools import cache, lru_cache
 from struct import pack
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class _MethodDef(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., object]:
+def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., Any]:
     """A Python function that runs the kernel at address `entry` on NumPy arrays.
 
     It takes the inputs by position or name, and outputs after the inputs or as `out=`; it returns the output, or a named tuple of
@@ -107,7 +108,7 @@ def _address(value: object) -> int:
     return 0 if value is None else id(value)
 
 
-def _builtin(symbol: str, flags: int, name: str, doc: str, words: bytes, alive: tuple) -> Callable[..., object]:
+def _builtin(symbol: str, flags: int, name: str, doc: str, words: bytes, alive: tuple) -> Callable[..., Any]:
     """A built-in function with native code. Its `self` keeps alive all that the code refers to, the method table entry included."""
     definition = _MethodDef(name.encode(), native.symbols()[symbol], flags, doc.encode() or None)
     owner = (words, definition, *alive)

@@ -22,66 +22,76 @@ def read_input(value: object, argument: Argument) -> np.ndarray:
     Raises:
         CallError: `value` is no array, or one of another dtype or rank.
     """
-    array = _array_of(value, argument)
-    _check_rank(array, argument)
-    if array.dtype.newbyteorder("=") != argument.dtype:
+    array = value if type(value) is np.ndarray else _array_of(value, argument)
+    if array.ndim != len(argument.shape):
+        raise wrong_rank(array.shape, argument)
+    if array.dtype != argument.dtype and array.dtype.newbyteorder("=") != argument.dtype:
+        if array.dtype.hasobject:
+            raise CallError(f"`{argument.name}` is {_described(value)}, expected {_wanted(argument)}", code="type")
         if array.ndim and not isinstance(value, (list, tuple)):
             raise wrong_dtype(array.dtype, argument)
         array = _adopted(array, argument)
-    return np.asarray(array, dtype=argument.dtype, order="C")
+    return np.asarray(array, argument.dtype, order="C")
 
 
 def wrong_dtype(found: np.dtype, argument: Argument) -> CallError:
     """The complaint about an array of another dtype."""
-    text = f"`{argument.name}` is {found}, expected {argument.dtype}"
     simple = found.kind in _KINDS and argument.dtype.kind in _KINDS
-    return CallError(text, code="dtype", help=f"use {argument.name}.astype(np.{argument.dtype.name})" if simple else "")
+    way_out = f"use {argument.name}.astype(np.{argument.dtype.name})" if simple and not argument.output else ""
+    return CallError(f"{_subject(argument)} is {found}, expected {argument.dtype}", code="dtype", help=way_out)
+
+
+def wrong_rank(shape: tuple[int, ...], argument: Argument) -> CallError:
+    """The complaint about an array with another number of axes."""
+    axes = f"{len(argument.shape)} {'axis' if len(argument.shape) == 1 else 'axes'}"
+    return CallError(f"{_subject(argument)} has shape {shape}, expected {axes}: [{', '.join(map(str, argument.shape))}]", code="shape")
+
+
+def refuse_masked(value: object, argument: Argument) -> None:
+    """A masked array means something else than its elements."""
+    if isinstance(value, np.ma.MaskedArray):
+        way_out = f"use {argument.name}.filled(...)"
+        raise CallError(f"{_subject(argument)} is a masked array; masks are not supported", code="type", help=way_out)
+
+
+def _subject(argument: Argument) -> str:
+    return f"the output `{argument.name}`" if argument.output else f"`{argument.name}`"
+
+
+def _wanted(argument: Argument) -> str:
+    return f"an array of {argument.dtype}" if argument.shape else f"a number or array of {argument.dtype}"
+
+
+def _described(value: object) -> str:
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        return "an array of Python objects"
+    if isinstance(value, (list, tuple)):
+        return f"a {kind.__name__} of Python objects"
+    return f"a {kind.__name__}" if kind.__module__ in ("builtins", "numpy") else f"a {kind.__module__}.{kind.__name__}"
 
 
 def _array_of(value: object, argument: Argument) -> np.ndarray:
     """`value` as a base-class array, of whatever dtype."""
-    if type(value) is np.ndarray:
-        return value
-    refuse_special(value, argument)
+    refuse_masked(value, argument)
+    if isinstance(value, np.matrix):
+        warnings.warn(f"`{argument.name}` is a np.matrix; it is used as a plain 2-D array", UserWarning, stacklevel=4)
+    if value is None or isinstance(value, (str, bytes, dict, set)):
+        raise CallError(f"`{argument.name}` is {_described(value)}, expected {_wanted(argument)}", code="type")
     try:
         if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-            array = np.from_dlpack(value)  # type: ignore[arg-type]
-        else:
-            array = np.asarray(value)
+            return np.from_dlpack(value)  # type: ignore[arg-type]
+        return np.asarray(value)
     except Exception as error:
-        raise CallError(f"`{argument.name}` is a {_type_name(value)} that NumPy cannot read: {error}", code="type") from error
-    if array.dtype.hasobject or array.dtype.kind in "USV" and not isinstance(value, np.ndarray) and not hasattr(value, "__array__"):
-        raise CallError(f"`{argument.name}` is a {_type_name(value)} of {array.dtype}, expected an array of {argument.dtype}", code="type")
-    return array
-
-
-def refuse_special(value: object, argument: Argument) -> None:
-    """Subclasses of ndarray that mean something else than an array."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise CallError(f"`{argument.name}` is a masked array; masks are not supported", code="type",
-                        help=f"use {argument.name}.filled(...)")
-    if isinstance(value, np.matrix):
-        warnings.warn(f"`{argument.name}` is a np.matrix; it is used as a plain 2-D array", UserWarning, stacklevel=6)
-
-
-def _type_name(value: object) -> str:
-    kind = type(value)
-    return kind.__name__ if kind.__module__ in ("builtins", "numpy") else f"{kind.__module__}.{kind.__name__}"
-
-
-def _check_rank(array: np.ndarray, argument: Argument) -> None:
-    expected = len(argument.shape)
-    if array.ndim != expected:
-        shape = ", ".join(map(str, argument.shape))
-        raise CallError(f"`{argument.name}` has rank {array.ndim} (shape {array.shape}), expected rank {expected}: [{shape}]", code="shape")
+        raise CallError(f"`{argument.name}` is {_described(value)} that NumPy cannot read: {error}", code="type") from error
 
 
 def _adopted(array: np.ndarray, argument: Argument) -> np.ndarray:
     """Python numbers as the argument's dtype."""
     source, target = array.dtype, argument.dtype
-    if array.size == 0 and array.dtype == np.float64:  # np.asarray([]): no elements, so no kind
+    if array.size == 0 and source == np.float64:  # np.asarray([]): no elements, so no kind
         return array.astype(target)
-    if source.kind not in _KINDS or _KINDS.index(target.kind.replace("V", "f")) < _KINDS.index(source.kind.replace("u", "i")):
+    if _order(source) < 0 or _order(target) < _order(source):
         raise wrong_dtype(source, argument)
     if target.kind in "iu":
         limits = np.iinfo(target)
@@ -90,6 +100,11 @@ def _adopted(array: np.ndarray, argument: Argument) -> np.ndarray:
         return array.astype(target)
     with np.errstate(over="ignore"):
         result = array.astype(target)
-    if source.kind == "f" and bool((np.isinf(result) & np.isfinite(array)).any()):
+    if source.kind == "f" and not bool(np.isfinite(result[np.isfinite(array)]).all()):
         raise CallError(f"`{argument.name}` has a value that does not fit {target}", code="range")
     return result
+
+
+def _order(dtype: np.dtype) -> int:
+    """bool before integers before floats, the extension floats (kind V, of other packages) included; -1 for all else."""
+    return {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2}.get(dtype.kind, -1) if dtype.names is None else -1

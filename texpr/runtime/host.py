@@ -36,6 +36,7 @@ def _quota() -> int:
         return 1 << 20
 
 
+@cache
 def memory_bytes() -> int:
     """Physical memory."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -4,54 +4,55 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from texpr.runtime import host
-from texpr.runtime.convert import read_input, refuse_special, wrong_dtype
+from texpr.runtime.convert import read_input, refuse_masked, wrong_dtype, wrong_rank
 from texpr.runtime.spec import Argument, CallSpec, Computed, extent_value
 from texpr.support.errors import CallError, ResourceError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class SlowCall:
     """Calls a kernel with arguments of any form.
 
-    Attributes:
-        run: runs the kernel on an int64 array of slots.
+    Args:
+        run: runs the kernel on its arrays, in order and as it wants them, and an int64 array of the sizes.
         wrap: makes the result of a list of several outputs.
     """
 
-    spec: CallSpec
-    run: Callable[[np.ndarray], object]
-    wrap: Callable[[Sequence[np.ndarray]], object]
+    __slots__ = ("_inputs", "_outputs", "_run", "_spec", "_wrap")
+
+    def __init__(self, spec: CallSpec, run: Callable[..., object], wrap: Callable[[Sequence[np.ndarray]], object]) -> None:
+        self._spec, self._run, self._wrap = spec, run, wrap
+        self._inputs, self._outputs = spec.inputs, spec.outputs
 
     def __call__(self, *positional: object, **keywords: object) -> object:
-        values, given = _assign(self.spec, positional, keywords)
-        inputs = [read_input(value, argument) for value, argument in zip(values, self.spec.inputs)]
+        count = len(self._inputs)
+        values = positional if len(positional) == count and not keywords else _assign(self._spec, positional, keywords)
+        given = _given_outputs(self._spec, positional[count:], keywords.get("out"))
+        inputs = list(map(read_input, values, self._inputs))
         sizes = _Sizes()
-        for array, argument in zip(inputs, self.spec.inputs):
+        for array, argument in zip(inputs, self._inputs):
             sizes.meet(argument, array.shape)
-        for value, argument in zip(given, self.spec.outputs):
+        for value, argument in zip(given, self._outputs):
             if value is not None:
                 sizes.meet(argument, _checked_output(value, argument).shape)
         sizes.settle()
-        for check in self.spec.checks:
+        for check in self._spec.checks:
             check(inputs, sizes.value)
-        return self._run(inputs, given, sizes.value)
+        return self._compute(inputs, given, sizes.value)
 
-    def _run(self, inputs: Sequence[np.ndarray], given: Sequence[object], sizes: Mapping[str, int]) -> object:
-        _refuse_shared(self.spec.outputs, given)
-        outputs = [_buffer(value, argument, inputs, sizes) for value, argument in zip(given, self.spec.outputs)]
-        addresses = [array.__array_interface__["data"][0] for array in (*inputs, *outputs)]
-        self.run(np.array(addresses + [_size(self.spec, name, sizes) for name in self.spec.sizes], dtype=np.int64))
+    def _compute(self, inputs: Sequence[np.ndarray], given: Sequence[object], sizes: Mapping[str, int]) -> object:
+        _refuse_shared(self._outputs, given)
+        outputs = [_buffer(value, argument, inputs, sizes) for value, argument in zip(given, self._outputs)]
+        self._run(*inputs, *outputs, np.array([_size(self._spec, name, sizes) for name in self._spec.sizes], np.int64))
         results = [output if value is None else _returned(value, output) for value, output in zip(given, outputs)]
-        return results[0] if len(results) == 1 else self.wrap(results)
+        return results[0] if len(results) == 1 else self._wrap(results)
 
 
-def _assign(spec: CallSpec, positional: tuple, keywords: dict[str, object]) -> tuple[list[object], list[object]]:
-    """The inputs, and for every output the array given for it or None."""
+def _assign(spec: CallSpec, positional: tuple, keywords: dict[str, object]) -> list[object]:
+    """The inputs, in order."""
     names = [argument.name for argument in spec.inputs]
     values = dict(zip(names, positional))
     for name, value in keywords.items():
@@ -65,20 +66,23 @@ def _assign(spec: CallSpec, positional: tuple, keywords: dict[str, object]) -> t
     if missing:
         listing = ", ".join(f"`{name}`" for name in missing)
         raise CallError(f"{spec.name} misses {listing}; it takes {_listing(spec)}", code="arguments")
-    return [values[name] for name in names], _given_outputs(spec, positional[len(names) :], keywords.get("out"))
+    return [values[name] for name in names]
 
 
 def _given_outputs(spec: CallSpec, extra: tuple, out: object) -> list[object]:
+    """For every output the array given for it, or None."""
     count = len(spec.outputs)
     if extra and (len(extra) != count or out is not None):
-        raise CallError(f"{spec.name} got {len(spec.inputs) + len(extra)} arrays; it takes {_listing(spec)}", code="arguments")
+        both = " and `out`" if out is not None else ""
+        raise CallError(f"{spec.name} got {len(spec.inputs) + len(extra)} arrays{both}; it takes {_listing(spec)}", code="arguments")
     if extra:
         return list(extra)
     if out is None:
         return [None] * count
     if isinstance(out, (tuple, list)):
         if len(out) != count:
-            raise CallError(f"{spec.name} has {count} outputs; `out` has {len(out)} entries", code="arguments")
+            outputs = f"{count} {'output' if count == 1 else 'outputs'}"
+            raise CallError(f"{spec.name} has {outputs}; `out` has {len(out)} entries", code="arguments")
         return list(out)
     if count != 1:
         names = ", ".join(argument.name for argument in spec.outputs)
@@ -93,35 +97,39 @@ def _listing(spec: CallSpec) -> str:
 class _Sizes:
     """Sizes as they are met, and where each was bound."""
 
+    __slots__ = ("value", "_bound_by", "_later")
+
     def __init__(self) -> None:
         self.value: dict[str, int] = {}
-        self._bound_by: dict[str, str] = {}
-        self._later: list[tuple[Computed, int, str]] = []
+        self._bound_by: dict[str, tuple[Argument, int]] = {}
+        self._later: list[tuple[Argument, int, int]] = []
 
     def meet(self, argument: Argument, shape: tuple[int, ...]) -> None:
         """Bind or compare every extent of an array."""
         for axis, (extent, found) in enumerate(zip(argument.shape, shape)):
-            place = f"axis {axis} of `{argument.name}`"
-            match extent:
-                case int():
-                    _compare(place, found, extent, "")
-                case str() if extent in self.value:
-                    _compare(place, found, self.value[extent], f"{extent} = ", self._bound_by[extent])
-                case str():
-                    self.value[extent], self._bound_by[extent] = found, place
-                case Computed():
-                    self._later.append((extent, found, place))
+            if isinstance(extent, Computed):
+                self._later.append((argument, axis, found))
+            elif isinstance(extent, str) and extent not in self.value:
+                self.value[extent], self._bound_by[extent] = found, (argument, axis)
+            elif found != (self.value[extent] if isinstance(extent, str) else extent):
+                raise self._mismatch(argument, axis, found)
 
     def settle(self) -> None:
         """Compare the computed extents, now that all sizes are known."""
-        for extent, found, place in self._later:
-            _compare(place, found, extent.value(self.value), f"{extent.text} = ")
+        for argument, axis, found in self._later:
+            if found != extent_value(argument.shape[axis], self.value):
+                raise self._mismatch(argument, axis, found)
+
+    def _mismatch(self, argument: Argument, axis: int, found: int) -> CallError:
+        extent = argument.shape[axis]
+        expected = str(extent_value(extent, self.value))
+        name = f"{extent} = " if not isinstance(extent, int) else ""
+        origin = f" ({_place(*self._bound_by[extent])})" if isinstance(extent, str) else ""
+        return CallError(f"{_place(argument, axis)} has extent {found}, expected {name}{expected}{origin}", code="shape")
 
 
-def _compare(place: str, found: int, expected: int, name: str, origin: str = "") -> None:
-    if found != expected:
-        why = f" ({origin})" if origin else ""
-        raise CallError(f"{place} has extent {found}, expected {name}{expected}{why}", code="shape")
+def _place(argument: Argument, axis: int) -> str:
+    return f"axis {axis} of `{argument.name}`"
 
 
 def _size(spec: CallSpec, name: str, sizes: Mapping[str, int]) -> int:
@@ -134,11 +142,11 @@ def _checked_output(value: object, argument: Argument) -> np.ndarray:
     """The array that the caller gave for an output, if it can take every element."""
     if not isinstance(value, np.ndarray):
         raise CallError(f"the output `{argument.name}` is a {type(value).__name__}, expected a NumPy array", code="type")
-    refuse_special(value, argument)
-    if value.dtype.newbyteorder("=") != argument.dtype:
+    refuse_masked(value, argument)
+    if value.dtype != argument.dtype and value.dtype.newbyteorder("=") != argument.dtype:
         raise wrong_dtype(value.dtype, argument)
     if value.ndim != len(argument.shape):
-        raise CallError(f"the output `{argument.name}` has rank {value.ndim}, expected {len(argument.shape)}", code="shape")
+        raise wrong_rank(value.shape, argument)
     if not value.flags.writeable:
         raise CallError(f"the output `{argument.name}` is read-only", code="output")
     if _repeats_elements(value):
@@ -158,6 +166,8 @@ def _repeats_elements(array: np.ndarray) -> bool:
 
 def _refuse_shared(outputs: Sequence[Argument], given: Sequence[object]) -> None:
     """Two outputs in the same memory have no meaning."""
+    if len(given) == 1:
+        return
     arrays = [(argument.name, value) for argument, value in zip(outputs, given) if isinstance(value, np.ndarray)]
     for index, (name, array) in enumerate(arrays):
         for other_name, other in arrays[:index]:
@@ -167,7 +177,7 @@ def _refuse_shared(outputs: Sequence[Argument], given: Sequence[object]) -> None
 
 def _share(one: np.ndarray, other: np.ndarray) -> bool:
     try:
-        return np.shares_memory(one, other, max_work=100_000)
+        return np.shares_memory(one, other, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
