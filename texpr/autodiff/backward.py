@@ -1,0 +1,166 @@
+"""The equations of the cotangents: contributions collected per tensor, users before what they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from texpr.autodiff.activity import all_tensors, components, smooth_sources, targets
+from texpr.autodiff.adjoint import contributions
+from texpr.autodiff.algebra import convert, plus, zero
+from texpr.autodiff.forward import Forward
+from texpr.autodiff.gather import gather, scatter
+from texpr.autodiff.names import Names, freshen
+from texpr.autodiff.scope import Contribution
+from texpr.ir.dtypes import accumulator
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.support.errors import CheckError
+
+CalleeGradient = Callable[[Program, tuple[str, ...], tuple[str, ...]], Program]
+
+
+@dataclass
+class _Parts:
+    """What a tensor's cotangent is the sum of: a seed, whole tensors from calls, contributions of reads."""
+
+    whole: list[Tensor] = field(default_factory=list)
+    reads: list[Contribution] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.whole or self.reads)
+
+
+class Backward:
+    """Reverse mode over one program.
+
+    Args:
+        seeds: the cotangent inputs, by the output they belong to.
+        results: the tensors to define with the cotangents of inputs.
+        active: the tensors that need a cotangent.
+        callee_gradient: the gradient of a called program for some of its inputs and outputs, by name.
+    """
+
+    def __init__(self, forward: Forward, names: Names, seeds: dict[Tensor, Tensor], results: dict[Tensor, Tensor],
+                 active: set[Tensor], callee_gradient: CalleeGradient) -> None:
+        self.forward, self.names, self.seeds, self.results, self.active = forward, names, seeds, results, active
+        self.callee_gradient = callee_gradient
+        self.equations: list[Equation | Invoke] = []
+        self._parts: dict[Tensor, _Parts] = {}
+        self._cotangents: dict[Tensor, Tensor] = {}
+        self._definitions: dict[Tensor, list[Equation | Invoke]] = {}
+        for equation in forward.equations:
+            for target in targets(equation):
+                self._definitions.setdefault(target, []).append(equation)
+
+    def run(self, program: Program) -> None:
+        tensors = dict.fromkeys((*all_tensors(program), *self._definitions))
+        for component in components(tensors, self.forward.equations, self.active):
+            first = self._definitions.get(component[0], [])
+            if first and isinstance(first[0], Invoke):
+                self._call(first[0], component)
+            elif self._is_recurrence(component):
+                self._recurrence(component)
+            elif (cotangent := self._complete(component[0])) is not None:
+                self._pull_back(component[0], cotangent)
+        for tensor in self.results:
+            if tensor not in self._cotangents:
+                self._define(tensor, self.results[tensor])
+
+    def _is_recurrence(self, component: list[Tensor]) -> bool:
+        own = set(component)
+        definitions = (e for t in component for e in self._definitions.get(t, []))
+        return len(component) > 1 or any(own & set(smooth_sources(e)) for e in definitions)
+
+    def _pull_back(self, tensor: Tensor, cotangent: Tensor) -> None:
+        for equation in self._definitions.get(tensor, []):
+            assert isinstance(equation, Equation)
+            for found in contributions(equation, cotangent, self.active, self.forward):
+                self._of(found.tensor).reads.append(found)
+
+    def _of(self, tensor: Tensor) -> _Parts:
+        return self._parts.setdefault(tensor, _Parts())
+
+    def _complete(self, tensor: Tensor) -> Tensor | None:
+        """The tensor's cotangent, now that all its users are done; None if nothing contributes to it."""
+        parts, seed = self._of(tensor), self.seeds.get(tensor)
+        if not parts and seed is None:
+            return None
+        if tensor in self.results:
+            return self._define(tensor, self.results[tensor])
+        if not parts or (seed is None and len(parts.whole) == 1 and not parts.reads):
+            self._cotangents[tensor] = parts.whole[0] if seed is None else seed
+            return self._cotangents[tensor]
+        return self._define(tensor, self._new(tensor))
+
+    def _new(self, tensor: Tensor) -> Tensor:
+        wish = f"d{tensor.name}_total" if tensor in self.seeds else f"d{tensor.name}"
+        return Tensor(self.names.fresh(wish), tensor.dtype, tensor.dims)
+
+    def _recurrence(self, component: list[Tensor]) -> None:
+        """Tensors that need each other: so do their cotangents."""
+        for tensor in component:
+            self._cotangents[tensor] = self.results.get(tensor) or self._new(tensor)
+        for tensor in component:
+            self._pull_back(tensor, self._cotangents[tensor])
+        for tensor in component:
+            self._define(tensor, self._cotangents[tensor], recurrent=True)
+
+    def _define(self, tensor: Tensor, cotangent: Tensor, recurrent: bool = False) -> Tensor:
+        """Writes the equations of `cotangent`: one sum of gathers, then the folds."""
+        parts = self._of(tensor)
+        self._cotangents[tensor] = cotangent
+        axes = target_axes(tensor, parts.reads)
+        element = tuple(axis.var for axis in axes)
+        gathered = [(c, gather(c, axes)) for c in parts.reads]
+        folds = [c for c, term in gathered if term is None]
+        if folds and recurrent:
+            raise CheckError(f"the recurrence of `{tensor.name}` has no gradient: this read cannot be turned into a sum over what reads it",
+                             folds[0].span, code="gradient", label="index that cannot be inverted")
+        wholes = [self.seeds[tensor]] if tensor in self.seeds else []
+        terms: list[Expr] = [Read(w, element) for w in (*wholes, *parts.whole)]
+        terms += [term for _, term in gathered if term is not None]
+        wide = accumulator(tensor.dtype)
+        into = cotangent if not folds or wide == tensor.dtype else Tensor(self.names.fresh(f"{cotangent.name}_wide"), wide, tensor.dims)
+        self._emit(Equation(into, element, axes, _sum_of(terms, into)))
+        for fold in folds:
+            self._emit(scatter(fold, into))
+        if into is not cotangent:
+            self._emit(Equation(cotangent, element, axes, convert(Read(into, element), tensor.dtype)))
+        return cotangent
+
+    def _emit(self, equation: Equation | Invoke) -> None:
+        self.equations.append(freshen(equation, self.names.reserved))
+
+    def _call(self, call: Invoke, component: list[Tensor]) -> None:
+        """dX, dW = f_grad(X, W, dY) for Y = f(X, W)."""
+        found = {t: self._complete(t) for t in component}
+        cotangents = {formal: found.get(t) for t, formal in zip(call.targets, call.program.outputs)}
+        known = {formal: cotangent for formal, cotangent in cotangents.items() if cotangent is not None}
+        needed = [(a, formal) for a, formal in zip(call.args, call.program.inputs) if a in self.active and formal.dtype.is_float]
+        if not known or not needed:
+            return
+        gradient = self.callee_gradient(call.program, tuple(f.name for _, f in needed), tuple(f.name for f in known))
+        results = tuple(Tensor(self.names.fresh(f"d{a.name}"), a.dtype, a.dims) for a, _ in needed)
+        self._emit(Invoke(results, gradient, (*call.args, *known.values()), call.span))
+        for (argument, _), result in zip(needed, results):
+            self._of(argument).whole.append(result)
+
+
+def _sum_of(terms: list[Expr], into: Tensor) -> Expr:
+    wide = accumulator(into.dtype)
+    result: Expr | None = None
+    for term in terms:
+        result = plus(result, convert(term, wide if len(terms) > 1 else term.dtype))
+    return zero(into.dtype) if result is None else convert(result, into.dtype)
+
+
+def target_axes(tensor: Tensor, reads: list[Contribution]) -> tuple[Axis, ...]:
+    """The axes of an equation that defines all of `tensor`'s cotangent, named as its reads or its sizes are."""
+    packs = [dim.pack for dim in tensor.dims for _ in dim.sizes]
+    axes: list[Axis] = []
+    for n, (size, pack) in enumerate(zip(tensor.shape, packs)):
+        bare = [i.name for c in reads if isinstance(i := c.indices[n], Var) and any(i is a.var for a in c.scope.axes)]
+        name = bare[0] if bare else size.name.lower() if isinstance(size, Var) else "ijklmn"[n % 6]
+        axes.append(Axis(Var(name, pack), index(0), size))
+    return tuple(axes)

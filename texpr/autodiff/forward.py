@@ -1,0 +1,170 @@
+"""The primal equations in the form differentiation wants: what the adjoints will read is a tensor of its own."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from texpr.autodiff.activity import active_nodes
+from texpr.autodiff.bounds import always_defined, rectangle
+from texpr.autodiff.names import Names
+from texpr.autodiff.scope import Scope, equation_scope
+from texpr.ir import build
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Add, Axis, Cast, Dim, Div, Expr, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor, Var
+from texpr.ir.tensor import Equation, Invoke
+from texpr.ir.traverse import children, free_variables, rewrite
+
+
+class Forward:
+    """The primal equations, with equal subexpressions shared and reductions split off where that saves work.
+
+    A reduction becomes an equation of its own unless its adjoint is as cheap as its equation's: it depends on every axis around it,
+    and only sums, sign changes and conditions lie between it and the equation (`b[k] + sum(...)` stays whole).
+
+    Args:
+        varying: the tensors whose derivative is asked for, and what depends on them.
+    """
+
+    def __init__(self, equations: tuple[Equation | Invoke, ...], varying: set[Tensor], names: Names) -> None:
+        self.names = names
+        self.equations: list[Equation | Invoke] = []
+        self._varying = set(varying)
+        self._extremes: dict[tuple[int, ...], Expr] = {}
+        for equation in equations:
+            self._add(equation)
+
+    def _add(self, equation: Equation | Invoke) -> None:
+        if isinstance(equation, Invoke):
+            self.equations.append(equation)
+            return
+        pending = [equation]
+        while pending:
+            next_one = pending.pop()
+            next_one = replace(next_one, value=shared(next_one.value))
+            parts = self._split(next_one)
+            if len(parts) == 1:
+                self.equations.append(next_one)
+            else:
+                pending += parts
+
+    def _split(self, equation: Equation) -> list[Equation]:
+        """The equation with its outermost splittable reductions replaced by reads, then the equations of those."""
+        active = active_nodes(equation.value, self._varying)
+        replaced: dict[int, Expr] = {}
+        parts: list[Equation] = []
+        for node, scope in _splittable(equation, active):
+            read, part = store(node, scope, self.names, f"{equation.target.name}_{node.op}")
+            replaced[id(node)] = read
+            parts.append(part)
+            if id(node) in active:
+                self._varying.add(read.tensor)
+        value = rewrite(equation.value, lambda n: replaced.get(id(n))) if replaced else equation.value
+        return [replace(equation, value=value), *parts]
+
+    def extreme(self, node: Reduce, scope: Scope, label: str) -> tuple[Expr, ...]:
+        """For each binder of a max or min, where the extreme element is found: the first one, an expression of the scope."""
+        return tuple(self._position(node, which, scope, label) for which in range(len(node.axes)))
+
+    def _position(self, node: Reduce, which: int, scope: Scope, label: str) -> Expr:
+        key = (id(node), which, *map(id, scope.conditions))
+        if key not in self._extremes:
+            search = renamed(Reduce(f"arg{node.op}", node.axes, node.body, node.where, which, dtype=I64))
+            wish = f"{label}_{search.op}" + (f"_{node.axes[which].var.name}" if len(node.axes) > 1 else "")
+            if storable(search, scope):
+                self._extremes[key], equation = store(search, scope, self.names, wish)
+                self._add(equation)
+            else:
+                self._extremes[key] = search
+        return self._extremes[key]
+
+
+def _splittable(equation: Equation, active: set[int]) -> list[tuple[Reduce, Scope]]:
+    """The outermost reductions that deserve an equation of their own, and where they are computed."""
+    found: dict[int, tuple[Reduce, Scope]] = {}
+    refused: set[int] = set()
+    stack: list[tuple[Node, Scope, bool]] = [(equation.value, equation_scope(equation), True)]
+    while stack:
+        node, scope, cheap = stack.pop()
+        if isinstance(node, Reduce):
+            whole = free_variables(node) >= {axis.var for axis in scope.axes} and cheap
+            if node is not equation.value and not whole and storable(node, scope) and id(node) not in refused:
+                if not _agrees(found.setdefault(id(node), (node, scope)), scope):
+                    refused.add(id(node))
+                continue
+            inner = scope.inside(node.axes, node.where)
+            stack += [(child, inner, cheap and node.op == "sum" and child is node.body) for child in reversed(children(node))]
+        else:
+            stack += reversed(_below(node, scope, cheap, active))
+    return [pair for key, pair in found.items() if key not in refused]
+
+
+def _agrees(earlier: tuple[Reduce, Scope], scope: Scope) -> bool:
+    """Whether one equation can serve both places: computed under the same conditions, or needing none."""
+    node, first = earlier
+    return [*map(id, first.conditions)] == [*map(id, scope.conditions)] or always_defined(node, first.axes)
+
+
+def _below(node: Node, scope: Scope, cheap: bool, active: set[int]) -> list[tuple[Node, Scope, bool]]:
+    match node:
+        case Add() | Sub() | Neg() | Cast():
+            return [(child, scope, cheap) for child in children(node)]
+        case Mul(lhs, rhs):
+            return [(lhs, scope, cheap and id(rhs) not in active), (rhs, scope, cheap and id(lhs) not in active)]
+        case Div(lhs, rhs):
+            return [(lhs, scope, cheap and id(rhs) not in active), (rhs, scope, False)]
+        case Select(cond, then, orelse):
+            return [(cond, scope, False), (then, scope.when(cond), cheap), (orelse, scope.when(build.negation(cond)), cheap)]
+    return [(child, scope, False) for child in children(node)]
+
+
+def shared(value: Expr) -> Expr:
+    """The same expression with equal subexpressions as one node."""
+    known: dict[tuple[object, ...], Node] = {}
+
+    def rule(node: Node) -> Node:
+        key: list[object] = [type(node)]
+        for field in fields(node):  # type: ignore[arg-type]
+            part = getattr(node, field.name)
+            if field.name in node.parts:
+                key.append(tuple(map(id, part)) if isinstance(part, tuple) else id(part))
+            elif field.name != "span":
+                key.append(repr(part) if isinstance(part, float) else part)
+        return node if isinstance(node, Var) else known.setdefault(tuple(key), node)
+
+    return rewrite(value, rule)  # type: ignore[return-value]
+
+
+def renamed(reduction: Reduce) -> Reduce:
+    """The same reduction over new binders."""
+    fresh = {axis.var: Var(axis.var.name, axis.var.pack) for axis in reduction.axes}
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Axis) and node.var in fresh:
+            return replace(node, var=fresh[node.var])
+        return fresh.get(node) if isinstance(node, Var) else None
+
+    return rewrite(reduction, rule)  # type: ignore[return-value]
+
+
+def storable(node: Expr, scope: Scope) -> bool:
+    """Whether a temporary can hold `node`: the axes it depends on span a rectangle."""
+    return rectangle(_needed(node, scope)[0])
+
+
+def _needed(node: Expr, scope: Scope) -> tuple[tuple[Axis, ...], tuple[Expr, ...]]:
+    """The axes a temporary for `node` has, and the conditions under which it may be computed."""
+    conditions = () if always_defined(node, scope.axes) else scope.conditions
+    used = set().union(*(free_variables(e) for e in (node, *conditions)))
+    return tuple(axis for axis in scope.axes if axis.var in used), conditions
+
+
+def store(node: Reduce, scope: Scope, names: Names, wish: str) -> tuple[Read, Equation]:
+    """A temporary that holds `node` at every instance of the axes it depends on: its read and its equation."""
+    axes, conditions = _needed(node, scope)
+    value: Expr = node
+    for condition in reversed(conditions):
+        value = Select(condition, value, build.literal(0, node.dtype))
+    dims = tuple(Dim((build.sub(axis.hi, axis.lo),), pack=axis.var.pack) for axis in axes)
+    tensor = Tensor(names.fresh(wish), node.dtype, dims, span=node.span)
+    indices = tuple(build.sub(axis.var, axis.lo) for axis in axes)
+    return Read(tensor, indices, span=node.span), Equation(tensor, indices, axes, value, span=node.span)

@@ -1,0 +1,180 @@
+"""A contribution seen from the tensor it goes to: as a sum over the instances that read one element, or as a fold over all instances.
+
+`A[e(x)]` read under a condition gives `dA[y] = sum(x where e(x) == y: ...)` with the equality solved (`solve`); where it cannot be
+solved it gives `dA[e(x)] += ...`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from texpr.autodiff.algebra import choose, convert, is_value, total, zero
+from texpr.autodiff.scope import Contribution
+from texpr.autodiff.solve import Solution, at_least, below, solve
+from texpr.ir import build
+from texpr.ir.affine import linear
+from texpr.ir.expr import (
+    Add, Axis, Cast, Compare, Const, Div, Expr, FloorDiv, Guard, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor, Var,
+)
+from texpr.ir.tensor import Equation
+from texpr.ir.traverse import children, rewrite, substitute, tensors, variables, walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """`sum(axes where conditions: value)`, conditions in an order in which each protects those after it; `indices` for a fold."""
+
+    axes: tuple[Axis, ...]
+    conditions: tuple[Expr, ...]
+    value: Expr
+    indices: tuple[Expr, ...] = ()
+
+
+def gather(contribution: Contribution, target: tuple[Axis, ...]) -> Expr | None:
+    """What the element at `target`'s variables receives; None where the read cannot be inverted."""
+    if contribution.guard is not None and contribution.guard.mode != "value":
+        return None
+    scope = contribution.scope
+    solution = solve(contribution.indices, scope.axes, contribution.outer, target)
+    if solution is None:
+        return None
+    value, ranges = _guarded(contribution, solution)
+    conditions = [*solution.conditions, *_range_conditions(ranges, (*target, *solution.remaining), solution)]
+    conditions += (substitute(c, solution.values) for c in scope.conditions)
+    term = _known_binders(_Term(solution.remaining, tuple(conditions), substitute(value, solution.values)))
+    return _as_sum(tidy(term))
+
+
+def scatter(contribution: Contribution, into: Tensor) -> Equation:
+    """The fold that adds the contribution, instance by instance, into `into`."""
+    scope, guard = contribution.scope, contribution.guard
+    term = _known_binders(_Term(scope.axes, scope.conditions, contribution.value, contribution.indices))
+    affine, data = _by_kind(term.conditions)
+    mode = None if guard is None else Guard("drop") if guard.mode == "value" else guard
+    value = convert(choose(data, term.value), into.dtype)
+    where = build.conjunction(*affine) if affine else None
+    return Equation(into, term.indices, term.axes, value, "add", where, mode, contribution.span)
+
+
+def _as_sum(term: _Term) -> Expr:
+    affine, data = _by_kind(term.conditions)
+    value = choose(data, term.value)
+    if not term.axes:
+        return choose(affine, value)
+    bound = {axis.var for axis in term.axes}
+    inner = tuple(c for c in affine if variables(c) & bound)
+    outer = tuple(c for c in affine if not variables(c) & bound)
+    return choose(outer, total(term.axes, build.conjunction(*inner) if inner else None, value))
+
+
+def _by_kind(conditions: tuple[Expr, ...]) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """Those that read nothing, which need no protection, and the others."""
+    return tuple(c for c in conditions if not tensors(c)), tuple(c for c in conditions if tensors(c))
+
+
+def _known_binders(term: _Term) -> _Term:
+    """Without the axes that a condition `k == place` fixes, such as where a maximum was found."""
+    for condition in term.conditions:
+        match condition:
+            case Compare("==", Var() as var, Read() as place) if var not in variables(place):
+                rest = tuple(axis for axis in term.axes if axis.var is not var)
+                if len(rest) < len(term.axes) and not any(var in variables(a.lo, a.hi) for a in rest):
+                    known = {var: place}
+                    others = tuple(substitute(c, known) for c in term.conditions if c is not condition)
+                    indices = tuple(substitute(i, known) for i in term.indices)
+                    return _known_binders(_Term(rest, others, substitute(term.value, known), indices))
+    return term
+
+
+def _range_conditions(ranges: dict[Var, Axis], known: tuple[Axis, ...], solution: Solution) -> list[Expr]:
+    found = []
+    for var, axis in ranges.items():
+        value = solution.values[var]
+        scaled, factor = (value.lhs, value.rhs) if isinstance(value, FloorDiv) else (value, build.literal(1, value.dtype))
+        if not at_least(value, axis.lo, known):
+            found.append(build.compare("<=", build.mul(axis.lo, factor), scaled))
+        if not below(value, axis.hi, known):
+            found.append(build.compare("<", scaled, build.mul(axis.hi, factor)))
+    return found
+
+
+def _guarded(contribution: Contribution, solution: Solution) -> tuple[Expr, dict[Var, Axis]]:
+    """The value with a read guarded by 0 for each solved variable that only has to be in range for that read; the other variables."""
+    value, left = contribution.value, dict(solution.ranges)
+    for var in solution.ranges:
+        read = _only_read(var, value, contribution)
+        if read is not None and _vanishes_with(value, read):
+            guarded = replace(read, guard=Guard("value", zero(read.dtype)))
+            value = rewrite(value, lambda n, old=read, new=guarded: new if n is old else None)
+            del left[var]
+    return value, left  # type: ignore[return-value]
+
+
+def _only_read(var: Var, value: Expr, contribution: Contribution) -> Read | None:
+    """The one read that `var` indexes over the whole of a dimension, if it is used for nothing else."""
+    scope = contribution.scope
+    if any(var in variables(axis.lo, axis.hi) for axis in scope.axes) or any(var in variables(c) for c in scope.conditions):
+        return None
+    users = [node for node in walk(value) if any(child is var for child in children(node))]
+    if len(users) != 1 or not isinstance(users[0], Read):
+        return None
+    read = users[0]
+    places = [n for n, i in enumerate(read.indices) if i is var]
+    axis = next(axis for axis in scope.axes if axis.var is var)
+    whole = len(places) == 1 and _same(axis.lo, build.literal(0, axis.lo.dtype)) and _same(axis.hi, read.tensor.shape[places[0]])
+    return read if whole and _gives_zero(read.guard) else None
+
+
+def _same(a: Expr, b: Expr) -> bool:
+    difference = linear(Sub(a, b))
+    return not difference.terms and difference.constant == 0
+
+
+def _gives_zero(guard: Guard | None) -> bool:
+    return guard is None or (guard.mode == "value" and guard.value is not None and is_value(guard.value, 0.0))
+
+
+def _vanishes_with(root: Expr, read: Read) -> bool:
+    """Whether `root` is 0 where `read` is 0, whatever else it is computed from (infinities aside)."""
+    done: dict[int, bool] = {}
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if not ready:
+            stack.append((node, True))
+            stack += [(child, False) for child in children(node) if id(child) not in done]
+            continue
+        done[id(node)] = node is read or _vanishes(node, done)
+    return done[id(root)]
+
+
+def _vanishes(node: Node, below_is_zero: dict[int, bool]) -> bool:
+    match node:
+        case Const(value):
+            return node.dtype.is_float and value == 0
+        case Mul(lhs, rhs):
+            return below_is_zero[id(lhs)] or below_is_zero[id(rhs)]
+        case Div(lhs, _):
+            return below_is_zero[id(lhs)]
+        case Add(lhs, rhs) | Sub(lhs, rhs) | Select(_, lhs, rhs):
+            return below_is_zero[id(lhs)] and below_is_zero[id(rhs)]
+        case Neg(operand) | Cast(operand):
+            return below_is_zero[id(operand)]
+        case Reduce(op="sum", body=body):
+            return below_is_zero[id(body)]
+    return False
+
+
+def tidy(term: _Term) -> _Term:
+    """Index arithmetic folded and in linear normal form."""
+    axes = tuple(Axis(axis.var, _tidy(axis.lo), _tidy(axis.hi)) for axis in term.axes)
+    return _Term(axes, tuple(map(_tidy, term.conditions)), _tidy(term.value))
+
+
+def _tidy(e: Expr) -> Expr:
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Read):
+            return replace(node, indices=tuple(linear(i).expr() for i in node.indices)) if node.indices else None
+        return build.fold(node)
+
+    return rewrite(e, rule)  # type: ignore[return-value]

@@ -1,0 +1,51 @@
+"""Names that do not collide: tensors, sizes and indices share one namespace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.expr import Axis, Tensor, Var
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import rewrite, variables, walk
+
+
+class Names:
+    """The names taken in one program; `reserved` are those of its tensors, sizes and constants, which no index may have."""
+
+    def __init__(self, program: Program) -> None:
+        tensors: dict[Tensor, None] = dict.fromkeys((*program.inputs, *program.outputs, *program.temporaries))
+        self.reserved = {t.name for t in tensors} | {v.name for v in program.sizes} | {name for name, _ in program.constants}
+        indices = variables(*(e for e in program.equations if isinstance(e, Equation)))
+        self._taken = self.reserved | {v.name for v in indices}
+
+    def fresh(self, wish: str) -> str:
+        """A name for a new tensor: `wish`, or `wish_`, `wish_2`, `wish_3` and so on."""
+        name = unique(wish, self._taken)
+        self._taken.add(name)
+        self.reserved.add(name)
+        return name
+
+
+def unique(wish: str, taken: set[str]) -> str:
+    candidates = (wish if n == 0 else f"{wish}_" if n == 1 else f"{wish}_{n}" for n in range(len(taken) + 2))
+    return next(name for name in candidates if name not in taken)
+
+
+def freshen(equation: Equation | Invoke, taken: set[str]) -> Equation | Invoke:
+    """The equation over new index variables whose names differ from each other and from `taken`."""
+    if isinstance(equation, Invoke):
+        return equation
+    used, fresh = set(taken), {}
+    for axis in dict.fromkeys((*equation.axes, *(n for n in walk(equation.value) if isinstance(n, Axis)))):
+        if axis.var in fresh:
+            continue
+        name = unique(axis.var.name.rstrip("_0123456789") if axis.var.name in used else axis.var.name, used)
+        used.add(name)
+        fresh[axis.var] = Var(name, axis.var.pack)
+
+    def renamed(node: object) -> object:
+        if isinstance(node, Var):
+            return fresh.get(node)
+        return replace(node, var=fresh[node.var]) if isinstance(node, Axis) else None
+
+    return rewrite(equation, renamed)  # type: ignore[arg-type, return-value]

@@ -1,0 +1,162 @@
+"""Reverse mode as a function from programs to programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from texpr.autodiff.activity import active_tensors, reachable, smooth_sources, targets
+from texpr.autodiff.backward import Backward
+from texpr.autodiff.custom import custom_gradient
+from texpr.autodiff.forward import Forward
+from texpr.autodiff.names import Names
+from texpr.autodiff.simplify import Equations, reads, simplify, without_dead
+from texpr.ir.dtypes import accumulator
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.tensor import Program
+from texpr.support.errors import CheckError
+
+
+def grad(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Program:
+    """The program `{name}_grad`: primal inputs and a cotangent `d{output}` per output -> a cotangent `d{input}` per input.
+
+    It recomputes what it needs of the primal. Inputs that it does not need stay in the signature.
+
+    Args:
+        wrt: names of float inputs, all of them by default; the results come in this order.
+        outputs: names of the float outputs whose cotangents are given, all of them by default.
+    Raises:
+        CheckError: there is no such input or output, it is not a float, or something in between has no gradient.
+    """
+    return _grad(program, *_selected(program, wrt, outputs))
+
+
+
+class Vjp(NamedTuple):
+    """A program that also returns residuals, and the program of its cotangents that takes them.
+
+    Inputs of `backward` that are no cotangents have the names of inputs and outputs of `forward`.
+    """
+
+    forward: Program
+    backward: Program
+
+
+def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Vjp:
+    """`program` cut in two where its gradient reads it; nothing is computed twice.
+
+    Stored is every primal tensor, input or intermediate, that an equation of a cotangent reads, and inputs that alone tell a size.
+    """
+    parts = _Reverse(program, *_selected(program, wrt, outputs))
+    backward = simplify(parts.backward, parts.results, parts.own)
+    defined = {t for e in backward for t in targets(e)} | set(parts.seeds)
+    read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
+    order = [*program.inputs, *(t for e in parts.forward for t in targets(e))]
+    residuals = _telling_sizes([t for t in dict.fromkeys(order) if t in read], parts.seeds, program)
+    extra = tuple(t for t in residuals if t not in program.inputs and t not in program.outputs)
+    forward = without_dead(parts.forward, (*program.outputs, *extra))
+    return Vjp(
+        replace(program, name=f"{program.name}_forward", outputs=(*program.outputs, *extra), equations=tuple(forward)),
+        _backward_program(program, "backward", (*residuals, *parts.seeds), parts.results, backward),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _grad(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> Program:
+    by_hand = custom_gradient(program, wrt, outputs)
+    if by_hand is not None:
+        return by_hand
+    parts = _Reverse(program, wrt, outputs)
+    equations = simplify([*parts.forward, *parts.backward], parts.results, parts.own)
+    return _backward_program(program, "grad", (*program.inputs, *parts.seeds), parts.results, equations)
+
+
+def _backward_program(program: Program, suffix: str, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...],
+                      equations: Equations) -> Program:
+    return replace(program, name=f"{program.name}_{suffix}", inputs=inputs, outputs=outputs, equations=tuple(equations), doc="")
+
+
+def _selected(program: Program, wrt: Sequence[str] | None, outputs: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names asked for, by default all that are floats."""
+    if wrt is None:
+        wrt = [t.name for t in program.inputs if t.dtype.is_float]
+    if outputs is None:
+        outputs = [t.name for t in program.outputs if t.dtype.is_float]
+    return tuple(wrt), tuple(outputs)
+
+
+class _Reverse:
+    """The equations of a program's gradient.
+
+    Attributes:
+        forward: the primal equations, in the form the backward ones read.
+        backward: the equations of the cotangents.
+        seeds: the cotangent inputs.
+        results: the cotangents asked for.
+        own: the tensors that backward equations define, those of a storage type aside: moving them would change roundings.
+    """
+
+    def __init__(self, program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+        sources = _floats(program, program.inputs, wrt, "input")
+        goals = _floats(program, program.outputs, outputs, "output")
+        if not goals:
+            raise CheckError(f"`{program.name}` has no float output to differentiate", program.span, code="gradient")
+        names = Names(program)
+        seeds = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in goals}
+        results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}
+        forward = Forward(program.equations, _varying(program, sources), names)
+        active = active_tensors(forward.equations, sources, goals)
+        _check_defined(program, active, forward)
+        backward = Backward(forward, names, seeds, results, active, _grad)
+        backward.run(program)
+        self.forward, self.backward = forward.equations, backward.equations
+        self.seeds, self.results = tuple(seeds.values()), tuple(results.values())
+        self.own = {t for e in self.backward for t in targets(e) if accumulator(t.dtype) == t.dtype}
+
+
+def _floats(program: Program, tensors: Sequence[Tensor], names: tuple[str, ...], what: str) -> list[Tensor]:
+    by_name = {t.name: t for t in tensors}
+    found = []
+    for name in names:
+        tensor = by_name.get(name)
+        if tensor is None:
+            raise CheckError(f"`{program.name}` has no {what} `{name}`", program.span, code="gradient",
+                             help=f"its {what}s are {', '.join(by_name)}")
+        if not tensor.dtype.is_float:
+            raise CheckError(f"{what} `{name}` of `{program.name}` is {tensor.dtype}: only floats have gradients",
+                             tensor.span or program.span, code="gradient")
+        found.append(tensor)
+    return found
+
+
+def _varying(program: Program, sources: list[Tensor]) -> set[Tensor]:
+    users: dict[Tensor, list[Tensor]] = {}
+    for equation in program.equations:
+        for source in smooth_sources(equation):
+            users.setdefault(source, []).extend(t for t in targets(equation) if t.dtype.is_float)
+    return reachable(sources, users)
+
+
+def _check_defined(program: Program, active: set[Tensor], forward: Forward) -> None:
+    """An output of a program without equations is that of an extern operator."""
+    defined = {t for e in forward.equations for t in targets(e)}
+    for tensor in program.outputs:
+        if tensor not in defined and (not program.equations or tensor in active):
+            raise CheckError(f"`{program.name}` is extern: its gradient has to be given", program.span, code="gradient",
+                             help="register it with texpr.autodiff.register_vjp")
+
+
+def _telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], program: Program) -> tuple[Tensor, ...]:
+    """The residuals, with the first input that tells it for every size that nothing else tells."""
+    chosen = list(residuals)
+    for size in program.sizes:
+        if not any(_tells(t, size) for t in (*chosen, *seeds)):
+            chosen += [t for t in program.inputs if _tells(t, size)][:1]
+    order = {t: n for n, t in enumerate(program.inputs)}
+    return tuple(sorted(chosen, key=lambda t: order.get(t, len(order))))
+
+
+def _tells(tensor: Tensor, size: Var) -> bool:
+    return any(s is size for s in tensor.shape)

@@ -1,0 +1,190 @@
+"""The derivative of every scalar operation, in one table.
+
+A rule is `rule(a, y, *operands) -> one adjoint per operand`: `a` is the adjoint of the operation's value, `y` an expression of that
+value that is cheap to use again, and None stands for an adjoint that is zero everywhere. A scalar rule is `a` times a partial
+derivative, so the same table serves forward mode, with the operand's tangent in the place of `a`.
+
+Where a function has no derivative the conventions are those of PyTorch: `abs` has 0 at 0, `sqrt` has infinity at 0, `x ** p` has 0
+for the exponent at x = 0. `max`, `min`, `if` and reductions are not here: they change the scope (`adjoint`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from texpr.autodiff.algebra import constant, minus, negative, over, plus, times, zero
+from texpr.ir.build import conjunction
+from texpr.ir.expr import Add, Call, Compare, Const, Div, Expr, FloorDiv, Mod, Mul, Neg, Node, Pow, Select, Sub
+from texpr.ir.traverse import children
+from texpr.support.errors import CheckError
+
+Rule = Callable[..., tuple[Expr | None, ...]]
+RULES: dict[type[Node] | str, Rule] = {}
+
+
+def derivative(of: type[Node] | str) -> Callable[[Rule], Rule]:
+    """Registers the rule of a node class or of a scalar function by name; a later registration replaces an earlier one."""
+
+    def register(rule: Rule) -> Rule:
+        RULES[of] = rule
+        return rule
+
+    return register
+
+
+def operand_adjoints(node: Expr, a: Expr, y: Expr) -> tuple[Expr | None, ...]:
+    """The adjoints of the node's operands, in the order of its children.
+
+    Raises:
+        CheckError: there is no rule for the function.
+    """
+    rule = RULES.get(node.function if isinstance(node, Call) else type(node))
+    if rule is None:
+        what = f"the function `{node.function}`" if isinstance(node, Call) else f"`{type(node).__name__}`"
+        raise CheckError(f"{what} has no derivative rule", node.span, code="gradient",
+                         help="register one with texpr.autodiff.derivative")
+    return rule(a, y, *children(node))
+
+
+def _of(value: float, like: Expr) -> Const:
+    return constant(value, like.dtype)
+
+
+@derivative(Add)
+def add(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    return a, a
+
+
+@derivative(Sub)
+def sub(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    return a, negative(a)
+
+
+@derivative(Neg)
+def neg(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (negative(a),)
+
+
+@derivative(Mul)
+def mul(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    return times(a, rhs), times(a, lhs)
+
+
+@derivative(Div)
+def div(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    return over(a, rhs), negative(over(times(a, y), rhs))
+
+
+@derivative(FloorDiv)
+def floordiv(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    return None, None
+
+
+@derivative(Mod)
+def mod(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    return a, negative(times(a, Call("floor", (Div(lhs, rhs),))))
+
+
+@derivative(Pow)
+def power(a: Expr, y: Expr, x: Expr, p: Expr) -> tuple[Expr | None, ...]:
+    at_zero = Compare("==", x, zero(x.dtype)), Compare(">=", p, zero(p.dtype))
+    by_exponent = Select(conjunction(*at_zero), zero(a.dtype), times(times(a, y), Call("log", (x,))))
+    return _by_base(a, x, p), by_exponent
+
+
+def _by_base(a: Expr, x: Expr, p: Expr) -> Expr | None:
+    """a * p * x ** (p - 1), and 0 where p is 0 whatever x is."""
+    match p:
+        case Const(value) if value == 0:
+            return None
+        case Const(value) if value in (1, 2):
+            return a if value == 1 else times(times(a, p), x)
+        case Const(value):
+            return times(times(a, p), Pow(x, _of(value - 1, p)))
+    slope = times(times(a, p), Pow(x, minus(p, _of(1, p))))
+    return Select(Compare("==", p, zero(p.dtype)), zero(a.dtype), slope)
+
+
+@derivative("exp")
+def exp(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(a, y),)
+
+
+@derivative("exp2")
+def exp2(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(times(a, y), _of(math.log(2), x)),)
+
+
+@derivative("expm1")
+def expm1(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(a, plus(y, _of(1, x))),)
+
+
+@derivative("log")
+def log(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (over(a, x),)
+
+
+@derivative("log2")
+def log2(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (over(a, times(x, _of(math.log(2), x))),)
+
+
+@derivative("log1p")
+def log1p(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (over(a, plus(x, _of(1, x))),)
+
+
+@derivative("sqrt")
+def sqrt(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (over(a, times(_of(2, x), y)),)
+
+
+@derivative("rsqrt")
+def rsqrt(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(times(_of(-0.5, x), a), times(times(y, y), y)),)
+
+
+@derivative("sin")
+def sin(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(a, Call("cos", (x,))),)
+
+
+@derivative("cos")
+def cos(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (negative(times(a, Call("sin", (x,)))),)
+
+
+@derivative("tanh")
+def tanh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(a, minus(_of(1, x), times(y, y))),)
+
+
+@derivative("sigmoid")
+def sigmoid(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(times(a, y), minus(_of(1, x), y)),)
+
+
+@derivative("erf")
+def erf(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(a, times(_of(2 / math.sqrt(math.pi), x), Call("exp", (negative(times(x, x)),)))),)
+
+
+@derivative("abs")
+def absolute(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    return (times(a, Call("sign", (x,))),)
+
+
+@derivative("fma")
+def fma(a: Expr, y: Expr, lhs: Expr, rhs: Expr, addend: Expr) -> tuple[Expr | None, ...]:
+    return times(a, rhs), times(a, lhs), a
+
+
+def flat(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """Piecewise constant: 0 wherever there is a derivative."""
+    return (None,)
+
+
+for _name in ("floor", "ceil", "trunc", "rint", "sign"):
+    RULES[_name] = flat

@@ -1,0 +1,192 @@
+"""What makes a gradient read like the formula in a book: equal equations once, copies and small steps written in place, nothing dead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from texpr.autodiff.activity import targets
+from texpr.ir.build import integer
+from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var
+from texpr.ir.tensor import Equation, Invoke
+from texpr.ir.traverse import equal, rewrite, substitute, tensors, walk
+
+Equations = list[Equation | Invoke]
+
+
+def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], inlinable: set[Tensor]) -> Equations:
+    """The same outputs from fewer equations.
+
+    Args:
+        inlinable: the tensors whose definition may be moved into the one place that reads it.
+    """
+    result = without_dead(equations, outputs)
+    result = _without_duplicates(result, outputs)
+    result = _without_copies(result, set(outputs))
+    result = _inlined(result, inlinable - set(outputs))
+    return without_dead(result, outputs)
+
+
+def reads(equation: Equation | Invoke) -> tuple[Tensor, ...]:
+    return equation.args if isinstance(equation, Invoke) else tuple(tensors(equation))
+
+
+def without_dead(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor]) -> Equations:
+    """Only what the outputs need."""
+    producers: dict[Tensor, list[Equation | Invoke]] = {}
+    for equation in equations:
+        for target in targets(equation):
+            producers.setdefault(target, []).append(equation)
+    needed, stack = set(outputs), list(outputs)
+    while stack:
+        for equation in producers.get(stack.pop(), ()):
+            new = [t for t in reads(equation) if t not in needed]
+            needed.update(new)
+            stack += new
+    return [e for e in equations if any(t in needed for t in targets(e))]
+
+
+def _definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation]:
+    """The equation of every tensor that has exactly one, a definition of all its elements in bare indices."""
+    found: dict[Tensor, list[Equation | Invoke]] = {}
+    for equation in equations:
+        for target in targets(equation):
+            found.setdefault(target, []).append(equation)
+    return {t: es[0] for t, es in found.items() if len(es) == 1 and isinstance(es[0], Equation) and _whole(es[0])}
+
+
+def _whole(equation: Equation) -> bool:
+    if equation.update is not None or equation.where is not None or equation.guard is not None:
+        return False
+    return (
+        len(equation.axes) == equation.target.rank
+        and all(i is axis.var for i, axis in zip(equation.indices, equation.axes))
+        and all(integer(axis.lo) == 0 and equal(axis.hi, size) for axis, size in zip(equation.axes, equation.target.shape))
+    )
+
+
+def _replaced(equation: Equation | Invoke, rule: Callable[[Node], Node | None], tensor: dict[Tensor, Tensor]) -> Equation | Invoke:
+    if isinstance(equation, Invoke):
+        return replace(equation, args=tuple(tensor.get(a, a) for a in equation.args))
+    return rewrite(equation, rule)  # type: ignore[return-value]
+
+
+def _renamed_reads(equations: Sequence[Equation | Invoke], names: dict[Tensor, Tensor]) -> Equations:
+    """Every read of a key becomes a read of its value."""
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Read) and node.tensor in names:
+            return replace(node, tensor=names[node.tensor])
+        return None
+
+    return [_replaced(e, rule, names) if any(t in names for t in reads(e)) else e for e in equations]
+
+
+def _without_duplicates(equations: Equations, outputs: Sequence[Tensor]) -> Equations:
+    """Two temporaries with equal definitions are one; repeated, since that makes others equal."""
+    while True:
+        same: dict[Tensor, Tensor] = {}
+        buckets: dict[tuple[object, ...], list[Equation]] = {}
+        for tensor, equation in _definitions(equations).items():
+            key = (tensor.dtype, len(equation.axes), type(equation.value), frozenset(tensors(equation.value)))
+            twin = next((e for e in buckets.get(key, ()) if _same_definition(e, equation)), None)
+            if twin is None or tensor in outputs:
+                buckets.setdefault(key, []).append(equation)
+            else:
+                same[tensor] = twin.target
+        if not same:
+            return equations
+        equations = [e for e in _renamed_reads(equations, same) if not any(t in same for t in targets(e))]
+
+
+def _same_definition(a: Equation, b: Equation) -> bool:
+    return equal(replace(a, target=b.target), b)
+
+
+def _without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
+    """`T[i] = S[i]`: readers of T read S; where T is an output and S a temporary, S is T from the start."""
+    names: dict[Tensor, Tensor] = {}
+    given = {t for e in equations for t in reads(e)} - {t for e in equations for t in targets(e)}
+    for tensor, equation in _definitions(equations).items():
+        source = _copied(equation)
+        if source is None:
+            continue
+        while source in names:
+            source = names[source]
+        if tensor not in outputs:
+            names[tensor] = source
+        elif source not in outputs and source not in given:
+            names[source] = tensor
+    return [_renamed_targets(e, names) for e in _renamed_reads(equations, names) if not _is_self_copy(e, names)]
+
+
+def _copied(equation: Equation) -> Tensor | None:
+    match equation.value:
+        case Read(tensor=source, indices=indices, guard=None) if len(indices) == len(equation.axes):
+            same = source.dtype == equation.target.dtype and all(i is axis.var for i, axis in zip(indices, equation.axes))
+            return source if same and source is not equation.target else None
+    return None
+
+
+def _renamed_targets(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -> Equation | Invoke:
+    if isinstance(equation, Invoke):
+        return replace(equation, targets=tuple(names.get(t, t) for t in equation.targets))
+    return replace(equation, target=names[equation.target]) if equation.target in names else equation
+
+
+def _is_self_copy(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -> bool:
+    return isinstance(equation, Equation) and (equation.target in names or _reads_itself_only(equation))
+
+
+def _reads_itself_only(equation: Equation) -> bool:
+    value = equation.value
+    return isinstance(value, Read) and value.tensor is equation.target and all(i is a.var for i, a in zip(value.indices, equation.axes))
+
+
+def _inlined(equations: Equations, candidates: set[Tensor]) -> Equations:
+    """A temporary that one read uses, at every instance a different element, is written in place of the read."""
+    while True:
+        uses = _use_counts(equations)
+        found = {t: e for t, e in _definitions(equations).items()
+                 if t in candidates and uses.get(t, 0) == 1 and not any(isinstance(n, Reduce) for n in walk(e.value))}
+        done: set[Tensor] = set()
+        result = [_inline_into(e, found, done) for e in equations]
+        if not done:
+            return equations
+        equations = [e for e in result if not any(t in done for t in targets(e))]
+
+
+def _use_counts(equations: Equations) -> dict[Tensor, int]:
+    """How many reads of each tensor there are; a call counts as many."""
+    counts: dict[Tensor, int] = {}
+    for equation in equations:
+        if isinstance(equation, Invoke):
+            used = [t for t in equation.args for _ in range(2)]
+        else:
+            used = [n.tensor for n in walk(equation) if isinstance(n, Read)]
+        for tensor in used:
+            counts[tensor] = counts.get(tensor, 0) + 1
+    return counts
+
+
+def _inline_into(equation: Equation | Invoke, found: dict[Tensor, Equation], done: set[Tensor]) -> Equation | Invoke:
+    if isinstance(equation, Invoke) or equation.target in found:
+        return equation
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Read) and node.tensor in found and node.guard is None and _covers(node, equation):
+            done.add(node.tensor)
+            return _at(found[node.tensor], node.indices)
+        return None
+
+    return rewrite(equation, rule)  # type: ignore[return-value]
+
+
+def _covers(read: Read, equation: Equation) -> bool:
+    """Whether the read's indices are all the equation's axes and binders: then nothing is computed twice."""
+    axes = [n for n in walk(equation) if isinstance(n, Axis)]
+    return len(axes) == len(read.indices) and {id(axis.var) for axis in axes} == {id(i) for i in read.indices}
+
+
+def _at(equation: Equation, indices: tuple[Expr, ...]) -> Expr:
+    values: dict[Var, Expr] = {axis.var: i for axis, i in zip(equation.axes, indices)}
+    return substitute(equation.value, values)
