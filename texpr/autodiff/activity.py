@@ -54,6 +54,7 @@ def active_nodes(root: Expr, tensors: set[Tensor]) -> set[int]:
 
 
 def targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
+    """The tensors it defines."""
     return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
@@ -138,4 +139,5 @@ def _strongly_connected(edges: Mapping[Tensor, Sequence[Tensor]]) -> list[list[T
 
 
 def all_tensors(program: Program) -> tuple[Tensor, ...]:
+    """The tensors of a program, outputs first."""
     return tuple(dict.fromkeys((*program.outputs, *program.temporaries, *program.inputs)))

@@ -18,6 +18,7 @@ def constant(value: float, dtype: DType) -> Const:
 
 
 def zero(dtype: DType) -> Const:
+    """The float 0."""
     return constant(0.0, dtype)
 
 
@@ -27,17 +28,20 @@ def is_value(e: Expr, value: float) -> bool:
 
 
 def plus(a: Expr | None, b: Expr) -> Expr:
-    """a + b; None stands for nothing."""
+    """a + b; None stands for nothing. x + x is 2 * x."""
     if a is None or is_value(a, 0.0):
         return b
     if is_value(b, 0.0):
         return a
     if isinstance(b, Neg):
         return minus(a, b.operand)
+    if isinstance(a, Mul) and isinstance(b, Mul) and a.lhs is b.lhs and a.rhs is b.rhs:
+        return times(constant(2.0, a.dtype), a)
     return minus(b, a.operand) if isinstance(a, Neg) else Add(a, b)
 
 
 def minus(a: Expr, b: Expr) -> Expr:
+    """a - b."""
     if is_value(b, 0.0):
         return a
     if is_value(a, 0.0):
@@ -46,6 +50,7 @@ def minus(a: Expr, b: Expr) -> Expr:
 
 
 def negative(a: Expr) -> Expr:
+    """-a."""
     if isinstance(a, Const):
         return constant(-a.value, a.dtype)
     return a.operand if isinstance(a, Neg) else Neg(a)
@@ -68,6 +73,7 @@ def times(a: Expr, b: Expr) -> Expr:
 
 
 def over(a: Expr, b: Expr) -> Expr:
+    """a / b."""
     if is_value(b, 1.0) or is_value(a, 0.0):
         return a
     return negative(over(a.operand, b)) if isinstance(a, Neg) else Div(a, b)

@@ -54,10 +54,13 @@ class Backward:
                 self._definitions.setdefault(target, []).append(equation)
 
     def run(self, program: Program) -> None:
+        """Writes the equations of all cotangents."""
         tensors = dict.fromkeys((*all_tensors(program), *self._definitions))
         for component in components(tensors, self.forward.equations, self.active):
             first = self._definitions.get(component[0], [])
-            if first and isinstance(first[0], Invoke):
+            if not first:
+                continue  # an input: its cotangent comes last, in the order asked for
+            if isinstance(first[0], Invoke):
                 self._call(first[0], component)
             elif self._is_recurrence(component):
                 self._recurrence(component)

@@ -14,7 +14,24 @@ from texpr.autodiff.solve import Solution, at_least, below, solve
 from texpr.ir import build
 from texpr.ir.affine import linear
 from texpr.ir.expr import (
-    Add, Axis, Cast, Compare, Const, Div, Expr, FloorDiv, Guard, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor, Var,
+    Add,
+    Axis,
+    Cast,
+    Compare,
+    Const,
+    Div,
+    Expr,
+    FloorDiv,
+    Guard,
+    Mul,
+    Neg,
+    Node,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Tensor,
+    Var,
 )
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, substitute, tensors, variables, walk
@@ -42,7 +59,7 @@ def gather(contribution: Contribution, target: tuple[Axis, ...]) -> Expr | None:
     conditions = [*solution.conditions, *_range_conditions(ranges, (*target, *solution.remaining), solution)]
     conditions += (substitute(c, solution.values) for c in scope.conditions)
     term = _known_binders(_Term(solution.remaining, tuple(conditions), substitute(value, solution.values)))
-    return _as_sum(tidy(term))
+    return _as_sum(_tidy(term))
 
 
 def scatter(contribution: Contribution, into: Tensor) -> Equation:
@@ -105,9 +122,13 @@ def _guarded(contribution: Contribution, solution: Solution) -> tuple[Expr, dict
         read = _only_read(var, value, contribution)
         if read is not None and _vanishes_with(value, read):
             guarded = replace(read, guard=Guard("value", zero(read.dtype)))
-            value = rewrite(value, lambda n, old=read, new=guarded: new if n is old else None)
+            value = _with(value, read, guarded)
             del left[var]
-    return value, left  # type: ignore[return-value]
+    return value, left
+
+
+def _with(value: Expr, old: Read, new: Read) -> Expr:
+    return rewrite(value, lambda n: new if n is old else None)  # type: ignore[return-value]
 
 
 def _only_read(var: Var, value: Expr, contribution: Contribution) -> Read | None:
@@ -165,13 +186,12 @@ def _vanishes(node: Node, below_is_zero: dict[int, bool]) -> bool:
     return False
 
 
-def tidy(term: _Term) -> _Term:
+def _tidy(term: _Term) -> _Term:
     """Index arithmetic folded and in linear normal form."""
-    axes = tuple(Axis(axis.var, _tidy(axis.lo), _tidy(axis.hi)) for axis in term.axes)
-    return _Term(axes, tuple(map(_tidy, term.conditions)), _tidy(term.value))
+    return _Term(term.axes, tuple(map(_folded, term.conditions)), _folded(term.value))
 
 
-def _tidy(e: Expr) -> Expr:
+def _folded(e: Expr) -> Expr:
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read):
             return replace(node, indices=tuple(linear(i).expr() for i in node.indices)) if node.indices else None

@@ -27,6 +27,7 @@ class Names:
 
 
 def unique(wish: str, taken: set[str]) -> str:
+    """The first of `wish`, `wish_`, `wish_2`, ... that is not taken."""
     candidates = (wish if n == 0 else f"{wish}_" if n == 1 else f"{wish}_{n}" for n in range(len(taken) + 2))
     return next(name for name in candidates if name not in taken)
 

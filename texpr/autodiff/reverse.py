@@ -12,7 +12,7 @@ from texpr.autodiff.backward import Backward
 from texpr.autodiff.custom import custom_gradient
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.names import Names
-from texpr.autodiff.simplify import Equations, reads, simplify, without_dead
+from texpr.autodiff.simplify import Equations, reads, renamed, simplify, without_dead
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
@@ -55,10 +55,13 @@ def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[st
     read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
     order = [*program.inputs, *(t for e in parts.forward for t in targets(e))]
     residuals = _telling_sizes([t for t in dict.fromkeys(order) if t in read], parts.seeds, program)
-    extra = tuple(t for t in residuals if t not in program.inputs and t not in program.outputs)
-    forward = without_dead(parts.forward, (*program.outputs, *extra))
+    lengths = {t: with_pack_lengths(t, program) for t in residuals if t not in program.inputs}
+    forward, backward = renamed(without_dead(parts.forward, (*program.outputs, *lengths)), lengths), renamed(backward, lengths)
+    residuals = tuple(lengths.get(t, t) for t in residuals)
+    primal = tuple(lengths.get(t, t) for t in program.outputs)
+    extra = tuple(t for t in residuals if t not in program.inputs and t not in primal)
     return Vjp(
-        replace(program, name=f"{program.name}_forward", outputs=(*program.outputs, *extra), equations=tuple(forward)),
+        replace(program, name=f"{program.name}_forward", outputs=(*primal, *extra), equations=tuple(forward)),
         _backward_program(program, "backward", (*residuals, *parts.seeds), parts.results, backward),
     )
 
@@ -104,7 +107,7 @@ class _Reverse:
         if not goals:
             raise CheckError(f"`{program.name}` has no float output to differentiate", program.span, code="gradient")
         names = Names(program)
-        seeds = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in goals}
+        seeds = {t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in goals}
         results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}
         forward = Forward(program.equations, _varying(program, sources), names)
         active = active_tensors(forward.equations, sources, goals)
@@ -146,6 +149,12 @@ def _check_defined(program: Program, active: set[Tensor], forward: Forward) -> N
         if tensor not in defined and (not program.equations or tensor in active):
             raise CheckError(f"`{program.name}` is extern: its gradient has to be given", program.span, code="gradient",
                              help="register it with texpr.autodiff.register_vjp")
+
+
+def with_pack_lengths(tensor: Tensor, program: Program) -> Tensor:
+    """The tensor, its packs as long as the program's inputs say: it is going to be an input without those beside it."""
+    known = {dim.sizes[0]: dim.length for t in program.inputs for dim in t.dims if dim.pack and dim.length is not None}
+    return replace(tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims))
 
 
 def _telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], program: Program) -> tuple[Tensor, ...]:

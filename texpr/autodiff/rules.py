@@ -53,41 +53,49 @@ def _of(value: float, like: Expr) -> Const:
 
 @derivative(Add)
 def add(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """(x + z)' = x' + z'"""
     return a, a
 
 
 @derivative(Sub)
 def sub(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """(x - z)' = x' - z'"""
     return a, negative(a)
 
 
 @derivative(Neg)
 def neg(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """(-x)' = -x'"""
     return (negative(a),)
 
 
 @derivative(Mul)
 def mul(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """(x z)' = x' z + x z'"""
     return times(a, rhs), times(a, lhs)
 
 
 @derivative(Div)
 def div(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """(x / z)' = x' / z - y z' / z"""
     return over(a, rhs), negative(over(times(a, y), rhs))
 
 
 @derivative(FloorDiv)
 def floordiv(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """Piecewise constant."""
     return None, None
 
 
 @derivative(Mod)
 def mod(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """x % z = x - z floor(x / z), the floor constant"""
     return a, negative(times(a, Call("floor", (Div(lhs, rhs),))))
 
 
 @derivative(Pow)
 def power(a: Expr, y: Expr, x: Expr, p: Expr) -> tuple[Expr | None, ...]:
+    """(x ** p)' = p x ** (p - 1) x' + y log(x) p'"""
     at_zero = Compare("==", x, zero(x.dtype)), Compare(">=", p, zero(p.dtype))
     by_exponent = Select(conjunction(*at_zero), zero(a.dtype), times(times(a, y), Call("log", (x,))))
     return _by_base(a, x, p), by_exponent
@@ -108,76 +116,91 @@ def _by_base(a: Expr, x: Expr, p: Expr) -> Expr | None:
 
 @derivative("exp")
 def exp(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """exp' = exp"""
     return (times(a, y),)
 
 
 @derivative("exp2")
 def exp2(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """(2 ** x)' = 2 ** x log 2"""
     return (times(times(a, y), _of(math.log(2), x)),)
 
 
 @derivative("expm1")
 def expm1(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """(exp x - 1)' = y + 1"""
     return (times(a, plus(y, _of(1, x))),)
 
 
 @derivative("log")
 def log(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """log' = 1 / x"""
     return (over(a, x),)
 
 
 @derivative("log2")
 def log2(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """log2' = 1 / (x log 2)"""
     return (over(a, times(x, _of(math.log(2), x))),)
 
 
 @derivative("log1p")
 def log1p(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """log(1 + x)' = 1 / (1 + x)"""
     return (over(a, plus(x, _of(1, x))),)
 
 
 @derivative("sqrt")
 def sqrt(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """sqrt' = 1 / (2 y)"""
     return (over(a, times(_of(2, x), y)),)
 
 
 @derivative("rsqrt")
 def rsqrt(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """(x ** -1/2)' = -1/2 y ** 3"""
     return (times(times(_of(-0.5, x), a), times(times(y, y), y)),)
 
 
 @derivative("sin")
 def sin(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """sin' = cos"""
     return (times(a, Call("cos", (x,))),)
 
 
 @derivative("cos")
 def cos(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """cos' = -sin"""
     return (negative(times(a, Call("sin", (x,)))),)
 
 
 @derivative("tanh")
 def tanh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """tanh' = 1 - y ** 2"""
     return (times(a, minus(_of(1, x), times(y, y))),)
 
 
 @derivative("sigmoid")
 def sigmoid(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """sigmoid' = y (1 - y)"""
     return (times(times(a, y), minus(_of(1, x), y)),)
 
 
 @derivative("erf")
 def erf(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """erf' = 2 / sqrt(pi) exp(-x ** 2)"""
     return (times(a, times(_of(2 / math.sqrt(math.pi), x), Call("exp", (negative(times(x, x)),)))),)
 
 
 @derivative("abs")
 def absolute(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """abs' = sign"""
     return (times(a, Call("sign", (x,))),)
 
 
 @derivative("fma")
 def fma(a: Expr, y: Expr, lhs: Expr, rhs: Expr, addend: Expr) -> tuple[Expr | None, ...]:
+    """(x z + w)' = x' z + x z' + w'"""
     return times(a, rhs), times(a, lhs), a
 
 

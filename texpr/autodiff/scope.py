@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from texpr.ir import build
-from texpr.ir.expr import Axis, Expr, Guard, Read, Tensor
+from texpr.ir.expr import Axis, Expr, Guard, Read, Tensor, index
 from texpr.ir.tensor import Equation
 from texpr.support.source import Span
 
@@ -23,13 +23,16 @@ class Scope:
     conditions: tuple[Expr, ...] = ()
 
     def when(self, *conditions: Expr) -> Scope:
+        """The instances at which these hold too."""
         return replace(self, conditions=self.conditions + conditions)
 
     def inside(self, axes: tuple[Axis, ...], where: Expr | None) -> Scope:
+        """The scope of a reduction's body."""
         return Scope(self.axes + axes, self.conditions + (() if where is None else (where,)))
 
 
 def equation_scope(equation: Equation) -> Scope:
+    """The scope of an equation's value."""
     return Scope(equation.axes, () if equation.where is None else (equation.where,))
 
 
@@ -53,5 +56,5 @@ class Contribution:
 
 def inside(read: Read) -> Expr:
     """The condition that the read's indices are within its tensor."""
-    bounds = ((build.compare("<=", build.literal(0, i.dtype), i), build.compare("<", i, size)) for i, size in zip(read.indices, read.tensor.shape))
-    return build.conjunction(*(c for pair in bounds for c in pair))
+    pairs = zip(read.indices, read.tensor.shape)
+    return build.conjunction(*(c for i, size in pairs for c in (build.compare("<=", index(0), i), build.compare("<", i, size))))

@@ -28,6 +28,7 @@ def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], 
 
 
 def reads(equation: Equation | Invoke) -> tuple[Tensor, ...]:
+    """The tensors it reads."""
     return equation.args if isinstance(equation, Invoke) else tuple(tensors(equation))
 
 
@@ -105,18 +106,28 @@ def _same_definition(a: Equation, b: Equation) -> bool:
 def _without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
     """`T[i] = S[i]`: readers of T read S; where T is an output and S a temporary, S is T from the start."""
     names: dict[Tensor, Tensor] = {}
-    given = {t for e in equations for t in reads(e)} - {t for e in equations for t in targets(e)}
+    copies: set[Equation] = set()
+    defined = {t for e in equations for t in targets(e)}
     for tensor, equation in _definitions(equations).items():
         source = _copied(equation)
-        if source is None:
-            continue
         while source in names:
             source = names[source]
-        if tensor not in outputs:
-            names[tensor] = source
-        elif source not in outputs and source not in given:
-            names[source] = tensor
-    return [_renamed_targets(e, names) for e in _renamed_reads(equations, names) if not _is_self_copy(e, names)]
+        if source is None or source is tensor or (tensor in outputs and (source in outputs or source not in defined)):
+            continue
+        copies.add(equation)
+        names |= {tensor: source} if tensor not in outputs else {source: tensor}
+    return renamed([e for e in equations if e not in copies], {t: _last(t, names) for t in names})
+
+
+def renamed(equations: Sequence[Equation | Invoke], names: dict[Tensor, Tensor]) -> Equations:
+    """The same equations with other tensors in the place of some."""
+    return [_renamed_targets(e, names) for e in _renamed_reads(equations, names)]
+
+
+def _last(tensor: Tensor, names: dict[Tensor, Tensor]) -> Tensor:
+    while tensor in names:
+        tensor = names[tensor]
+    return tensor
 
 
 def _copied(equation: Equation) -> Tensor | None:
@@ -131,15 +142,6 @@ def _renamed_targets(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -
     if isinstance(equation, Invoke):
         return replace(equation, targets=tuple(names.get(t, t) for t in equation.targets))
     return replace(equation, target=names[equation.target]) if equation.target in names else equation
-
-
-def _is_self_copy(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -> bool:
-    return isinstance(equation, Equation) and (equation.target in names or _reads_itself_only(equation))
-
-
-def _reads_itself_only(equation: Equation) -> bool:
-    value = equation.value
-    return isinstance(value, Read) and value.tensor is equation.target and all(i is a.var for i, a in zip(value.indices, equation.axes))
 
 
 def _inlined(equations: Equations, candidates: set[Tensor]) -> Equations:

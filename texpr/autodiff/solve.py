@@ -71,6 +71,7 @@ class _Solver:
         return build.integer(linear(Sub(self.axes[var].hi, self.axes[var].lo)).expr())
 
     def difficulty(self, e: Expr) -> int:
+        """Dimensions of one variable with a unit coefficient come first."""
         form = self._form(e)
         return 2 * len(self._unknown(form)) + any(abs(c) != 1 for _, c in form.terms)
 
@@ -116,19 +117,20 @@ class _Solver:
         self.values[var] = value
 
     def solution(self, target: Sequence[Axis]) -> Solution | None:
-        remaining = tuple(self.resolve_axis(axis) for var, axis in self.axes.items() if var not in self.values)
+        """What was found; None if the ranges of the remaining axes cannot be put in order."""
+        remaining = tuple(self._resolved(axis) for var, axis in self.axes.items() if var not in self.values)
         if not _in_order(remaining):
             return None
         conditions = [_normal(substitute(c, self.values)) for c in self.conditions]
         result = Solution(self.values, remaining, [c for c in conditions if c is not build.TRUE])
         known = (*target, *remaining)
         for var, value in self.values.items():
-            axis = self.resolve_axis(self.axes[var])
+            axis = self._resolved(self.axes[var])
             if not (at_least(value, axis.lo, known) and below(value, axis.hi, known)):
                 result.ranges[var] = axis
         return result
 
-    def resolve_axis(self, axis: Axis) -> Axis:
+    def _resolved(self, axis: Axis) -> Axis:
         lo, hi = (substitute(e, self.values) for e in (axis.lo, axis.hi))
         return axis if lo is axis.lo and hi is axis.hi else Axis(axis.var, _normal(lo), _normal(hi))
 

@@ -216,11 +216,12 @@ class _Pending:
             if step < 2:
                 break
             self.slabs.popleft()
+        before = len(self.slabs)
         while self.slabs and not progress and (step := self.attempt(self.slabs[-1], run)):
             if step < 2:
                 return True
             self.slabs.pop()
-        return progress
+        return progress or len(self.slabs) < before
 
     def sweep(self, run: _Run) -> bool:
         """Try every slab; whether anything was computed."""
