@@ -213,8 +213,8 @@ def fold(op: str, values: Array, t: DType) -> Array:
 UPDATE: dict[str, type[Binary]] = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
 
-def fold_at(op: str, target: Array, positions: tuple[Array, ...], values: Array, t: DType) -> None:
-    """`target[p] op= v` for every position and value in order; positions repeat."""
+def fold_at(op: str, target: Array, positions: Array, values: Array, t: DType) -> None:
+    """`target[p] op= v` in a flat array for every position and value in order; positions repeat."""
     match op:
         case "add" | "mul" if t != BF16:
             (np.add if op == "add" else np.multiply).at(target, positions, values)
@@ -226,6 +226,5 @@ def fold_at(op: str, target: Array, positions: tuple[Array, ...], values: Array,
         case "max" | "min":
             (np.maximum if op == "max" else np.minimum).at(target, positions, values)
         case _:
-            for k, value in enumerate(values):
-                place = tuple(int(p[k]) for p in positions)
+            for place, value in zip(positions, values):
                 target[place] = binary(UPDATE[op], target[place], value, t)

@@ -159,24 +159,27 @@ class _Run:
         bad = either(points.bad, *(i.bad for i in indices), None if value.bad is None else value.bad & ~dropped, outside & ~dropped)
         now = points.active & ~done & ~np.broadcast_to(np.False_ if bad is None else bad, shape)
         lanes = now & ~dropped
-        positions = tuple(np.broadcast_to(p, shape)[lanes] for p in places)
-        target = equation.target
+        target, flat = equation.target, np.zeros(shape, np.int64)
+        for p, n in zip(places, buffer.values.shape):
+            flat = flat * n + p
         new = np.asarray(cast(np.broadcast_to(value.values, shape)[lanes], equation.value.dtype, target.dtype))
-        self.assign(equation, buffer, positions, new.astype(compute_dtype(target.dtype), copy=False))
+        self.assign(equation, buffer, flat[lanes], new.astype(compute_dtype(target.dtype), copy=False))
         return done | now
 
-    def assign(self, equation: Equation, buffer: Buffer, positions: tuple[Array, ...], values: Array) -> None:
+    def assign(self, equation: Equation, buffer: Buffer, positions: Array, values: Array) -> None:
+        """Write elements, or fold into them, at flat positions in order."""
         name = equation.target.name
         assert buffer.defined is not None, f"{name} is an input"
+        elements, defined = buffer.values.reshape(-1), buffer.defined.reshape(-1)
         if equation.update is not None:
-            assert buffer.defined[positions].all(), f"{name} is updated before it is defined"
-            fold_at(equation.update, buffer.values, positions, values, equation.target.dtype)
+            assert defined[positions].all(), f"{name} is updated before it is defined"
+            fold_at(equation.update, elements, positions, values, equation.target.dtype)
             return
-        before = np.count_nonzero(buffer.defined)
-        assert not buffer.defined[positions].any(), f"an element of {name} is defined twice"
-        buffer.values[positions] = values
-        buffer.defined[positions] = True
-        assert np.count_nonzero(buffer.defined) == before + len(values), f"an element of {name} is defined twice"
+        before = np.count_nonzero(defined)
+        assert not defined[positions].any(), f"an element of {name} is defined twice"
+        elements[positions] = values
+        defined[positions] = True
+        assert np.count_nonzero(defined) == before + len(values), f"an element of {name} is defined twice"
 
     def values(self, tensor: Tensor) -> Array:
         buffer = self.buffers[tensor]
