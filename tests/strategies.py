@@ -159,7 +159,7 @@ def cases(draw: st.DrawFn) -> Case:
     inputs = [Tensor(f"X{k}", t, plain(*(draw(st.sampled_from(sizes)) for _ in range(rank)))) for k, rank in enumerate(ranks)]
     inputs.append(Tensor("Z", t, plain(*sizes)))  # so that every size is bound
     axes = [axis(Var(name), draw(st.sampled_from(sizes))) for name in "ij"[: draw(st.integers(1, 2))]]
-    leaves = [draw(_reads(x, axes, t)) for x in inputs]
+    leaves: list[Expr] = [draw(_reads(x, axes, t)) for x in inputs]
     binder = axis(Var("k"), draw(st.sampled_from(sizes)))
     body = draw(scalar_exprs(t, [draw(_reads(x, [*axes, binder], t)) for x in inputs], 3))
     leaves.append(reduction(draw(st.sampled_from(["sum", "prod", "max", "min"])), [binder], body, draw(_conditions(axes, binder))))

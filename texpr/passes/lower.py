@@ -26,7 +26,7 @@ def lower(program: Program) -> Kernel:
     """
     program = hoist(desugar(inline_calls(program)))
     nests = _Nests(program)
-    body = tuple(nests.nest(program.equations[k], k) for k in _order(program))
+    body = tuple(s for k in _order(program) for s in nests.nest(program.equations[k], k))
     return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *nests.accumulators), program.sizes, body,
                   requires=program.requires)
 
@@ -66,7 +66,7 @@ class _Nests:
         self.names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
         self.accumulators: list[Tensor] = []
 
-    def nest(self, equation: Equation, number: int) -> Stmt:
+    def nest(self, equation: Equation, number: int) -> tuple[Stmt, ...]:
         target = equation.target
         loops = [(Var(a.var.name, a.var.pack), a) for a in equation.axes]
         values = {a.var: add(v, a.lo) for v, a in loops}
@@ -93,7 +93,7 @@ class _Nests:
         body = tuple(statements)
         for var, _ in reversed(loops):
             body = (For(var, ranges[var], body, tensor=target.name),)
-        return body[0]
+        return body
 
     def _accumulator(self, target: str, node: Reduce, shape: tuple[Expr, ...]) -> Tensor:
         name = f"{target}_acc"
