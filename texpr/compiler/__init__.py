@@ -1,0 +1,14 @@
+"""Where all stages meet: operators, schedules, compiled kernels.
+
+text -lang-> Program -specialize, lower-> Kernel -steps-> Kernel -loop passes-> Kernel -targets-> Artifact -runtime-> callable.
+`Op` keeps what was made: one Program per dtypes and constants (its proofs hold for all sizes), one kernel per shapes. A derived
+operator (`grad`, `vjp`) is an Op whose Programs come from another one's.
+"""
+
+from texpr.compiler.gradients import grad, vjp
+from texpr.compiler.kernel import CompiledKernel
+from texpr.compiler.op import Op, interpret, load, op
+from texpr.compiler.pipeline import build
+from texpr.compiler.schedule import Schedule, schedule
+
+__all__ = ["CompiledKernel", "Op", "Schedule", "build", "grad", "interpret", "load", "op", "schedule", "vjp"]

@@ -1,0 +1,58 @@
+"""Operators derived by differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from texpr import autodiff
+from texpr.compiler.op import Op
+from texpr.compiler.signature import Parameter, Signature
+from texpr.ir.dtypes import DType
+from texpr.ir.tensor import Program
+
+
+def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
+    """The gradient as an operator: inputs, then one cotangent per float output; outputs are the adjoints of `wrt`.
+
+    g(A, B, dC) -> (dA, dB). It recomputes what it needs of the forward equations. Reverse mode: Griewank and Walther, Evaluating
+    Derivatives, 2008.
+
+    Args:
+        wrt: names of inputs; all float inputs unless given.
+    Raises:
+        CheckError: something has no gradient; the place says what.
+    """
+    names = tuple(wrt) if wrt is not None else None
+
+    def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
+        return autodiff.grad(operator.program(dtypes, constants, absent), names)
+
+    return _derived(operator, make)
+
+
+def vjp(operator: Op) -> tuple[Op, Op]:
+    """Forward and backward operators that share residuals: forward gives the outputs and what backward needs of the way there."""
+
+    def forward(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
+        return autodiff.vjp(operator.program(dtypes, constants, absent)).forward
+
+    def backward(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
+        return autodiff.vjp(operator.program(dtypes, constants, absent)).backward
+
+    return _derived(operator, forward), _derived(operator, backward)
+
+
+def _derived(operator: Op, make) -> Op:
+    """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
+    typical = make(operator.signature.bind_dtypes({}), operator.signature.filled(_stand_ins(operator)), frozenset())
+    declared = {p.name: p.dtype for p in operator.signature.inputs}
+    variables = {t: v for v, t in operator.signature.bind_dtypes({}).items()}
+    inputs = tuple(Parameter(t.name, declared.get(t.name) or variables.get(t.dtype, t.dtype.name)) for t in typical.inputs)
+    signature = Signature(typical.name, inputs, operator.signature.constants, operator.signature.variables,
+                          f"Derived from {operator.signature.name}.")
+    return Op(signature, make)
+
+
+def _stand_ins(operator: Op) -> dict[str, object]:
+    """A value for each constant that must be given, so that the derived signature can be seen."""
+    return {c.name: 1 for c in operator.signature.constants if c.default is None}

@@ -1,0 +1,185 @@
+"""A compiled kernel as users hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from texpr.compiler import pipeline
+from texpr.compiler.header import c_header
+from texpr.ir.build import integer
+from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.loop import Kernel
+from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
+from texpr.ir.show_expr import show
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import variables
+from texpr.runtime import loader
+from texpr.runtime.call import make_callable
+from texpr.runtime.spec import Argument, CallSpec, Check, Computed, Extent, RangeCheck
+from texpr.support.errors import CallError, CompileError
+from texpr.support.files import write_file
+from texpr.targets import Artifact, Target
+
+
+class CompiledKernel:
+    """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
+
+    Attributes:
+        kernel: the scheduled loop nest.
+        target: what it was compiled for.
+    """
+
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        self.kernel, self.target = kernel, target
+        self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.kernel.name} for {self.target.name}>"
+
+    @cached_property
+    def artifact(self) -> Artifact:
+        """All that LLVM made: for reading and for saving."""
+        return pipeline.build(self.kernel, self.target)
+
+    @property
+    def llvm(self) -> str:
+        """LLVM IR after LLVM's own passes."""
+        return self.artifact.llvm
+
+    @property
+    def asm(self) -> str:
+        """Assembly."""
+        return self.artifact.assembly
+
+    @property
+    def ptx(self) -> str:
+        """PTX, on a GPU target."""
+        if not self.target.gpu:
+            raise CompileError(f"{self.target.name} has no PTX", code="target", help="compile for a GPU target such as sm_80; .asm is the assembly")
+        return self.artifact.assembly
+
+    @cached_property
+    def _loaded(self) -> loader.Loaded:
+        if not self.target.native:
+            raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
+                               help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
+        return loader.load(pipeline.object_code(self.kernel, self.target), self.kernel.name)
+
+    @property
+    def address(self) -> int:
+        """Address of `i32 kernel(void** slots)`: inputs, outputs, symbolic sizes."""
+        return self._loaded.address
+
+    def __call__(self, *arrays: object, **options: object) -> object:
+        """Run it.
+
+        Raises:
+            CallError: arguments that do not fit.
+        """
+        inputs = self.kernel.inputs
+        try:
+            shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
+            call = self._calls.get(shapes)
+        except (AttributeError, TypeError):
+            shapes, call = (), None
+        if call is None:
+            if not shapes or len(shapes) != len(inputs):
+                given = _arrays(self.kernel, arrays, options)
+                shapes = tuple(a.shape for a in given)
+            call = self._calls.get(shapes) or self.bind(shapes)
+            self._calls[shapes] = call
+        return call(*arrays, **options)
+
+    def bind(self, shapes: tuple[Shape, ...]) -> Callable[..., object]:
+        """The fastest callable for inputs of exactly these shapes.
+
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+        """
+        kernel = self.kernel
+        sizes, packs = bind_sizes(kernel.inputs, shapes)
+        check_requirements(kernel.name, kernel.requires, sizes)
+        arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(kernel.inputs, shapes)]
+        arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in kernel.outputs]
+        spec = CallSpec(kernel.name, tuple(arguments), (), range_checks(kernel.inputs, sizes))
+        return make_callable(self.address, spec, keep=self) if not kernel.sizes else self._symbolic(shapes, arguments)
+
+    def _symbolic(self, shapes: tuple[Shape, ...], callers: list[Argument]) -> Callable[..., object]:
+        """A callable that takes the sizes from the shapes; packs and groups are flattened on the way in and opened on the way out."""
+        kernel = self.kernel
+        flat = [Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in kernel.outputs)
+                for t in (*kernel.inputs, *kernel.outputs)]
+        checks = tuple(RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
+                       for k, t in enumerate(kernel.inputs) if t.value_range is not None)
+        call = make_callable(self.address, CallSpec(kernel.name, tuple(flat), tuple(v.name for v in kernel.sizes), checks), keep=self)
+        if all(len(a.shape) == len(c.shape) for a, c in zip(flat, callers)) and not any(d.pack for t in kernel.inputs for d in t.dims):
+            return call
+        return _reshaping(kernel, call, callers)
+
+    def save(self, path: str | Path, *, header: str | Path | None = None) -> None:
+        """Write object code (or PTX) that needs no texpr, and a C header for it."""
+        alone = pipeline.build_alone(self.kernel, self.target)
+        write_file(path, alone.assembly.encode() if self.target.gpu else alone.object_code)
+        if header is not None:
+            write_file(header, c_header(self.kernel).encode())
+
+    def __str__(self) -> str:
+        return show_kernel(self.kernel)
+
+
+def _arrays(kernel: Kernel, arrays: tuple[object, ...], options: Mapping[str, object]) -> list[np.ndarray]:
+    names = [t.name for t in kernel.inputs]
+    given = list(arrays[: len(names)]) + [options[n] for n in names[len(arrays) :] if n in options]
+    if len(given) < len(names):
+        raise CallError(f"{kernel.name} takes {len(names)} arrays ({', '.join(names)}), {len(given)} were given", code="arguments")
+    return [np.asarray(a) for a in given]
+
+
+def _extent(e: Expr) -> Extent:
+    """A size as the call path takes it: a number, a name, or something to compute."""
+    if (n := integer(e)) is not None:
+        return n
+    if isinstance(e, Var):
+        return e.name
+    used = variables(e)
+    return Computed(show(e), lambda sizes: evaluate_size(e, {v: sizes[v.name] for v in used}))
+
+
+def _reshaping(kernel: Kernel, call: Callable[..., object], callers: list[Argument]) -> Callable[..., object]:
+    def run(*arrays: object, out: object = None) -> object:
+        count = len(kernel.inputs)
+        sizes, _ = bind_sizes(kernel.inputs, tuple(np.shape(a) for a in arrays[:count]))  # type: ignore[arg-type]
+        flat = [np.ascontiguousarray(a).reshape(flat_shape(t, sizes)) for t, a in zip(kernel.inputs, arrays)]
+        results = call(*flat)
+        results = (results,) if len(kernel.outputs) == 1 else results
+        opened = [r.reshape(c.shape) for r, c in zip(results, callers[count:])]  # type: ignore[arg-type]
+        targets = arrays[count:] or (() if out is None else out if isinstance(out, tuple) else (out,))
+        for target, result in zip(targets, opened):
+            np.copyto(target, result, casting="no")  # type: ignore[arg-type]
+        opened = list(targets) or opened  # type: ignore[assignment]
+        return opened[0] if len(opened) == 1 else tuple(opened)
+
+    return run
+
+
+def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var, int]) -> None:
+    """Raise CallError for the first requirement that the sizes do not meet."""
+    for requirement in requires:
+        if not evaluate_size(requirement, sizes):
+            used = ", ".join(f"{v.name} = {sizes[v]}" for v in sorted(variables(requirement), key=lambda v: v.name))
+            raise CallError(f"{name} requires {show(requirement)}, and {used}", code="require")
+
+
+def range_checks(inputs: tuple[Tensor, ...], sizes: Mapping[Var, int]) -> tuple[Check, ...]:
+    """Checks of the value ranges that inputs declare."""
+    checks = []
+    for k, t in enumerate(inputs):
+        if t.value_range is not None:
+            lo, hi = (evaluate_size(e, sizes) for e in t.value_range)
+            checks.append(RangeCheck(k, t.name, lo, hi))
+    return tuple(checks)

@@ -1,0 +1,215 @@
+"""Operators: written as text or derived, called on NumPy arrays."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from texpr import lang
+from texpr.compiler.kernel import CompiledKernel, check_requirements
+from texpr.compiler.schedule import Schedule
+from texpr.compiler.signature import Constant, Parameter, Signature
+from texpr.ir.dtypes import DType, from_numpy
+from texpr.ir.expr import Var
+from texpr.ir.interpret import interpret as interpret_program
+from texpr.ir.shapes import Shape, bind_sizes
+from texpr.ir.show_tensor import show_program
+from texpr.ir.tensor import Program
+from texpr.passes import specialize
+from texpr.support.errors import CallError, CheckError
+from texpr.support.options import current
+from texpr.targets import find_target
+
+Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
+
+
+class Op:
+    """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes, and keeps what it compiled.
+
+    Attributes:
+        signature: inputs, constants, dtype variables.
+        text: the operator as the user wrote it, or as printed where it was derived.
+    """
+
+    def __init__(self, signature: Signature, make: Make, text: str | None = None) -> None:
+        self.signature, self._make, self._text = signature, make, text
+        self.__name__, self.__doc__ = signature.name, signature.doc
+        self._programs: dict[tuple, Program] = {}
+        self._kernels: dict[tuple, CompiledKernel] = {}
+        self._calls: dict[tuple, Callable[..., object]] = {}
+
+    def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
+                absent: frozenset[str] = frozenset()) -> Program:
+        """The equations with dtypes and constants filled in, proven for all sizes.
+
+        Raises:
+            CheckError: they mean nothing, or a proof fails.
+            CallError: a constant is missing or unknown.
+        """
+        chosen = self.signature.bind_dtypes({}) | dict(dtypes or {})
+        filled = self.signature.filled(constants or {})
+        # 1, 1.0 and True are equal as keys and different as constants.
+        key = (tuple(chosen.items()), tuple((n, type(v), v) for n, v in filled.items()), absent)
+        if key not in self._programs:
+            self._programs[key] = self._make(chosen, filled, absent)
+        return self._programs[key]
+
+    def __call__(self, *arrays: object, **options: object) -> object:
+        """Compute it. Constants and `out=` by name; inputs by position or name.
+
+        Raises:
+            CallError: arguments that do not fit.
+        """
+        if not options:
+            try:
+                call = self._calls.get(tuple([(a.shape, a.dtype) for a in arrays]))  # type: ignore[attr-defined]
+            except (AttributeError, TypeError):
+                call = None
+            if call is not None:
+                return call(*arrays)
+        return self._first_call(arrays, options)
+
+    def _first_call(self, arrays: tuple[object, ...], options: dict[str, object]) -> object:
+        out = options.pop("out", None)
+        constants = {n: options.pop(n) for n in [c.name for c in self.signature.constants] if n in options}
+        inputs, outputs = self._inputs(arrays, options)
+        given = {n: _array(n, a) for n, a in inputs.items()}
+        dtypes = self.signature.bind_dtypes({n: t for n, a in given.items() if a.shape or isinstance(inputs[n], np.ndarray | np.generic)
+                                             for t in [self._dtype(n, a)]})
+        absent = frozenset(p.name for p in self.signature.inputs if p.name not in inputs)
+        program = self.program(dtypes, constants, absent)
+        call = self._callable(program, tuple(a.shape for a in given.values()))
+        passed = tuple(inputs.values())
+        if all(isinstance(a, np.ndarray) for a in arrays) and not constants and not options and len(passed) == len(arrays):
+            self._calls[tuple((a.shape, a.dtype) for a in arrays)] = call  # type: ignore[attr-defined]
+        return call(*passed, *outputs) if out is None else call(*passed, out=out)
+
+    def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[dict[str, object], tuple[object, ...]]:
+        """Inputs by name, in order, and outputs that were given by position."""
+        names = [p.name for p in self.signature.inputs]
+        inputs = dict(zip(names, arrays))
+        for name, value in named.items():
+            if name not in names:
+                self.signature.filled({name: value})
+            if name in inputs:
+                raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
+            inputs[name] = value
+        missing = [p.name for p in self.signature.inputs if p.name not in inputs and not p.optional]
+        if missing:
+            raise CallError(f"{self.__name__} takes {', '.join(names)}; {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+                            code="arguments")
+        return {n: inputs[n] for n in names if n in inputs}, arrays[len(names) :]
+
+    def _dtype(self, name: str, array: np.ndarray) -> DType:
+        t = from_numpy(array.dtype)
+        if t is None:
+            raise CallError(f"{self.__name__}: `{name}` has dtype {array.dtype}, which texpr does not have", code="dtype",
+                            help=f"convert it: {name}.astype(...)")
+        return t
+
+    def _callable(self, program: Program, shapes: tuple[Shape, ...]) -> Callable[..., object]:
+        """A kernel for these shapes: of constant sizes for the first few, then one of symbolic sizes."""
+        sizes, _ = bind_sizes(program.inputs, shapes)
+        check_requirements(program.name, program.requires, sizes)
+        key = (program, tuple(sizes[v] for v in program.sizes))
+        if key not in self._kernels:
+            same = sum(1 for other, numbers in self._kernels if other is program and numbers)
+            if same >= current().specializations:
+                key = (program, ())
+            if key not in self._kernels:
+                self._kernels[key] = default_kernel(program, sizes if key[1] else {})
+        return self._kernels[key].bind(shapes)
+
+    def __str__(self) -> str:
+        return self._text if self._text is not None else show_program(self.program())
+
+    def __repr__(self) -> str:
+        return f"<op {self.__name__}({', '.join(p.name for p in self.signature.inputs)})>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def __reduce__(self) -> tuple:
+        return op, (str(self), self.__name__)
+
+
+def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+    """The kernel that the default schedule gives on this machine."""
+    target = find_target("native")
+    return CompiledKernel(Schedule(specialize(program, sizes)).auto().kernel, target)
+
+
+def _array(name: str, value: object) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return value
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise CallError(f"`{name}` is no array: {error}", code="arguments") from None
+
+
+def op(text: str, name: str | None = None) -> Op:
+    """An operator from text. Where the text has several, the last one (or the one called `name`); the others can be called in it.
+
+    Raises:
+        ParseError, CheckError: with the place in the text.
+    """
+    ops = _operators(text, "<op>")
+    if not ops:
+        raise CheckError("the text defines no operator", code="op", help="write: op name(inputs) -> outputs { equations }")
+    if name is not None and name not in ops:
+        raise CheckError(f"the text defines no operator `{name}`", code="op", help=f"it defines {', '.join(ops)}")
+    return ops[name] if name is not None else list(ops.values())[-1]
+
+
+def load(path: str | Path) -> SimpleNamespace:
+    """The operators of a `.tx` file, as attributes.
+
+    Raises:
+        ParseError, CheckError: with the place in the file.
+        OSError: the file cannot be read.
+    """
+    text = Path(path).read_bytes()
+    try:
+        return SimpleNamespace(**_operators(text.decode("utf-8"), str(path)))
+    except UnicodeDecodeError as error:
+        raise CheckError(f"{path} is not UTF-8 text (byte {error.start})", code="file") from None
+
+
+def _operators(text: str, source: str) -> dict[str, Op]:
+    module = lang.parse(text, source)
+    made = {n: _operator(declaration, module) for n, declaration in module.ops.items()}
+    for each in made.values():
+        if all(c.default is not None for c in each.signature.constants) and each.signature.name not in module.externs:
+            each.program()
+    return made
+
+
+def _operator(declaration: lang.OpDeclaration, module: lang.Module) -> Op:
+    signature = Signature(
+        declaration.name, tuple(Parameter(i.name, i.dtype, i.optional) for i in declaration.inputs),
+        tuple(Constant(c.name, c.default) for c in declaration.constants), tuple(declaration.type_variables), declaration.doc)
+
+    def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
+        return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
+
+    return Op(signature, make, declaration.text)
+
+
+def interpret(operator: Op, *arrays: object, **options: object) -> object:
+    """The reference meaning of an operator: what every compiled kernel must equal, computed slowly.
+
+    Raises:
+        CallError: arguments that do not fit.
+    """
+    constants = {c.name: options.pop(c.name) for c in operator.signature.constants if c.name in options}
+    inputs, _ = operator._inputs(arrays, options)
+    given = {n: _array(n, a) for n, a in inputs.items()}
+    dtypes = operator.signature.bind_dtypes({n: operator._dtype(n, a) for n, a in given.items()})
+    absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
+    results = interpret_program(operator.program(dtypes, constants, absent), list(given.values()))
+    return results[0] if len(results) == 1 else results

@@ -1,0 +1,88 @@
+"""The passes between a scheduled kernel and machine code, as visible lists, and the cache around LLVM."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+
+from texpr.ir.loop import Kernel
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.verify import verify_kernel
+from texpr.passes.chunk import chunk_vectors
+from texpr.passes.math import expand_math
+from texpr.passes.place import place
+from texpr.passes.polls import insert_polls
+from texpr.passes.unroll import expand_unrolled
+from texpr.runtime.cache import DiskCache
+from texpr.support.options import current
+from texpr.support.trace import run_passes
+from texpr.targets import Artifact, Target, compile_kernel, emit_llvm
+
+KernelPass = Callable[[Kernel], Kernel]
+
+
+def loop_passes(target: Target) -> Sequence[KernelPass]:
+    """What every kernel goes through after its schedule, in order."""
+
+    def cut_vectors(kernel: Kernel) -> Kernel:
+        return chunk_vectors(kernel, target.machine.vector_bytes or 16)
+
+    common: list[KernelPass] = [place, expand_unrolled, cut_vectors, expand_math]
+    return [*common, insert_polls] if target.native else common
+
+
+def prepared(kernel: Kernel, target: Target) -> Kernel:
+    """The kernel as it is emitted."""
+    return run_passes("loop", loop_passes(target), kernel, show_kernel, verify_kernel)
+
+
+def build(kernel: Kernel, target: Target) -> Artifact:
+    """Passes and LLVM, without any cache.
+
+    Raises:
+        CompileError: the target cannot express the kernel.
+    """
+    return compile_kernel(prepared(kernel, target), target, alone=not target.native)
+
+
+def build_alone(kernel: Kernel, target: Target) -> Artifact:
+    """As `build`, for code that is linked without texpr: serial loops, the C library's memory."""
+    return compile_kernel(prepared(kernel, target), target, alone=True)
+
+
+def object_code(kernel: Kernel, target: Target) -> bytes:
+    """Object code of a kernel for this machine, from the disk cache where it was compiled before."""
+    ready = prepared(kernel, target)
+    text, _ = emit_llvm(ready, target)
+    cache = _cache(str(current().cache_dir or ""))
+    key = _key(text, target)
+    code = cache.get(key) if cache is not None else None
+    if code is None:
+        code = compile_kernel(ready, target).object_code
+        if cache is not None:
+            cache.put(key, code)
+    return code
+
+
+@lru_cache(maxsize=8)
+def _cache(directory: str) -> DiskCache | None:
+    return DiskCache(directory) if directory else None
+
+
+def _key(text: str, target: Target) -> str:
+    """Everything the object code depends on."""
+    parts = (text, target.triple, target.cpu, target.features, *_versions())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _versions() -> tuple[str, ...]:
+    found = []
+    for package in ("texpr", "llvmlite"):
+        try:
+            found.append(version(package))
+        except PackageNotFoundError:
+            found.append("source")
+    return tuple(found)

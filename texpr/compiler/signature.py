@@ -1,0 +1,125 @@
+"""What callers need to know of an operator before its dtypes and constants are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from texpr.ir.dtypes import DTYPES, F32, I32, DType
+from texpr.support.errors import CallError
+
+# What stands for a dtype variable where nothing says which type it is.
+_TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
+_CLASSES = {"float": lambda t: t.is_float, "int": lambda t: t.is_int, "num": lambda t: t.is_float or t.is_int, "any": lambda t: True}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An input: `dtype` names an element type or a dtype variable."""
+
+    name: str
+    dtype: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant after `;`. `default` is None where it must be given."""
+
+    name: str
+    default: int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Inputs, constants and dtype variables (with their class: float, int, num, any) of an operator."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+    constants: tuple[Constant, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    doc: str = ""
+
+    def filled(self, constants: Mapping[str, object]) -> dict[str, object]:
+        """All constants, defaults filled in.
+
+        Raises:
+            CallError: an unknown name, or one without default that is missing.
+        """
+        known = {c.name for c in self.constants}
+        for name in constants:
+            if name not in known:
+                close = get_close_matches(name, known, 1)
+                raise CallError(f"{self.name} has no constant `{name}`", code="arguments",
+                                help=f"did you mean `{close[0]}`?" if close else f"constants: {', '.join(sorted(known)) or 'none'}")
+        missing = [c.name for c in self.constants if c.default is None and c.name not in constants]
+        if missing:
+            raise CallError(f"{self.name} needs the constant{'s' * (len(missing) > 1)} {', '.join(missing)}", code="arguments",
+                            help=f"give it by name: {self.name}(..., {missing[0]}=...)")
+        return {c.name: _plain(self.name, c.name, constants.get(c.name, c.default)) for c in self.constants}
+
+    def bind_dtypes(self, found: Mapping[str, DType]) -> dict[str, DType]:
+        """Dtype variables from the dtypes of the inputs that were given, by input name; typical ones where nothing tells.
+
+        Raises:
+            CallError: inputs disagree, or a dtype is not in the variable's class.
+        """
+        chosen: dict[str, tuple[DType, str]] = {}
+        classes = dict(self.variables)
+        for p in self.inputs:
+            if p.dtype not in classes or p.name not in found:
+                continue
+            t, by = chosen.setdefault(p.dtype, (found[p.name], p.name))
+            if t != found[p.name]:
+                raise CallError(f"{self.name}: `{p.name}` is {found[p.name]}, but `{by}` is {t}, and both are {p.dtype}", code="dtype",
+                                help=f"convert one: {p.name}.astype(...)")
+            if not _CLASSES[classes[p.dtype]](t):
+                raise CallError(f"{self.name}: `{p.name}` is {t}, expected a {classes[p.dtype]} type", code="dtype")
+        return {v: chosen[v][0] if v in chosen else _TYPICAL[c] for v, c in self.variables}
+
+
+def _plain(op: str, name: str, value: object) -> object:
+    if hasattr(value, "item"):
+        value = value.item()  # type: ignore[union-attr]
+    if not isinstance(value, int | float | bool):
+        raise CallError(f"{op}: the constant `{name}` is {value!r}, expected a number", code="arguments")
+    return value
+
+
+def dtype_named(value: object) -> DType:
+    """An element type from its name.
+
+    Raises:
+        CallError: no such type.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in DTYPES:
+        return DTYPES[value]
+    raise CallError(f"there is no dtype {value!r}", code="dtype", help=f"one of {', '.join(DTYPES)}")
+
+
+def split_options(op, options: Mapping[str, object]) -> tuple[dict[str, DType], dict[str, object], dict[str, int]]:
+    """Dtype variables, constants and sizes among keyword arguments.
+
+    Raises:
+        CallError: a name that is none of them, or a size that is not an integer of at least 0.
+    """
+    signature: Signature = op.signature
+    dtypes = {v: dtype_named(options[v]) if v in options else _TYPICAL[c] for v, c in signature.variables}
+    constants = {c.name: options[c.name] for c in signature.constants if c.name in options}
+    program = op.program(dtypes, constants)
+    names = {v.name for v in program.sizes}
+    sizes: dict[str, int] = {}
+    for name, value in options.items():
+        if name in dtypes or name in constants:
+            continue
+        if name not in names:
+            close = get_close_matches(name, [*names, *dtypes, *(c.name for c in signature.constants)], 1)
+            raise CallError(f"{signature.name} has no size, constant or dtype variable `{name}`", code="arguments",
+                            help=f"did you mean `{close[0]}`?" if close else f"sizes: {', '.join(sorted(names))}")
+        if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < 0:  # type: ignore[attr-defined]
+            raise CallError(f"the size {name} is {value!r}, expected an integer of at least 0", code="arguments")
+        sizes[name] = value.__index__()  # type: ignore[attr-defined]
+    return dtypes, constants, sizes
