@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from conftest import link
 
+from texpr.runtime import jit, native
 from texpr.runtime.call import make_callable
 from texpr.runtime.spec import Argument, CallSpec
+
+POLLING = """
+@tx_interrupted = external global i32
+declare void @tx_parallel(ptr, ptr, i64)
+declare ptr @tx_alloc(i64)
+declare void @tx_free(ptr)
+"""
+
+
+def link(text: str, *names: str):
+    """Compile IR text that may use the native symbols; a mapping from names to addresses."""
+    return jit.link(jit.compile_text(POLLING + text), names, native.symbols())
+
 
 F32, I32, I64 = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.int64)
 

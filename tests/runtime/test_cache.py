@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from texpr.runtime.cache import DiskCache, default_directory
+from texpr.runtime.cache import DiskCache, shared
+from texpr.support.options import options
 
 
 @pytest.fixture
@@ -153,12 +154,10 @@ def test_processes_at_once(tmp_path):
     assert [child.exitcode for child in children] == [0] * 4
 
 
-def test_where_it_lies_by_default(monkeypatch):
-    monkeypatch.setenv("TEXPR_CACHE_DIR", "/somewhere")
-    assert str(default_directory()) == "/somewhere"
-    monkeypatch.delenv("TEXPR_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    assert str(default_directory()) == "/caches/texpr"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", "/home/me")
-    assert str(default_directory()) == "/home/me/.cache/texpr"
+def test_the_shared_one_lies_where_the_options_say(tmp_path):
+    with options(cache_dir=tmp_path / "here"):
+        assert shared().directory == tmp_path / "here"
+        assert shared() is shared()
+    with options(cache_dir=None):
+        shared().put("k", b"data")
+        assert shared().get("k") is None

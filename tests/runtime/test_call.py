@@ -9,11 +9,11 @@ import pickle
 import sys
 import threading
 
-import kernels
 import numpy as np
 import pytest
-from kernels import F32, I32
 
+from tests.runtime import kernels
+from tests.runtime.kernels import F32, I32
 from texpr.runtime import host
 from texpr.runtime.spec import Argument, CallSpec, Computed, RangeCheck
 from texpr.support.errors import CallError, ResourceError
@@ -223,7 +223,7 @@ def test_an_array_protocol_that_fails():
         def __array__(self, dtype=None, copy=None):
             raise RuntimeError("it needs a gradient")
 
-    assert complaint(add, Broken(), B) == "error[type]: `A` is a test_call.Broken that NumPy cannot read: it needs a gradient"
+    assert complaint(add, Broken(), B) == "error[type]: `A` is a tests.runtime.test_call.Broken that NumPy cannot read: it needs a gradient"
 
 
 def test_integers():

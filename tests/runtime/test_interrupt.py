@@ -12,7 +12,7 @@ import pytest
 HEAD = """
 import os, signal, sys, threading, time
 import numpy as np
-from kernels import slow
+from tests.runtime.kernels import slow
 from texpr.runtime import native
 
 FOREVER, X = np.int64(300_000_000), np.float32(2)   # about 30 s
@@ -33,10 +33,9 @@ def delay(pressed):
 
 
 def run(script):
-    here = Path(__file__).parent
-    paths = os.pathsep.join([str(here), str(here.parent.parent)])
+    root = str(Path(__file__).parent.parent.parent)
     done = subprocess.run([sys.executable, "-c", HEAD + script], capture_output=True, text=True, timeout=30,
-                          env={**os.environ, "PYTHONPATH": paths, "TEXPR_THREADS": "2"}, check=False)
+                          env={**os.environ, "PYTHONPATH": root, "TEXPR_THREADS": "2"}, check=False)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stdout + done.stderr
 
 

@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 import pytest
-from conftest import link
 
+from tests.runtime.kernels import link
 from texpr.runtime import native
 from texpr.support.errors import CallError
 

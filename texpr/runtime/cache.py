@@ -11,50 +11,41 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from struct import Struct
+
+from texpr.support.options import current
 
 _MAGIC = b"texpr\x00\x01\x00"
 _HEADER = Struct("<8sQ32s")  # magic and version, length, SHA-256 of key and data
 DEFAULT_LIMIT = 1 << 30
 
 
-def default_directory() -> Path:
-    """`TEXPR_CACHE_DIR`, or `texpr` in the user's cache directory."""
-    if chosen := os.environ.get("TEXPR_CACHE_DIR"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()) / "texpr"
-
-
 class DiskCache:
     """A bounded store of bytes. Entries used least recently go first.
 
     Args:
-        directory: made with mode 0700 if absent.
+        directory: made with mode 0700 if absent; None keeps nothing.
         limit: bytes it may hold, roughly.
     Attributes:
         problem: why the cache is not in use, or the last failure to store; empty if all is well.
     """
 
-    def __init__(self, directory: str | os.PathLike[str] | None = None, limit: int = DEFAULT_LIMIT) -> None:
-        self.directory = Path(directory) if directory is not None else default_directory()
+    def __init__(self, directory: str | os.PathLike[str] | None, limit: int = DEFAULT_LIMIT) -> None:
+        self.directory = Path(directory) if directory is not None else Path(os.devnull)
         self.limit = limit
-        self.problem = ""
-        self._written = 0
-        self._usable = self._open()
+        self.problem = "no directory" if directory is None else self._open()
+        self._usable = not self.problem
+        self._unchecked = limit  # bytes stored since the size was looked at; the first `put` looks
 
-    def _open(self) -> bool:
+    def _open(self) -> str:
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.problem = _distrust(self.directory)
+            return _distrust(self.directory)
         except OSError as error:
-            self.problem = f"{self.directory}: {error.strerror or error}"
-        if self.problem:
-            return False
-        self._evict()
-        return True
+            return f"{self.directory}: {error.strerror or error}"
 
     def get(self, key: str) -> bytes | None:
         """The bytes stored under `key`; None if there are none, or damaged ones."""
@@ -86,8 +77,8 @@ class DiskCache:
         except OSError as error:
             self.problem = f"{path}: {error.strerror or error}"
             return
-        self._written += len(data)
-        if self._written > self.limit // 8:
+        self._unchecked += len(data)
+        if self._unchecked > self.limit // 8:
             self._evict()
 
     def clear(self) -> None:
@@ -114,7 +105,7 @@ class DiskCache:
 
     def _evict(self) -> None:
         """Remove the oldest entries until a quarter of the limit is free, if the limit is passed."""
-        self._written = 0
+        self._unchecked = 0
         entries = self._entries()
         total = sum(size for _, size, _ in entries)
         if total <= self.limit:
@@ -132,7 +123,7 @@ class DiskCache:
 
 def _distrust(directory: Path) -> str:
     """Why code from this directory must not run; empty if it may."""
-    status = directory.lstat() if not directory.is_symlink() else directory.stat()
+    status = directory.stat()
     if not stat.S_ISDIR(status.st_mode):
         return f"{directory} is no directory"
     if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
@@ -171,3 +162,13 @@ def _write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+@cache
+def _at(directory: Path | None) -> DiskCache:
+    return DiskCache(directory)
+
+
+def shared() -> DiskCache:
+    """The cache in the directory that the options name."""
+    return _at(current().cache_dir)

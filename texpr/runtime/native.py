@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import platform
 import threading
-from functools import cache
 from pathlib import Path
 from string import Template
 
 import llvmlite.binding as llvm
 
-from texpr.runtime import host, jit
+from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
+from texpr.support.options import current
 
 PARTS = ("pool", "interrupt", "memory", "arguments", "call")
 EXPORTS = (
@@ -59,11 +60,11 @@ def text() -> str:
     return Template("\n".join(parts) + attributes).substitute(layout | _HOSTS[platform.machine()])
 
 
-@cache
+@functools.cache
 def _library() -> llvm.ResourceTracker:
     jit.host_machine()  # refuses other systems
     imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in PYTHON_API}
-    library = jit.link(jit.compile_text(text()), EXPORTS, imports)
+    library = jit.link(_object_code(), EXPORTS, imports)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     memory = host.memory_bytes()
     _function(library, "tx_set_memory", 2)(memory, min(memory // 8, 1 << 30))
@@ -72,6 +73,17 @@ def _library() -> llvm.ResourceTracker:
     _function(library, "tx_watch_interrupts", 0)()
     os.register_at_fork(after_in_child=_function(library, "tx_after_fork", 0))
     return library
+
+
+def _object_code() -> bytes:
+    """Compiled once per machine, if there is a disk cache: it takes 0.1 s."""
+    source, store = text(), cache.shared()
+    key = repr(("native", source, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
+    code = store.get(key)
+    if code is None:
+        code = jit.compile_text(source)
+        store.put(key, code)
+    return code
 
 
 def _address(function: object) -> int:
@@ -89,8 +101,7 @@ def symbols() -> dict[str, int]:
 
 
 def _initial_threads() -> int:
-    asked = os.environ.get("TEXPR_THREADS", "")
-    return _checked(int(asked)) if asked.isdecimal() and asked.isascii() else min(host.cores(), LARGEST_POOL)
+    return min(current().threads, LARGEST_POOL)
 
 
 def _checked(count: int) -> int:
