@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from texpr.ir.loop import Kernel
+from texpr.targets import symbol_of
 
 _C = {"bool": "uint8_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double"}
 
 
 def c_header(kernel: Kernel) -> str:
-    """Declares `int32_t NAME(void **slots)` and says what the slots are."""
+    """Declares `int32_t texpr_NAME(void **slots)` and says what the slots are."""
     slots = [f"const {_c(t.dtype.name)} *{t.name}" for t in kernel.inputs] + [f"{_c(t.dtype.name)} *{t.name}" for t in kernel.outputs]
     slots += [f"int64_t {v.name}" for v in kernel.sizes]
     guard = f"TEXPR_{kernel.name.upper()}_H"
     lines = [f"#ifndef {guard}", f"#define {guard}", "#include <stdint.h>", "#ifdef __cplusplus", 'extern "C" {', "#endif",
              "/* slots, 8 bytes each:", *(f" *   {k}: {slot}" for k, slot in enumerate(slots)), " * returns 0, or 2 when out of memory */",
-             f"int32_t {kernel.name}(void **slots);", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
+             f"int32_t {symbol_of(kernel)}(void **slots);", "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
     return "\n".join(lines)
 
 

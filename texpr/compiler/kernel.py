@@ -23,7 +23,7 @@ from texpr.runtime.call import make_callable
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, Extent, RangeCheck
 from texpr.support.errors import CallError, CompileError
 from texpr.support.files import write_file
-from texpr.targets import Artifact, Target
+from texpr.targets import Artifact, Target, symbol_of
 
 
 class CompiledKernel:
@@ -68,7 +68,7 @@ class CompiledKernel:
         if not self.target.native:
             raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
                                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
-        return loader.load(pipeline.object_code(self.kernel, self.target), self.kernel.name)
+        return loader.load(pipeline.object_code(self.kernel, self.target), symbol_of(self.kernel))
 
     @property
     def address(self) -> int:

@@ -8,6 +8,7 @@ in a child process.
 
 from __future__ import annotations
 
-from texpr.targets.registry import Artifact, Launch, Target, compile_kernel, emit_llvm, find_target, target_names
+from texpr.targets.base import Artifact, Launch, Target, symbol_of
+from texpr.targets.registry import compile_kernel, default_gpu, emit_llvm, find_target, target_names
 
-__all__ = ["Artifact", "Launch", "Target", "compile_kernel", "emit_llvm", "find_target", "target_names"]
+__all__ = ["Artifact", "Launch", "Target", "compile_kernel", "default_gpu", "emit_llvm", "find_target", "symbol_of", "target_names"]

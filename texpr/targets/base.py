@@ -49,3 +49,8 @@ class Artifact:
     assembly: str
     object_code: bytes
     launches: tuple[Launch, ...]
+
+
+def symbol_of(kernel: Kernel) -> str:
+    """The name of a kernel in object code. The prefix keeps an operator called `malloc` apart from the C library."""
+    return f"texpr_{kernel.name}"

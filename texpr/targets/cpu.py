@@ -6,6 +6,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Alloc, Kernel
 from texpr.ir.traverse import walk
+from texpr.targets.base import symbol_of
 from texpr.targets.function import Function, Value
 from texpr.targets.statements import Emitter
 
@@ -33,7 +34,7 @@ define internal void @tx_free(ptr %p) {
 
 
 def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False) -> str:
-    """The LLVM IR of `kernel`: a function `i32 NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
+    """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
 
     Args:
         attributes: function attributes of the target, such as `"target-cpu"="znver4"`.
@@ -42,6 +43,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False) -> str:
     emitter = Emitter(kernel)
     arguments = (*kernel.inputs, *kernel.outputs)
     parameters = [*(f"ptr noalias %t{k}" for k in range(len(arguments))), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
+    name = symbol_of(kernel)
     emitter.function = Function(f'define internal i32 @"{kernel.name}.body"({", ".join(parameters)}) #0')
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(arguments)}
     emitter.variables = {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
@@ -49,7 +51,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False) -> str:
         emitter.allocate(tensor)
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
-    functions = [*emitter.functions, emitter.function.text(), _entry(kernel.name, arguments, len(kernel.sizes))]
+    functions = [*emitter.functions, emitter.function.text(), _entry(name, kernel.name, arguments, len(kernel.sizes))]
     tail = f"attributes #0 = {{ nounwind {attributes} }}\n!0 = distinct !{{!0, !1}}\n!1 = !{{!\"llvm.loop.unroll.disable\"}}"
     return "\n".join([_ALONE if alone else _RUNTIME, *emitter.declared.values(), *functions, tail, ""])
 
@@ -65,8 +67,8 @@ def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
             emitter.allocate(node.tensor)
 
 
-def _entry(name: str, arguments: tuple[Tensor, ...], sizes: int) -> str:
-    lines = [f'define i32 @"{name}"(ptr %args) #0 {{']
+def _entry(symbol: str, name: str, arguments: tuple[Tensor, ...], sizes: int) -> str:
+    lines = [f'define i32 @"{symbol}"(ptr %args) #0 {{']
     types = ["ptr"] * len(arguments) + ["i64"] * sizes
     for k, t in enumerate(types):
         lines += [f"  %a{k} = getelementptr i64, ptr %args, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]

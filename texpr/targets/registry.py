@@ -8,7 +8,6 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 
 from texpr.ir.loop import Kernel
-from texpr.ir.machine import Machine
 from texpr.runtime import child
 from texpr.support.errors import CompileError
 from texpr.targets import aarch64, llvm, ptx, x86
@@ -62,6 +61,6 @@ def _in_child(text: str, target: Target) -> llvm.Code:
     return llvm.Code(optimized.decode(), assembly.decode(), object_code)
 
 
-def machine_of(name: str) -> Machine:
-    """The machine record of a target."""
-    return find_target(name).machine
+def default_gpu() -> str:
+    """The GPU target that code is shown for where none is named."""
+    return ptx.DEFAULT

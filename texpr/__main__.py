@@ -1,0 +1,33 @@
+"""`python -m texpr`: show, check, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from texpr.support.errors import Error
+from texpr.tools import check, doctor, show
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; 0 if it went well, 1 if it was refused (the reason is on stderr), 2 if the arguments make no sense."""
+    parser = argparse.ArgumentParser(prog="texpr", description="Tensor operators as mathematics.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, run, module in (("show", show.show, show), ("check", check.check, check), ("doctor", doctor.doctor, None)):
+        command = commands.add_parser(name, help=(run.__doc__ or "").partition(".")[0].lower())
+        if module is not None:
+            module.add_arguments(command)
+        command.set_defaults(run=run)
+    arguments = parser.parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except Error as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The command line: looking at programs on their way to machine code."""

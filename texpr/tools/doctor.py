@@ -1,0 +1,30 @@
+"""`python -m texpr doctor`: what texpr sees of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from texpr.runtime import host, native
+from texpr.support.options import current
+from texpr.targets import find_target, target_names
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print versions, the machine record, targets and options."""
+    machine = find_target("native").machine
+    rows = [("python", platform.python_version()), *((name, _version(name)) for name in ("texpr", "numpy", "llvmlite", "lark", "islpy"))]
+    rows += [("cpu", host.cpu_name()), ("cores", str(host.cores())), ("threads", str(native.threads())),
+             ("vectors", f"{machine.vector_bytes} bytes, {machine.vector_registers} registers"),
+             ("caches", ", ".join(f"{n >> 10} KiB" for n in machine.caches)), ("targets", ", ".join(target_names())),
+             ("cache", str(current().cache_dir or "off"))]
+    print("\n".join(f"{name:<9} {value}" for name, value in rows))
+    return 0
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
