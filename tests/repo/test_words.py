@@ -13,7 +13,7 @@ from tests.repo.source import ROOT, files, package_files, part_of, tree
 TARGETS = re.compile(r"(?<![a-z])(x86|amd64|aarch64|armv[0-9]|riscv|nvptx|ptx|sm_[0-9]+|avx|sse[0-9]|neon|sve|cuda|nvidia)", re.IGNORECASE)
 """Words that name a target."""
 FREE_OF_TARGETS = {"support", "ir", "poly", "passes", "lang", "autodiff", "schedule", "ops", "graph", "nn"}
-MACHINE = re.compile(r"(?<![\w.])/(work|tmp|home|root|Users)/[\w.]+")
+MACHINE = re.compile(r"(?<![\w.])/(work|tmp|root)/[\w.]+")
 """Paths that exist on one machine only."""
 TEXTS = ("*.py", "*.md", "*.tx", "*.toml", "*.txt", "*.lark", "Makefile", "run")
 

@@ -65,7 +65,7 @@ def _verify_tensors(node: Program | Kernel, tensors: Iterable[Tensor], sizes: tu
 
 def _verify_equation(equation: Equation, program: Program, tensors: Iterable[Tensor]) -> None:
     target, scope, known = equation.target, set(program.sizes), set(tensors)
-    check(len(equation.indices) == target.rank, f"{target.name} has rank {target.rank}", equation.value)
+    check(len(equation.indices) == target.rank, f"{len(equation.indices)} indices for {target.name} of rank {target.rank}", equation.value)
     check(equation.update in UPDATES, f"no update {equation.update}", equation.value)
     for axis in equation.axes:
         for bound in (axis.lo, axis.hi):
@@ -150,7 +150,7 @@ def _verify_loop(loop: For, place: _Place, tensors: set[Tensor]) -> None:
 def _verify_store(store: Store, place: _Place, tensors: set[Tensor]) -> None:
     target = store.tensor
     check(target in tensors, f"{target.name} is not a tensor of the kernel", store.value)
-    check(len(store.indices) == target.rank, f"{target.name} has rank {target.rank}", store.value)
+    check(len(store.indices) == target.rank, f"{len(store.indices)} indices for {target.name} of rank {target.rank}", store.value)
     check(store.update in UPDATES, f"no update {store.update}", store.value)
     check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
     for e in store.indices:

@@ -127,7 +127,7 @@ def _verify_literal(node: Const) -> None:
 
 def _verify_read(node: Read) -> None:
     tensor = node.tensor
-    check(len(node.indices) == tensor.rank, f"{tensor.name} has rank {tensor.rank}", node)
+    check(len(node.indices) == tensor.rank, f"{len(node.indices)} indices for {tensor.name} of rank {tensor.rank}", node)
     check(all(i.dtype == I64 for i in node.indices), "an index is i64", node)
     check(node.dtype == tensor.dtype, f"{tensor.name} is {tensor.dtype}", node)
     guard = node.guard
