@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+_WINDOW = 100  # of a very long line, so many characters are shown on each side
+
+
 @dataclass(frozen=True)
 class Source:
     """A named text, such as the argument of `tx.op` or a `.tx` file."""
@@ -50,6 +53,9 @@ class Span:
         """The line of the span with carets under it, as compilers print it."""
         line, column = self.source.position(self.start)
         text = self.source.line(line).replace("\t", " ")
+        if len(text) > 2 * _WINDOW:
+            left = max(0, column - _WINDOW)
+            text, column = text[left : left + 2 * _WINDOW], column - left
         width = max(1, min(self.stop - self.start, len(text) - column + 1))
         gutter = str(line)
         under = " " * (column - 1) + "^" * width + (f" {label}" if label else "")
