@@ -1,1 +1,13 @@
-"""x"""
+"""The language: text to Programs, and listings back to Kernels.
+
+`lexer` and `parser` make a syntax tree (`tree`) with the LALR(1) tables that `generate` wrote from `grammar.lark`; Lark itself is
+needed only to regenerate them. `declaration.parse` gives the operators of a text with their signatures. `elaborate` makes a Program
+of one: `shapes` binds type variables, constants and sizes, `equations` infers ranges and intermediates, `scalars`, `reductions`,
+`functions` and `values` type expressions, `calls` instantiates other operators. Nothing recurses: expressions are elaborated by
+generators on a stack of their own.
+"""
+
+from texpr.lang.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse
+from texpr.lang.elaborate import elaborate
+
+__all__ = ["ConstantSpec", "InputSpec", "Module", "OpDeclaration", "TypeVariableSpec", "elaborate", "parse"]

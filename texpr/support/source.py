@@ -6,7 +6,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
-
 _WINDOW = 100  # of a very long line, so many characters are shown on each side
 
 

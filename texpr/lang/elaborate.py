@@ -1,0 +1,239 @@
+"""Operators to Programs: dtypes and constants filled in, names resolved, ranges and shapes inferred, calls instantiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from texpr.ir.build import FALSE, TRUE
+from texpr.ir.dtypes import U64, DType
+from texpr.ir.expr import Const, Expr, Tensor
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.lang import tree
+from texpr.lang.calls import invoke
+from texpr.lang.declaration import OpDeclaration, names_in
+from texpr.lang.equations import equations_of, ordered
+from texpr.lang.functions import is_scalar_function
+from texpr.lang.scalars import Scalars
+from texpr.lang.scope import Names, Scope
+from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, tensor
+from texpr.lang.values import Arithmetic, Value
+from texpr.support.errors import CheckError, ResourceError
+from texpr.support.source import Span
+
+MAX_CALL_DEPTH = 40
+Resolve = Callable[[str], OpDeclaration | None]
+Constants = Mapping[str, int | float | bool]
+
+
+def elaborate(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants: Constants, absent: frozenset[str] = frozenset(),
+              resolve: Resolve | None = None) -> Program:
+    """The Program of an operator for given type variables and constants.
+
+    Args:
+        absent: optional inputs that are not passed; reads of them give their defaults.
+        resolve: finds operators of other texts by name.
+    Raises:
+        CheckError: the operator means nothing, with these dtypes and constants or at all.
+    """
+    return _Session(resolve or (lambda name: None)).program(declaration, dict(dtypes), dict(constants), absent, None)
+
+
+class _Session:
+    """One call of `elaborate`: instances made so far, and the operators being made."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+        self.instances: dict[object, Program] = {}
+        self.making: list[str] = []
+
+    def program(self, declaration: OpDeclaration, dtypes: dict[str, DType], constants: dict[str, int | float | bool],
+                absent: frozenset[str], span: Span | None) -> Program:
+        key = (declaration, tuple(sorted(dtypes.items(), key=lambda item: item[0])),
+               tuple((n, type(v), v) for n, v in sorted(constants.items())), absent)
+        if key not in self.instances:
+            if declaration.name in self.making:
+                chain = " -> ".join((*self.making[self.making.index(declaration.name) :], declaration.name))
+                raise CheckError(f"`{declaration.name}` calls itself: {chain}", span, code="call", help="operators do not recurse")
+            if len(self.making) >= MAX_CALL_DEPTH:
+                raise ResourceError(f"operators call each other more than {MAX_CALL_DEPTH} deep", span)
+            self.making.append(declaration.name)
+            self.instances[key] = _Elaboration(declaration, self).program(dtypes, constants, absent)
+            self.making.pop()
+        return self.instances[key]
+
+
+class _Elaboration:
+    """One operator on its way to a Program."""
+
+    def __init__(self, declaration: OpDeclaration, session: _Session) -> None:
+        self.declaration, self.session = declaration, session
+        self.names = Names()
+        self.scalars = Scalars(self.names, declaration.module.functions, Arithmetic(), lambda name: self.operator(name) is not None)
+        self.requires: list[Expr] = []
+
+    def operator(self, name: str) -> OpDeclaration | None:
+        return self.declaration.module.ops.get(name) or self.session.resolve(name)
+
+    def program(self, dtypes: dict[str, DType], constants: dict[str, int | float | bool], absent: frozenset[str]) -> Program:
+        op = self.declaration.tree
+        if op.body is None:
+            raise CheckError(f"`{op.name.text}` is extern: calling it is not supported yet", op.name.span, code="call")
+        bind_dtypes(op, dtypes, self.names)
+        bound = bind_constants(op, constants, self.scalars)
+        present = [d for d in op.inputs if d.default is None or d.name.text not in absent]
+        sizes = bind_sizes(present, self.names)
+        check_factors(present, self.names)
+        inputs = self._inputs(op, absent)
+        outputs = tuple(self._declare(d) for d in op.outputs)
+        for condition in op.requires:
+            self._require(condition)
+        for statement in op.body:
+            if isinstance(statement, tree.Let):
+                self._declare(statement.declaration)
+        equations = self._equations(op, {t.name for t in inputs} | absent)
+        self._all_defined(op, equations)
+        filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
+        return Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
+
+    def _declare(self, d: tree.Declaration) -> Tensor:
+        self.names.declare(d.name.text, d.name.span)
+        made = tensor(d, self.scalars)
+        self.names.tensors[d.name.text] = made
+        return made
+
+    def _inputs(self, op: tree.Operator, absent: frozenset[str]) -> tuple[Tensor, ...]:
+        inputs: list[Tensor] = []
+        for d in op.inputs:
+            made = self._declare(d)
+            if d.default is not None and d.name.text in absent:
+                self.names.defaults[d.name.text] = self._default(d, d.default, made)
+                continue
+            inputs.append(made)
+            if not made.dims and made.dtype.is_int and made.dtype != U64:
+                self.names.parameters.add(made)
+        return tuple(inputs)
+
+    def _default(self, d: tree.Declaration, node: tree.Tree, made: Tensor) -> Value:
+        value = self.scalars.arithmetic.store(self.scalars.value(node, Scope()), made.dtype, node.span)
+        if not isinstance(value, Const):
+            raise CheckError(f"the default of `{d.name.text}` is not a number", node.span, code="constant")
+        return Value(value)
+
+    def _require(self, node: tree.Tree) -> None:
+        condition = self.scalars.condition(node, Scope(index=True))
+        if condition is FALSE:
+            values = ", ".join(f"{name} = {value.expr.value}" for name, value in self.names.constants.items() if isinstance(value.expr, Const))
+            raise CheckError(f"`{node.span.text}` does not hold", node.span, code="require", notes=(f"at {values}",) if values else ())
+        if condition is not TRUE:
+            self.requires.append(condition)
+
+    def _equations(self, op: tree.Operator, inputs: set[str]) -> tuple[Equation | Invoke, ...]:
+        statements = [e for e in op.body or () if isinstance(e, tree.Equation)]
+        check_updates(statements, inputs, self.names)
+        made: dict[int, list[Equation | Invoke]] = {}
+        for statement in definitions_first(statements, self.names):
+            made[id(statement)] = self._statement(statement)
+        return ordered([e for statement in statements for e in made[id(statement)]])
+
+    def _statement(self, node: tree.Equation) -> list[Equation | Invoke]:
+        call = node.value
+        if isinstance(call, tree.Call) and all(not t.indices for t in node.targets) and self._is_invoke(call):
+            callee = self.operator(call.name.text)
+            assert callee is not None
+            return [invoke(node, call, callee, self.scalars, self.requires, self.session.program)]
+        return [*equations_of(node, self.scalars)]
+
+    def _is_invoke(self, call: tree.Call) -> bool:
+        """An operator of the text comes before a scalar function only where whole tensors are passed."""
+        name = call.name.text
+        if name in self.declaration.module.functions or name in self.names.dtypes or self.operator(name) is None:
+            return False
+        if not is_scalar_function(name):
+            return True
+        tensors = [self.names.tensors.get(a.text) for a in call.arguments if isinstance(a, tree.Name)]
+        return any(t is not None and t.dims for t in tensors)
+
+    def _all_defined(self, op: tree.Operator, equations: tuple[Equation | Invoke, ...]) -> None:
+        defined = {t for e in equations for t in (e.targets if isinstance(e, Invoke) else (e.target,))}
+        lets = [s.declaration for s in op.body or () if isinstance(s, tree.Let)]
+        for d in (*op.outputs, *lets):
+            if self.names.tensors[d.name.text] not in defined:
+                kind = "output" if d in op.outputs else "intermediate"
+                indices = ", ".join("ijklmn"[: len(d.type.dims)])
+                left = f"{d.name.text}[{indices}]" if indices else d.name.text
+                raise CheckError(f"the {kind} `{d.name.text}` has no equation", d.span, code="coverage", help=f"write {left} = ...")
+
+
+def check_updates(statements: list[tree.Equation], inputs: set[str], names: Names) -> None:
+    """Updates fold into what one plain equation has defined; one operator per tensor; the right side does not read the tensor."""
+    first: dict[str, tree.Equation] = {}
+    operator: dict[str, str] = {}
+    for node in statements:
+        for target in node.targets:
+            name = target.name.text
+            if name in inputs:
+                raise CheckError(f"`{name}` is an input and cannot be defined", target.span, code="name")
+            if name in names.constants or name in names.sizes:
+                raise CheckError(f"`{name}` is not a tensor", target.span, code="name")
+            if node.update == "=":
+                _check_definition(name, target, first, operator, names)
+                first.setdefault(name, node)
+                continue
+            if name not in first:
+                raise CheckError(f"`{name}` has no start value", target.span, code="coverage",
+                                 help=f"before `{node.update}`, define it: {target.span.text.split('[')[0]}[...] = 0")
+            if operator.setdefault(name, node.update) != node.update:
+                raise CheckError(f"`{name}` is updated by `{operator[name]}` and by `{node.update}`", target.span, code="coverage",
+                                 help="one operator per tensor; use an intermediate")
+            used = names_in(node.value)
+            if name in used:
+                raise CheckError(f"an update of `{name}` reads `{name}`", used[name], code="coverage",
+                                 help="`+=` folds in values that do not depend on the order; read another tensor")
+
+
+def _check_definition(name: str, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str], names: Names) -> None:
+    if name in operator:
+        raise CheckError(f"`{name}` is defined after it is updated", target.span, code="coverage", help=f"put `=` before `{operator[name]}`")
+    if name in first and name not in names.tensors:
+        place = first[name].span
+        raise CheckError(f"`{name}` has two equations and no declaration", target.span, code="shape", label="second",
+                         notes=(f"first: {place}", place.caret("first")), help=f"declare its shape: let {name}: f32[...]")
+
+
+def definitions_first(statements: list[tree.Equation], names: Names) -> list[tree.Equation]:
+    """The statements so that undeclared tensors are defined, and their shapes known, before they are read."""
+    defining = {t.name.text: s for s in statements for t in s.targets if t.name.text not in names.tensors}
+    result: dict[int, tree.Equation] = {}
+    for start in statements:
+        path: dict[int, tree.Equation] = {}
+        stack = [(start, False)]
+        while stack:
+            statement, ready = stack.pop()
+            if ready:
+                path.pop(id(statement))
+                result[id(statement)] = statement
+            elif id(statement) not in result:
+                path[id(statement)] = statement
+                stack.append((statement, True))
+                for needed in _needed(statement, defining):
+                    if id(needed) in path:
+                        raise _circular(needed)
+                    stack.append((needed, False))
+    return list(result.values())
+
+
+def _needed(statement: tree.Equation, defining: dict[str, tree.Equation]) -> list[tree.Equation]:
+    found: dict[str, Span] = {}
+    for target in statement.targets:
+        for node in target.indices:
+            found |= names_in(node)
+    found |= names_in(statement.value)
+    for extra in (*statement.ranges, *([statement.where] if statement.where else [])):
+        found |= names_in(extra)
+    return [defining[name] for name in found if name in defining]
+
+
+def _circular(statement: tree.Equation) -> CheckError:
+    name = statement.targets[0].name.text
+    return CheckError(f"the shape of `{name}` depends on itself", statement.targets[0].span, code="shape",
+                      help=f"a recurrence needs a declaration: let {name}: f32[...]")

@@ -1,0 +1,153 @@
+"""Equations: from syntax to IR, intermediates after what they are made of."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
+from texpr.ir.show_expr import show
+from texpr.ir.tensor import Equation, Invoke
+from texpr.ir.traverse import children, tensors
+from texpr.lang import tree
+from texpr.lang.reductions import axis_of, fresh, range_steps
+from texpr.lang.scalars import Scalars
+from texpr.lang.scope import Scope, below, run
+from texpr.lang.values import Value, materialize
+from texpr.support.errors import CheckError
+
+UPDATES = {"=": None, "+=": "add", "*=": "mul", "max=": "max", "min=": "min"}
+
+
+def equations_of(node: tree.Equation, s: Scalars) -> list[Equation]:
+    """The equations one statement stands for: one per target."""
+    if len(node.targets) == 1:
+        return [equation(node, node.targets[0], s, None)]
+    value = node.value
+    if not isinstance(value, tree.Reduction) or value.op not in ("argmax", "argmin") or len(value.binders) != len(node.targets):
+        raise CheckError(f"{len(node.targets)} left sides need a right side with as many results", node.span, code="call",
+                         help="an operator's call, or argmax and argmin with as many binders")
+    return [equation(node, target, s, which) for which, target in enumerate(node.targets)]
+
+
+def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | None) -> Equation:
+    """One equation; `which` selects a result of an argmax over several binders."""
+    variables = left_indices(target, s)
+    scope = Scope().bind(variables)
+    bounds = _bounds(node, variables, scope, s)
+    known = s.names.tensors.get(target.name.text)
+    indices = run(_left(target, known, scope, s))
+    where = None if node.where is None else s.condition(node.where, scope)
+    value = s.value(node.value, scope)
+    if which is not None:
+        assert isinstance(value.expr, Reduce)
+        value = Value(Reduce(value.expr.op, value.expr.axes, value.expr.body, value.expr.where, which, dtype=value.dtype, span=node.value.span))
+    declared = _declared(target, known, indices)
+    axes = tuple(axis_of(s.uses, v, bounds.get(v) or declared.get(v), target.span) for v in variables.values())
+    if known is None:
+        value = Value(materialize(value, value.dtype, node.value.span)) if value.weak else value
+        known = infer(target, node, indices, axes, value, s)
+    guard = None if target.guard is None else Guard(target.guard.mode)
+    stored = s.arithmetic.store(value, known.dtype, node.value.span)
+    return Equation(known, indices, axes, stored, UPDATES[node.update], where, guard, span=node.span)
+
+
+def left_indices(target: tree.Target, s: Scalars) -> dict[str, Var]:
+    """The index variables of a left side: its names that mean nothing else."""
+    variables: dict[str, Var] = {}
+    for root in target.indices:
+        for node in below(root):
+            match node:
+                case tree.Name(span, text) if text not in s.names and text not in variables:
+                    variables[text] = fresh(s, text, False, span, Scope())
+                case tree.PackName(span, text) if text not in variables:
+                    variables[text] = fresh(s, text, True, span, Scope())
+                case tree.Reduction():
+                    raise CheckError("a left side has no reductions", node.span, code="index")
+    return variables
+
+
+def _bounds(node: tree.Equation, variables: dict[str, Var], scope: Scope, s: Scalars) -> dict[Var, tuple[Expr, Expr]]:
+    bounds: dict[Var, tuple[Expr, Expr]] = {}
+    for b in node.ranges:
+        var = variables.get(b.name)
+        if var is None:
+            raise CheckError(f"`{b.name}` is not an index of the left side", b.span, code="name",
+                             help=f"the left side has {', '.join(variables) or 'no indices'}; what a sum runs over stands in it: sum({b.name}: ...)")
+        if var in bounds:
+            raise CheckError(f"`{b.name}` has two ranges", b.span, code="range")
+        assert b.range is not None
+        bounds[var] = run(range_steps(s, b.range, scope))
+    return bounds
+
+
+def _left(target: tree.Target, known: Tensor | None, scope: Scope, s: Scalars):
+    if known is not None:
+        return (yield s.indices(known, target.indices, target.span, scope, False))
+    result = []
+    for node in target.indices:
+        var = scope.local.get(node.text) if isinstance(node, tree.Name | tree.PackName) else None
+        if not isinstance(var, Var) or var in result:
+            raise CheckError(f"the shape of `{target.name.text}` cannot be inferred", node.span, code="shape",
+                             help=f"only bare, distinct indices say a shape; declare it: let {target.name.text}: f32[...]")
+        result.append(var)
+    return tuple(result)
+
+
+def _declared(target: tree.Target, known: Tensor | None, indices: tuple[Expr, ...]) -> dict[Var, tuple[Expr, Expr]]:
+    """The range of an index that stands bare on the left of a declared tensor."""
+    if known is None or target.guard is not None:
+        return {}
+    found: dict[Var, tuple[Expr, Expr]] = {}
+    entries = [e for node in target.indices for e in (node.items if isinstance(node, tree.Group) else (node,))]
+    for node, e, size in zip(entries, indices, known.shape):
+        if isinstance(e, Var) and isinstance(node, tree.Name | tree.PackName):
+            found.setdefault(e, (index(0), size))
+    return found
+
+
+def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], axes: tuple[Axis, ...], value: Value, s: Scalars) -> Tensor:
+    """An intermediate with the shape of its indices and the type of its value."""
+    name = target.name
+    s.names.declare(name.text, name.span)
+    if node.update != "=" or target.guard is not None or node.where is not None:
+        raise CheckError(f"`{name.text}` is not declared, and this equation cannot say its shape", target.span, code="shape",
+                         help=f"declare it: let {name.text}: {value.dtype}[...]")
+    ranges = {axis.var: axis for axis in axes}
+    dims: list[Dim] = []
+    for entry, e in zip(target.indices, indices):
+        axis = ranges[e]  # type: ignore[index]
+        if integer(axis.lo) != 0:
+            raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at {show(axis.lo)}", entry.span,
+                             code="shape", help=f"declare it: let {name.text}: {value.dtype}[...]")
+        dims.append(Dim((axis.hi,), axis.var.pack))
+    known = Tensor(name.text, value.dtype, tuple(dims), span=target.span)
+    s.names.tensors[name.text] = known
+    return known
+
+
+def ordered(equations: list[Equation | Invoke]) -> tuple[Equation | Invoke, ...]:
+    """Definitions before reads, otherwise as in the text; equations of a recurrence stay as in the text."""
+    defining: dict[Tensor, set[int]] = {}
+    for k, e in enumerate(equations):
+        for t in targets_of(e):
+            defining.setdefault(t, set()).add(k)
+    needs = [{d for t in reads_of(e) for d in defining.get(t, ())} | _earlier(k, e, defining) for k, e in enumerate(equations)]
+    waiting, done = list(range(len(equations))), set[int]()
+    result: list[Equation | Invoke] = []
+    while waiting:
+        k = next((k for k in waiting if needs[k] - {k} <= done), waiting[0])
+        waiting.remove(k)
+        done.add(k)
+        result.append(equations[k])
+    return tuple(result)
+
+
+def _earlier(k: int, e: Equation | Invoke, defining: dict[Tensor, set[int]]) -> set[int]:
+    return {d for t in targets_of(e) for d in defining[t] if d < k}
+
+
+def targets_of(e: Equation | Invoke) -> tuple[Tensor, ...]:
+    return e.targets if isinstance(e, Invoke) else (e.target,)
+
+
+def reads_of(e: Equation | Invoke) -> tuple[Tensor, ...]:
+    return e.args if isinstance(e, Invoke) else tuple(t for t in tensors(*children(e)))

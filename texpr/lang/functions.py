@@ -1,0 +1,126 @@
+"""Calls inside expressions: conversions, the scalar functions of the language, and `fn`s, which are inlined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from texpr.ir.dtypes import BOOL, DTYPES, F64, int_range
+from texpr.ir.expr import Call, Const, Var
+from texpr.ir.functions import FUNCTIONS
+from texpr.lang import tree
+from texpr.lang.scope import Scope, Steps, unknown
+from texpr.lang.values import Value, materialize
+from texpr.support.errors import CheckError, ResourceError
+
+if TYPE_CHECKING:
+    from texpr.lang.scalars import Scalars
+
+MAX_INLINED = 20_000
+BUILTINS = ("max", "min", "clamp", "numel", "lowest")
+PLANNED = ("uniform", "normal")
+
+
+def is_scalar_function(name: str) -> bool:
+    """Whether every text has a scalar function of this name."""
+    return name in FUNCTIONS or name in BUILTINS or name in DTYPES or name in PLANNED
+
+
+def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
+    """`f(x, y)` inside an expression."""
+    name = node.name.text
+    for argument in node.arguments:
+        if isinstance(argument, tree.Keyword):
+            raise CheckError(f"`{name}` takes no keywords here", argument.span, code="call",
+                             help="an operator is called as a whole right side: P = softmax(X, axis=1)")
+    if name in s.names.dtypes or name in DTYPES:
+        (argument,) = _arguments(node, 1)
+        value = yield s.steps(argument, scope.unwidened())
+        return s.arithmetic.convert(value, s.names.dtype(node.name), node.span)
+    if name in ("numel", "lowest"):
+        return _of_a_name(s, node)
+    if name not in FUNCTIONS and name not in s.functions and name not in BUILTINS:
+        raise _unknown_function(s, node)
+    values = []
+    for argument in node.arguments:
+        values.append((yield s.steps(argument, scope)))
+    if name in s.functions:
+        return (yield _inline(s, node, values, scope))
+    return _function(s, node, values) if name in FUNCTIONS else _extreme(s, node, values)
+
+
+def _arguments(node: tree.Call, count: int) -> tuple[tree.Tree, ...]:
+    if len(node.arguments) != count:
+        plural = "" if count == 1 else "s"
+        raise CheckError(f"`{node.name.text}` takes {count} argument{plural}, found {len(node.arguments)}", node.span, code="call")
+    return node.arguments
+
+
+def _extreme(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
+    if node.name.text == "clamp":
+        _arguments(node, 3)
+        return s.arithmetic.binary("min", s.arithmetic.binary("max", values[0], values[1], node.span), values[2], node.span)
+    result = values[0]
+    for value in values[1:]:
+        result = s.arithmetic.binary(node.name.text, result, value, node.span)
+    return result
+
+
+def _unknown_function(s: Scalars, node: tree.Call) -> CheckError:
+    name = node.name.text
+    if s.is_operator(name):
+        return CheckError(f"`{name}` is an operator, not a scalar function", node.name.span, code="call",
+                          help=f"call it as a whole right side, T = {name}(X), then read T[...]")
+    if name in PLANNED:
+        return CheckError(f"`{name}` is not supported yet", node.name.span, code="call")
+    if name in s.names.tensors:
+        return CheckError(f"`{name}` is a tensor", node.name.span, code="call", help=f"its elements are {name}[...]")
+    return unknown("function", name, node.name.span, (*FUNCTIONS, *BUILTINS, *s.functions, *s.names.dtypes, *DTYPES))
+
+
+def _of_a_name(s: Scalars, node: tree.Call) -> Value:
+    (argument,) = _arguments(node, 1)
+    if not isinstance(argument, tree.Name | tree.PackName):
+        raise CheckError(f"`{node.name.text}` takes a name", argument.span, code="call", help="numel(S) of a pack *S, lowest(f32) of a type")
+    word = tree.Word(argument.span, argument.text)
+    if node.name.text == "lowest":
+        t = s.names.dtype(word)
+        return Value(Const(float("-inf") if t.is_float else int_range(t)[0] if t.is_int else False, dtype=t, span=node.span))
+    size = s.names.sizes.get(word.text)
+    if size is None or not size.pack:
+        raise unknown("pack", word.text, word.span, (n for n, v in s.names.sizes.items() if v.pack))
+    return s.arithmetic.size(size)
+
+
+def _function(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
+    f = FUNCTIONS[node.name.text]
+    _arguments(node, f.arity)
+    values = [v if v.weak else Value(s.arithmetic.compute(v.expr)) for v in values]
+    if f.domain == "float":
+        values = [Value(materialize(v, F64, node.span), v.weak) if v.weak == "literal" else v for v in values]
+    common = values[0]
+    for v in values[1:]:
+        x, _, weak = s.arithmetic.unify(common, v, f"`{f.name}`", node.span)
+        common = Value(x, weak)
+    operands = tuple(s.arithmetic.unify(v, common, f"`{f.name}`", node.span)[0] for v in values)
+    t = operands[0].dtype
+    if not (t.is_float and f.domain != "int" or t.is_int and f.domain != "float"):
+        wanted = {"float": "floats", "int": "integers", "num": "numbers"}[f.domain]
+        raise CheckError(f"`{f.name}` takes {wanted}, found {t}", node.span, code="dtype",
+                         help="convert it: f32(...)" if f.domain == "float" else "")
+    if f.result == "bool":
+        return Value(Call(f.name, operands, dtype=BOOL, span=node.span))
+    return Value(Call(f.name, operands, dtype=t, span=node.span), common.weak)
+
+
+def _inline(s: Scalars, node: tree.Call, values: list[Value], scope: Scope) -> Steps:
+    function = s.functions[node.name.text]
+    name = function.name.text
+    if name in scope.inlining:
+        chain = " -> ".join((*scope.inlining[scope.inlining.index(name) :], name))
+        raise CheckError(f"`{name}` calls itself: {chain}", node.span, code="call", help="scalar functions are inlined, so they cannot recurse")
+    _arguments(node, len(function.parameters))
+    s.inlined += 1
+    if s.inlined > MAX_INLINED:
+        raise ResourceError(f"more than {MAX_INLINED} calls of scalar functions are inlined", node.span)
+    local: dict[str, Var | Value] = dict(zip((p.text for p in function.parameters), values))
+    return (yield s.steps(function.body, Scope(local, scope.index, scope.widen, (*scope.inlining, name))))

@@ -1,0 +1,135 @@
+"""What names mean inside one operator. Indices, tensors, sizes and constants share one namespace; nothing shadows."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+from texpr.ir.dtypes import DTYPES, DType
+from texpr.ir.expr import Expr, Tensor, Var
+from texpr.lang import tree
+from texpr.lang.values import Value
+from texpr.support.errors import CheckError
+from texpr.support.source import Span
+from texpr.support.spelling import nearest
+
+Steps = Generator[Any, Any, Any]
+
+
+class Use(NamedTuple):
+    """An index alone in an unguarded read: it runs over `size`, axis `axis` of `tensor`."""
+
+    size: Expr
+    tensor: str
+    axis: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Names bound where an expression stands, and how it is read.
+
+    Attributes:
+        local: indices (`Var`) and arguments of an inlined `fn` (`Value`).
+        index: an index position: integers become i64.
+        widen: inside a sum or product: "default" or the type its integer operands are converted to.
+        inlining: the `fn`s around, outermost first.
+    """
+
+    local: dict[str, Var | Value] = field(default_factory=dict)
+    index: bool = False
+    widen: DType | str = ""
+    inlining: tuple[str, ...] = ()
+
+    def bind(self, names: dict[str, Var]) -> Scope:
+        return replace(self, local={**self.local, **names})
+
+    def as_index(self) -> Scope:
+        return self if self.index else replace(self, index=True, widen="")
+
+    def unwidened(self) -> Scope:
+        return self if not self.widen else replace(self, widen="")
+
+    def widening(self, wanted: DType | str) -> Scope:
+        return self if self.widen == wanted else replace(self, widen=wanted)
+
+
+@dataclass(slots=True)
+class Names:
+    """All names of an operator, with the place of their declaration.
+
+    Attributes:
+        defaults: what reads of an absent optional input give.
+        parameters: rank-0 integer inputs, affine parameters of index arithmetic.
+    """
+
+    dtypes: dict[str, DType] = field(default_factory=dict)
+    constants: dict[str, Value] = field(default_factory=dict)
+    sizes: dict[str, Var] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    defaults: dict[str, Value] = field(default_factory=dict)
+    parameters: set[Tensor] = field(default_factory=set)
+    places: dict[str, Span] = field(default_factory=dict)
+
+    def declare(self, name: str, span: Span) -> None:
+        """Refuse a second meaning of a name."""
+        if name in DTYPES:
+            raise CheckError(f"`{name}` is the name of a type", span, code="name")
+        if name in self.places:
+            raise duplicate(name, span, self.places[name])
+        self.places[name] = span
+
+    def dtype(self, word: tree.Word) -> DType:
+        """The type a word stands for."""
+        found = self.dtypes.get(word.text) or DTYPES.get(word.text)
+        if found is None:
+            raise unknown("type", word.text, word.span, (*self.dtypes, *DTYPES))
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.constants or name in self.sizes or name in self.tensors
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.tensors, *self.sizes, *self.constants))
+
+
+def duplicate(name: str, span: Span, first: Span) -> CheckError:
+    """A name with two meanings; both places are shown."""
+    return CheckError(f"`{name}` already has a meaning", span, code="name", label="second",
+                      notes=(f"first: {first}", first.caret("first")), help="one name means one thing in an operator; choose another")
+
+
+def unknown(kind: str, name: str, span: Span, known: Iterable[str]) -> CheckError:
+    """A name without meaning, and the one probably meant."""
+    options = list(dict.fromkeys(known))
+    found = nearest(name, options)
+    listed = ", ".join(options[:12])
+    return CheckError(f"unknown {kind} `{name[:60]}`", span, code="name",
+                      help=f"did you mean `{found}`?" if found else f"known here: {listed}" if listed else "")
+
+
+def below(root: tree.Tree) -> Iterator[tree.Tree]:
+    """`root` and all syntax under it, in the order of the text."""
+    stack: list[tree.Tree] = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        inside: list[tree.Tree] = []
+        for f in fields(node):
+            part = getattr(node, f.name)
+            inside += [part] if isinstance(part, tree.Tree) else [p for p in part if isinstance(p, tree.Tree)] if type(part) is tuple else []
+        stack += reversed(inside)
+
+
+def run(steps: Steps) -> Any:
+    """Run a generator that yields the generators whose results it needs: recursion without Python's stack."""
+    stack, result = [steps], None
+    while stack:
+        try:
+            stack.append(stack[-1].send(result))
+            result = None
+        except StopIteration as finished:
+            stack.pop()
+            result = finished.value
+    return result

@@ -1,0 +1,158 @@
+"""Signatures: type variables, constants, sizes and the tensors that are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+
+from texpr.ir.build import integer
+from texpr.ir.dtypes import DType
+from texpr.ir.expr import Const, Dim, Expr, Tensor, Var
+from texpr.lang import tree
+from texpr.lang.scalars import Scalars
+from texpr.lang.scope import Names, Scope, unknown
+from texpr.lang.values import Value, literal, materialize
+from texpr.support.errors import CheckError
+from texpr.support.source import Span
+
+KINDS = ("float", "int", "num", "any")
+
+
+def bind_dtypes(op: tree.Operator, dtypes: Mapping[str, DType], names: Names) -> None:
+    """Fill in the type variables."""
+    for v in op.type_variables:
+        names.declare(v.name.text, v.name.span)
+        kind = v.kind.text if v.kind else "any"
+        if v.kind is not None and kind not in KINDS:
+            raise unknown("class of types", kind, v.kind.span, KINDS)
+        t = dtypes.get(v.name.text)
+        if t is None:
+            raise CheckError(f"`{op.name.text}` needs a type for `{v.name.text}`", v.span, code="dtype")
+        if not {"float": t.is_float, "int": t.is_int, "num": t.is_float or t.is_int, "any": True}[kind]:
+            raise CheckError(f"`{v.name.text}` is a {kind} type; {t} is not", v.span, code="dtype")
+        names.dtypes[v.name.text] = t
+
+
+def bind_constants(op: tree.Operator, given: Mapping[str, int | float | bool], s: Scalars) -> tuple[tuple[str, object], ...]:
+    """Fill in the constants: as given, else their defaults."""
+    known = [c.name.text for c in op.constants]
+    for name in given:
+        if name not in known:
+            raise unknown(f"constant of `{op.name.text}`", name, op.name.span, known)
+    bound: list[tuple[str, object]] = []
+    for c in op.constants:
+        name = c.name.text
+        if name in given:
+            value = _given(given[name], c)
+        elif c.default is not None:
+            value = s.value(c.default, Scope())
+        else:
+            raise CheckError(f"`{op.name.text}` needs a value for the constant `{name}`", c.span, code="constant", help=f"pass {name}=...")
+        if c.dtype is not None:
+            dtype = s.names.dtype(c.dtype)
+            value = Value(materialize(value, dtype, c.span) if value.weak else s.arithmetic.store(value, dtype, c.span))
+        if not isinstance(value.expr, Const):
+            raise CheckError(f"the constant `{name}` is not a number", c.span, code="constant")
+        s.names.declare(name, c.name.span)
+        s.names.constants[name] = value
+        bound.append((name, value.expr.value))
+    return tuple(bound)
+
+
+def _given(value: object, c: tree.Constant) -> Value:
+    match value:
+        case bool():
+            return literal(value)
+        case Integral() if -(1 << 63) <= int(value) < 1 << 64:
+            return literal(int(value))
+        case Real() if not isinstance(value, Integral):
+            return literal(float(value))
+    if type(value).__name__ == "bool":
+        return literal(bool(value))
+    raise CheckError(f"the constant `{c.name.text}` is {str(value)[:40]}, not a number", c.span, code="constant")
+
+
+def bind_sizes(inputs: Iterable[tree.Declaration], names: Names) -> tuple[Var, ...]:
+    """The sizes that stand bare in the inputs' dimensions; each pack is one size."""
+    found: dict[str, tuple[Var, Span]] = {}
+    for d in inputs:
+        for dim in d.type.dims:
+            for node, pack in _bare(dim):
+                if node.text in names.constants:
+                    continue
+                known = found.get(node.text)
+                if known is not None and known[0].pack != pack:
+                    raise CheckError(f"`{node.text}` is a pack in one place and a size in another", node.span, code="name",
+                                     notes=(f"first: {known[1]}", known[1].caret()))
+                if known is None:
+                    names.declare(node.text, node.span)
+                    found[node.text] = Var(node.text, pack), node.span
+    names.sizes.update({name: var for name, (var, _) in found.items()})
+    return tuple(var for var, _ in found.values())
+
+
+def _bare(dim: tree.Tree) -> list[tuple[tree.Name, bool]]:
+    match dim:
+        case tree.Name():
+            return [(dim, False)]
+        case tree.Group(_, items):
+            return [(item, False) for item in items if isinstance(item, tree.Name)]
+        case tree.PackDim(_, tree.Name() as name):
+            return [(name, True)]
+    return []
+
+
+def check_factors(inputs: Iterable[tree.Declaration], names: Names) -> None:
+    """Every size can be solved for: it stands alone in a dimension, or is the one unknown factor of a group."""
+    inputs = tuple(inputs)
+    dims = [dim for d in inputs for dim in d.type.dims]
+    solved = {dim.text for dim in dims if isinstance(dim, tree.Name)} | {n for n, v in names.sizes.items() if v.pack}
+    groups = [dim for dim in dims if isinstance(dim, tree.Group)]
+    while groups:
+        unsolved = {id(g): [n for n, _ in _bare(g) if n.text in names.sizes and n.text not in solved] for g in groups}
+        ready = [g for g in groups if len({n.text for n in unsolved[id(g)]}) <= 1]
+        if not ready:
+            first = unsolved[id(groups[0])]
+            raise CheckError(f"the sizes of {groups[0].span.text} cannot be found from its product", groups[0].span, code="shape",
+                             help=f"at most one factor is unknown; make `{first[0].text}` a constant after `;`")
+        solved |= {n.text for g in ready for n in unsolved[id(g)]}
+        groups = [g for g in groups if g not in ready]
+
+
+def tensor(d: tree.Declaration, s: Scalars) -> Tensor:
+    """The tensor that a declaration describes."""
+    scope = Scope(index=True)
+    dtype = s.names.dtype(d.type.dtype)
+    bounds = None
+    if d.type.range is not None:
+        if not dtype.is_int:
+            raise CheckError(f"a value range belongs to integers; `{d.name.text}` is {dtype}", d.type.range.span, code="dtype")
+        bounds = s.index(d.type.range.lo, scope), s.index(d.type.range.hi, scope)
+    dims = tuple(_dim(dim, s, scope) for dim in d.type.dims)
+    return Tensor(d.name.text, dtype, dims, bounds, d.type.distinct, span=d.span)
+
+
+def _dim(node: tree.Tree, s: Scalars, scope: Scope) -> Dim:
+    if isinstance(node, tree.PackDim):
+        size = s.names.sizes.get(node.size.text) if isinstance(node.size, tree.Name) else None
+        if size is None or not size.pack:
+            packs = [n for n, v in s.names.sizes.items() if v.pack]
+            raise unknown("pack", node.size.span.text, node.size.span, packs)
+        return Dim((size,), True, None if node.length is None else _length(node.length, s, scope))
+    items = node.items if isinstance(node, tree.Group) else (node,)
+    return Dim(tuple(_size(item, s, scope) for item in items))
+
+
+def _length(node: tree.Tree, s: Scalars, scope: Scope) -> int:
+    length = integer(s.index(node, scope))
+    if length is None or length < 0:
+        found = "not a constant" if length is None else f"{length}"
+        raise CheckError(f"the length of a pack is {found}", node.span, code="shape", help="it is a constant, at least 0")
+    return length
+
+
+def _size(node: tree.Tree, s: Scalars, scope: Scope) -> Expr:
+    size = s.index(node, scope)
+    if (value := integer(size)) is not None and value < 0:
+        raise CheckError(f"a size is {value}", node.span, code="shape", help="sizes are at least 0")
+    return size
