@@ -33,81 +33,81 @@ LISTS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-def operator(span: Span, c: list[Any]) -> tree.Operator:
+def _operator(span: Span, c: list[Any]) -> tree.Operator:
     _, name, variables, _, inputs, constants, _, _, outputs, requires, brace, statements, _ = c
     return tree.Operator(span, _word(span, name), tuple(variables), tuple(inputs), tuple(constants), tuple(outputs), tuple(requires),
                          tuple(statements), brace.stop)
 
 
-def extern(span: Span, c: list[Any]) -> tree.Operator:
+def _extern(span: Span, c: list[Any]) -> tree.Operator:
     _, _, name, variables, _, inputs, constants, _, _, outputs, requires = c
     return tree.Operator(span, _word(span, name), tuple(variables), tuple(inputs), tuple(constants), tuple(outputs), tuple(requires),
                          None, span.stop)
 
 
-def function(span: Span, c: list[Any]) -> tree.Function:
+def _function(span: Span, c: list[Any]) -> tree.Function:
     _, name, _, parameters, _, _, body = c
     return tree.Function(span, _word(span, name), tuple(_word(span, p) for p in parameters), body)
 
 
-def type_variable(span: Span, c: list[Any]) -> tree.TypeVariable:
+def _type_variable(span: Span, c: list[Any]) -> tree.TypeVariable:
     return tree.TypeVariable(span, _word(span, c[0]), _word(span, c[2]) if len(c) > 1 else None)
 
 
-def header(span: Span, c: list[Any]) -> tree.Header:
+def _header(span: Span, c: list[Any]) -> tree.Header:
     return tree.Header(span, tuple(c[1]), tuple(c[4]))
 
 
-def declaration(span: Span, c: list[Any]) -> tree.Declaration:
+def _declaration(span: Span, c: list[Any]) -> tree.Declaration:
     return tree.Declaration(span, _word(span, c[0]), c[2])
 
 
-def optional(span: Span, c: list[Any]) -> tree.Declaration:
+def _optional(span: Span, c: list[Any]) -> tree.Declaration:
     return tree.Declaration(span, c[0].name, c[0].type, c[2])
 
 
-def shaped(span: Span, c: list[Any]) -> tree.Type:
+def _shaped(span: Span, c: list[Any]) -> tree.Type:
     return tree.Type(span, _word(span, c[0]), tuple(c[2]) if len(c) == 4 else ())
 
 
-def ranged_type(span: Span, c: list[Any]) -> tree.Type:
+def _ranged_type(span: Span, c: list[Any]) -> tree.Type:
     return tree.Type(span, c[0].dtype, c[0].dims, c[2], len(c) == 4)
 
 
-def distinct_type(span: Span, c: list[Any]) -> tree.Type:
+def _distinct_type(span: Span, c: list[Any]) -> tree.Type:
     return tree.Type(span, c[0].dtype, c[0].dims, None, True)
 
 
-def pack_dim(span: Span, c: list[Any]) -> tree.PackDim:
+def _pack_dim(span: Span, c: list[Any]) -> tree.PackDim:
     return tree.PackDim(span, c[1], c[3] if len(c) > 2 else None)
 
 
-def constant(span: Span, c: list[Any]) -> tree.Constant:
+def _constant(span: Span, c: list[Any]) -> tree.Constant:
     return tree.Constant(span, _word(span, c[0]), _word(span, c[2]) if len(c) > 1 else None, None)
 
 
-def constant_default(span: Span, c: list[Any]) -> tree.Constant:
+def _constant_default(span: Span, c: list[Any]) -> tree.Constant:
     return tree.Constant(span, _word(span, c[0]), _word(span, c[2]) if len(c) > 3 else None, c[-1])
 
 
-def let(span: Span, c: list[Any]) -> tree.Let:
+def _let(span: Span, c: list[Any]) -> tree.Let:
     return tree.Let(span, c[1])
 
 
-def equation(span: Span, c: list[Any]) -> tree.Equation:
+def _equation(span: Span, c: list[Any]) -> tree.Equation:
     targets, update, value, ranges, where = c
     return tree.Equation(span, tuple(targets), update.text, value, tuple(ranges), where)
 
 
-def store(span: Span, c: list[Any]) -> tree.Equation:
+def _store(span: Span, c: list[Any]) -> tree.Equation:
     return tree.Equation(span, (c[0],), c[1].text, c[2], (), None)
 
 
-def target(span: Span, c: list[Any]) -> tree.Target:
+def _target(span: Span, c: list[Any]) -> tree.Target:
     return tree.Target(span, _word(span, c[0]), tuple(c[2]) if len(c) > 1 else (), None)
 
 
-def guarded_target(span: Span, c: list[Any]) -> tree.Target:
+def _guarded_target(span: Span, c: list[Any]) -> tree.Target:
     guard: tree.Guard = c[4]
     if guard.value is not None:
         raise ParseError("a value outside the array can only be read, not written", guard.span,
@@ -115,111 +115,112 @@ def guarded_target(span: Span, c: list[Any]) -> tree.Target:
     return tree.Target(span, _word(span, c[0]), tuple(c[2]), guard)
 
 
-def binder(span: Span, c: list[Any]) -> tree.Binder:
+def _binder(span: Span, c: list[Any]) -> tree.Binder:
     return tree.Binder(span, c[0].text, False, c[2])
 
 
-def pack_binder(span: Span, c: list[Any]) -> tree.Binder:
+def _pack_binder(span: Span, c: list[Any]) -> tree.Binder:
     return tree.Binder(span, c[1].text, True, c[3])
 
 
-def range_(span: Span, c: list[Any]) -> tree.Range:
+def _range(span: Span, c: list[Any]) -> tree.Range:
     return tree.Range(span, c[0], c[2])
 
 
-def pack(span: Span, c: list[Any]) -> tree.PackName:
+def _pack(span: Span, c: list[Any]) -> tree.PackName:
     return tree.PackName(span, c[1].text)
 
 
-def guard_value(span: Span, c: list[Any]) -> tree.Guard:
+def _guard_value(span: Span, c: list[Any]) -> tree.Guard:
     return tree.Guard(span, "value", c[0])
 
 
-def guard_mode(span: Span, c: list[Any]) -> tree.Guard:
+def _guard_mode(span: Span, c: list[Any]) -> tree.Guard:
     return tree.Guard(span, c[0].text, None)
 
 
-def conditional(span: Span, c: list[Any]) -> tree.Conditional:
+def _conditional(span: Span, c: list[Any]) -> tree.Conditional:
     return tree.Conditional(span, c[1], c[3], c[5])
 
 
-def binary(span: Span, c: list[Any]) -> tree.Binary:
+def _binary(span: Span, c: list[Any]) -> tree.Binary:
     return tree.Binary(span, c[1].text, c[0], c[2])
 
 
-def unary(span: Span, c: list[Any]) -> tree.Unary:
+def _unary(span: Span, c: list[Any]) -> tree.Unary:
     return tree.Unary(span, c[0].text, c[1])
 
 
-def compare(span: Span, c: list[Any]) -> tree.Comparison:
+def _compare(span: Span, c: list[Any]) -> tree.Comparison:
     return tree.Comparison(span, (c[1].text,), (c[0], c[2]))
 
 
-def compare_more(span: Span, c: list[Any]) -> tree.Comparison:
+def _compare_more(span: Span, c: list[Any]) -> tree.Comparison:
     return tree.Comparison(span, (*c[0].operators, c[1].text), (*c[0].operands, c[2]))
 
 
-def integer(span: Span, c: list[Any]) -> tree.Number:
+def _integer(span: Span, c: list[Any]) -> tree.Number:
     digits = c[0].text.lstrip("0") or "0"
     if len(digits) > 20 or int(digits) >= 1 << 64:
         raise ParseError("an integer literal fits no type: it needs more than 64 bits", span)
     return tree.Number(span, int(digits))
 
 
-def real(span: Span, c: list[Any]) -> tree.Number:
+def _real(span: Span, c: list[Any]) -> tree.Number:
     value = math.nan if c[0].text == "nan" else float(c[0].text)
     if math.isinf(value) and c[0].text != "inf":
         raise ParseError(f"`{c[0].text[:40]}` does not fit f64", span, help="write inf if you mean it")
     return tree.Number(span, value)
 
 
-def truth(span: Span, c: list[Any]) -> tree.Number:
+def _truth(span: Span, c: list[Any]) -> tree.Number:
     return tree.Number(span, c[0].text == "true")
 
 
-def name(span: Span, c: list[Any]) -> tree.Name:
+def _name(span: Span, c: list[Any]) -> tree.Name:
     return tree.Name(span, c[0].text)
 
 
-def access(span: Span, c: list[Any]) -> tree.Access:
+def _access(span: Span, c: list[Any]) -> tree.Access:
     return tree.Access(span, _word(span, c[0]), tuple(c[2]), None)
 
 
-def guarded_access(span: Span, c: list[Any]) -> tree.Access:
+def _guarded_access(span: Span, c: list[Any]) -> tree.Access:
     if c[4].mode == "drop":
         raise ParseError("`drop` is for writing, and this is a read", c[4].span,
                          help="a read takes `| value`, `| clamp`, `| wrap` or `| reflect`")
     return tree.Access(span, _word(span, c[0]), tuple(c[2]), c[4])
 
 
-def group(span: Span, c: list[Any]) -> tree.Group:
+def _group(span: Span, c: list[Any]) -> tree.Group:
     return tree.Group(span, (c[1], *c[3]))
 
 
-def callee(span: Span, c: list[Any]) -> tuple[Token, Token | None]:
+def _callee(span: Span, c: list[Any]) -> tuple[Token, Token | None]:
     return c[0], None
 
 
-def typed_callee(span: Span, c: list[Any]) -> tuple[Token, Token | None]:
+def _typed_callee(span: Span, c: list[Any]) -> tuple[Token, Token | None]:
     return c[0], c[2]
 
 
-def argument_in(span: Span, c: list[Any]) -> tree.Binder:
+def _argument_in(span: Span, c: list[Any]) -> tree.Binder:
     if not isinstance(c[0], tree.Name):
         raise ParseError("a binder is a name; found an expression before `in`", c[0].span)
     return tree.Binder(span, c[0].text, False, c[2])
 
 
-def keyword(span: Span, c: list[Any]) -> tree.Keyword:
+def _keyword(span: Span, c: list[Any]) -> tree.Keyword:
     return tree.Keyword(span, _word(span, c[0]), c[2])
 
 
-def call(span: Span, c: list[Any]) -> tree.Call:
+def _call(span: Span, c: list[Any]) -> tree.Call:
     (token, parameter), arguments = c[0], c[2] if len(c) > 3 else []
     if token.type == "REDUCE" and (token.text not in ("max", "min") or parameter is not None):
         raise ParseError(f"`{token.text}` needs binders", span, help=f"{token.text}(k: X[k]) says what to run over")
     if token.type == "REDUCE" and len(arguments) < 2:
-        raise ParseError(f"`{token.text}` of one value", span, help=f"{token.text}(a, b) compares values, {token.text}(k: X[k]) runs over an index")
+        raise ParseError(f"`{token.text}` of one value", span,
+                         help=f"{token.text}(a, b) compares values, {token.text}(k: X[k]) runs over an index")
     for previous, argument in zip([None, *arguments], arguments):
         if isinstance(argument, tree.Binder):
             raise ParseError("`in` makes a binder, but no `:` follows", argument.span, help=f"{token.text}(k in 0..n: X[k])")
@@ -228,7 +229,7 @@ def call(span: Span, c: list[Any]) -> tree.Call:
     return tree.Call(span, _word(span, token), tuple(arguments))
 
 
-def reduction(span: Span, c: list[Any]) -> tree.Reduction:
+def _reduction(span: Span, c: list[Any]) -> tree.Reduction:
     (token, parameter), arguments = c[0], c[2]
     if token.type != "REDUCE":
         raise ParseError(f"`{token.text}` is not a reduction", _word(span, token).span,
@@ -250,11 +251,11 @@ def _as_binder(argument: tree.Tree) -> tree.Binder:
 
 
 TREES: dict[str, Callable[[Span, list[Any]], Any]] = {
-    f.__name__.rstrip("_"): f
+    f.__name__.removeprefix("_"): f
     for f in (
-        operator, extern, function, type_variable, header, declaration, optional, shaped, ranged_type, distinct_type, pack_dim, constant,
-        constant_default, let, equation, store, target, guarded_target, binder, pack_binder, range_, pack, guard_value, guard_mode,
-        conditional, binary, unary, compare, compare_more, integer, real, truth, name, access, guarded_access, group, callee, typed_callee,
-        argument_in, keyword, call, reduction,
+        _operator, _extern, _function, _type_variable, _header, _declaration, _optional, _shaped, _ranged_type, _distinct_type,
+        _pack_dim, _constant, _constant_default, _let, _equation, _store, _target, _guarded_target, _binder, _pack_binder, _range,
+        _pack, _guard_value, _guard_mode, _conditional, _binary, _unary, _compare, _compare_more, _integer, _real, _truth, _name,
+        _access, _guarded_access, _group, _callee, _typed_callee, _argument_in, _keyword, _call, _reduction,
     )
-} | {"reduction_where": reduction}
+} | {"reduction_where": _reduction}

@@ -34,7 +34,8 @@ class Arguments:
 def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scalars, requires: list[Expr], instance: Instance) -> Invoke:
     """`targets = callee(arguments)`; conditions of the callee that are not known to hold are added to `requires`."""
     if node.update != "=" or node.ranges or node.where is not None:
-        raise CheckError("a call of an operator is a whole right side", node.span, code="call", help=f"T = {callee.name}(...), then use T[...]")
+        raise CheckError("a call of an operator is a whole right side", node.span, code="call",
+                         help=f"T = {callee.name}(...), then use T[...]")
     found = _arguments(call, callee, s)
     program = instance(callee, _dtypes(callee, found, call), found.constants, _absent(callee, found, call), call.span)
     arguments = tuple(found.tensors[t.name][0] for t in program.inputs)
@@ -42,7 +43,8 @@ def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scala
     for parameter in program.inputs:
         argument, span = found.tensors[parameter.name]
         if argument.dtype != parameter.dtype:
-            raise CheckError(f"`{parameter.name}` of `{callee.name}` is {parameter.dtype}, `{argument.name}` is {argument.dtype}", span, code="dtype")
+            raise CheckError(f"`{parameter.name}` of `{callee.name}` is {parameter.dtype}, `{argument.name}` is {argument.dtype}", span,
+                             code="dtype")
         sizes.match(parameter, argument, span)
     for parameter in program.inputs:
         sizes.promised(parameter, *found.tensors[parameter.name])
@@ -55,7 +57,8 @@ def _arguments(call: tree.Call, callee: OpDeclaration, s: Scalars) -> Arguments:
     found = Arguments()
     inputs, constants = [i.name for i in callee.inputs], [c.name for c in callee.constants]
     for k, argument in enumerate(call.arguments):
-        name, value = (argument.name.text, argument.value) if isinstance(argument, tree.Keyword) else (inputs[k] if k < len(inputs) else "", argument)
+        keyword = isinstance(argument, tree.Keyword)
+        name, value = (argument.name.text, argument.value) if keyword else (inputs[k] if k < len(inputs) else "", argument)
         if not name:
             raise CheckError(f"`{callee.name}` has {len(inputs)} inputs", argument.span, code="call",
                              help=f"constants are keywords: {', '.join(f'{c}=...' for c in constants)}" if constants else "")
@@ -158,7 +161,8 @@ class Sizes:
 
     def _rank(self, parameter: Tensor, argument: Tensor, span: Span) -> CheckError:
         least = sum(self._count(d) or 0 for d in parameter.dims)
-        return CheckError(f"`{parameter.name}` has {least} dimensions here, `{argument.name}` has {dimensions(argument)}", span, code="shape")
+        return CheckError(f"`{parameter.name}` has {least} dimensions here, `{argument.name}` has {dimensions(argument)}", span,
+                          code="shape")
 
     def _take(self, dim: Dim, given: list[Dim], at: int, parameter: Tensor, argument: Tensor, span: Span) -> None:
         count = self._count(dim) or 0
@@ -228,7 +232,8 @@ class Sizes:
 
 def _targets(node: tree.Equation, program: Program, sizes: Sizes, s: Scalars) -> tuple[Tensor, ...]:
     if len(node.targets) != len(program.outputs):
-        raise CheckError(f"`{program.name}` has {len(program.outputs)} results, found {len(node.targets)} left sides", node.span, code="call")
+        raise CheckError(f"`{program.name}` has {len(program.outputs)} results, found {len(node.targets)} left sides", node.span,
+                         code="call")
     result: list[Tensor] = []
     for target, output in zip(node.targets, program.outputs):
         made = sizes.result(output, target.name.text, target.span)

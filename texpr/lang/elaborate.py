@@ -122,7 +122,8 @@ class _Elaboration:
     def _require(self, node: tree.Tree) -> None:
         condition = self.scalars.condition(node, Scope(index=True))
         if condition is FALSE:
-            values = ", ".join(f"{name} = {value.expr.value}" for name, value in self.names.constants.items() if isinstance(value.expr, Const))
+            constants = self.names.constants.items()
+            values = ", ".join(f"{name} = {value.expr.value}" for name, value in constants if isinstance(value.expr, Const))
             raise CheckError(f"`{node.span.text}` does not hold", node.span, code="require", notes=(f"at {values}",) if values else ())
         if condition is not TRUE:
             self.requires.append(condition)
@@ -193,7 +194,8 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
 
 def _check_definition(name: str, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str], names: Names) -> None:
     if name in operator:
-        raise CheckError(f"`{name}` is defined after it is updated", target.span, code="coverage", help=f"put `=` before `{operator[name]}`")
+        raise CheckError(f"`{name}` is defined after it is updated", target.span, code="coverage",
+                         help=f"put `=` before `{operator[name]}`")
     if name in first and name not in names.tensors:
         place = first[name].span
         raise CheckError(f"`{name}` has two equations and no declaration", target.span, code="shape", label="second",

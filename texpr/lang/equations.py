@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
 from texpr.ir.show_expr import show
@@ -39,7 +41,7 @@ def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | 
     value = s.value(node.value, scope)
     if which is not None:
         assert isinstance(value.expr, Reduce)
-        value = Value(Reduce(value.expr.op, value.expr.axes, value.expr.body, value.expr.where, which, dtype=value.dtype, span=node.value.span))
+        value = Value(replace(value.expr, which=which))
     declared = _declared(target, known, indices)
     axes = tuple(axis_of(s.uses, v, bounds.get(v) or declared.get(v), target.span) for v in variables.values())
     if known is None:
@@ -71,7 +73,8 @@ def _bounds(node: tree.Equation, variables: dict[str, Var], scope: Scope, s: Sca
         var = variables.get(b.name)
         if var is None:
             raise CheckError(f"`{b.name}` is not an index of the left side", b.span, code="name",
-                             help=f"the left side has {', '.join(variables) or 'no indices'}; what a sum runs over stands in it: sum({b.name}: ...)")
+                             notes=(f"the left side has {', '.join(variables) or 'no indices'}",),
+                             help=f"what a sum runs over stands in the sum: sum({b.name} in 0..n: ...)")
         if var in bounds:
             raise CheckError(f"`{b.name}` has two ranges", b.span, code="range")
         assert b.range is not None
@@ -146,8 +149,10 @@ def _earlier(k: int, e: Equation | Invoke, defining: dict[Tensor, set[int]]) -> 
 
 
 def targets_of(e: Equation | Invoke) -> tuple[Tensor, ...]:
+    """What an equation or call defines."""
     return e.targets if isinstance(e, Invoke) else (e.target,)
 
 
 def reads_of(e: Equation | Invoke) -> tuple[Tensor, ...]:
+    """What an equation or call reads."""
     return e.args if isinstance(e, Invoke) else tuple(t for t in tensors(*children(e)))

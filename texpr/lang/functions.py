@@ -80,7 +80,8 @@ def _unknown_function(s: Scalars, node: tree.Call) -> CheckError:
 def _of_a_name(s: Scalars, node: tree.Call) -> Value:
     (argument,) = _arguments(node, 1)
     if not isinstance(argument, tree.Name | tree.PackName):
-        raise CheckError(f"`{node.name.text}` takes a name", argument.span, code="call", help="numel(S) of a pack *S, lowest(f32) of a type")
+        raise CheckError(f"`{node.name.text}` takes a name", argument.span, code="call",
+                         help="numel(S) of a pack *S, lowest(f32) of a type")
     word = tree.Word(argument.span, argument.text)
     if node.name.text == "lowest":
         t = s.names.dtype(word)
@@ -117,7 +118,8 @@ def _inline(s: Scalars, node: tree.Call, values: list[Value], scope: Scope) -> S
     name = function.name.text
     if name in scope.inlining:
         chain = " -> ".join((*scope.inlining[scope.inlining.index(name) :], name))
-        raise CheckError(f"`{name}` calls itself: {chain}", node.span, code="call", help="scalar functions are inlined, so they cannot recurse")
+        raise CheckError(f"`{name}` calls itself: {chain}", node.span, code="call",
+                         help="scalar functions are inlined, so they cannot recurse")
     _arguments(node, len(function.parameters))
     s.inlined += 1
     if s.inlined > MAX_INLINED:

@@ -111,7 +111,8 @@ def _strange(source: Source, position: int) -> ParseError:
     if c == "!":
         return ParseError("found `!`", span, help="negation is `not x`, inequality `x != y`")
     if c in "&^~":
-        return ParseError(f"found `{c}`", span, help="bit operations are functions: bit_and(x, y), bit_or, bit_xor; logic is `and`, `or`, `not`")
+        return ParseError(f"found `{c}`", span,
+                          help="bit operations are functions: bit_and(x, y), bit_or, bit_xor; logic is `and`, `or`, `not`")
     if c == "@":
         return ParseError("found `@`", span, help="a matrix product is a sum: C[i, j] = sum(k: A[i, k] * B[k, j])")
     if c.isascii():

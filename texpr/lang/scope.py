@@ -118,7 +118,7 @@ def below(root: tree.Tree) -> Iterator[tree.Tree]:
         inside: list[tree.Tree] = []
         for f in fields(node):
             part = getattr(node, f.name)
-            inside += [part] if isinstance(part, tree.Tree) else [p for p in part if isinstance(p, tree.Tree)] if type(part) is tuple else []
+            inside += [p for p in (part if type(part) is tuple else (part,)) if isinstance(p, tree.Tree)]
         stack += reversed(inside)
 
 

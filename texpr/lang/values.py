@@ -35,7 +35,8 @@ class Value(NamedTuple):
 
 
 _FLOATS = {"+": Add, "-": Sub, "*": Mul, "/": Div, "//": FloorDiv, "%": Mod, "**": Pow, "max": Max, "min": Min}
-_INTEGERS = {"+": build.add, "-": build.sub, "*": build.mul, "//": build.floordiv, "%": build.mod, "max": build.maximum, "min": build.minimum}
+_INTEGERS = {"+": build.add, "-": build.sub, "*": build.mul, "//": build.floordiv, "%": build.mod,
+             "max": build.maximum, "min": build.minimum}
 _NUMBERS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "max": max, "min": min}
 
 

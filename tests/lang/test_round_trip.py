@@ -1,0 +1,39 @@
+"""What is printed parses back: the same program, from the printed text alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from texpr.ir.dtypes import BF16, F32, I32
+from texpr.ir.show_tensor import show_program
+from texpr.ir.tensor import Invoke, Program
+from texpr.ir.traverse import equal
+from texpr.lang import OpDeclaration, elaborate, parse
+
+OPS = parse(Path(__file__).with_name("operators.tx").read_text(), "operators.tx").ops
+CONSTANTS = {"iota": {"N": 8}, "embed_grad": {"V": 10}, "one_hot": {"C": 4}, "conv2d_dX": {"H": 5, "W": 5}, "resize": {"V": 4}}
+UNSUPPORTED = {"argsort", "sorted", "two", "dropout"}
+
+
+def without_constants(program: Program) -> Program:
+    """A printed program has its dtypes filled in, so it has no type variables left to remember."""
+    calls = tuple(replace(e, program=without_constants(e.program)) if isinstance(e, Invoke) else e for e in program.equations)
+    return replace(program, constants=(), equations=calls)
+
+
+def instance(op: OpDeclaration, floats=F32) -> Program:
+    types = {v.name: I32 if v.kind == "int" else floats for v in op.type_variables}
+    return elaborate(op, types, CONSTANTS.get(op.name, {}))
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if name not in UNSUPPORTED])
+def test_print_parse_elaborate(name):
+    for floats in (F32, BF16):
+        program = instance(OPS[name], floats)
+        text = show_program(program, with_callees=True)
+        again = elaborate(parse(text).ops[name], {}, {})
+        assert show_program(again, with_callees=True) == text
+        assert equal(without_constants(program), without_constants(again))
