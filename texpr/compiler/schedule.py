@@ -63,7 +63,7 @@ class Schedule:
         self.steps.append(step)
         return self
 
-    def _step(self, name: str, *args: object, **options: object) -> Schedule:
+    def _step(self, name: str, /, *args: object, **options: object) -> Schedule:
         # Handles become names: a script must read the same in another process.
         named = tuple(self._name(a) if isinstance(a, Var) else a for a in args)
         return self.apply(Step(name, named, tuple(options.items())))

@@ -14,7 +14,7 @@ import numpy as np
 from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import walk
@@ -44,7 +44,8 @@ def interpret_kernel(
         shape = flat_shape(tensor, values)
         assert array.shape == shape, f"{kernel.name}: {tensor.name} has shape {array.shape}, expected {shape}"
         buffers[tensor] = load(array, tensor.dtype)
-    for tensor in (*kernel.outputs, *kernel.temporaries):
+    allocated = (node.tensor for node in walk(kernel) if isinstance(node, Alloc))
+    for tensor in (*kernel.outputs, *kernel.temporaries, *allocated):
         buffers[tensor] = np.full(flat_shape(tensor, values), poison(tensor.dtype), compute_dtype(tensor.dtype))
     with quiet():
         _KernelWriter(kernel, buffers, values).function(order)()
@@ -90,8 +91,12 @@ class _KernelWriter:
                     self.out.line(item)
                 case Store():
                     self.store(item)
+                case Alloc(tensor):
+                    self.out.fill(tensor, "float('nan')" if tensor.dtype.is_float else repr(poison(tensor.dtype)))
                 case Barrier():
                     self.out.line("yield" if threads else "pass")
+                case Poll():
+                    self.out.line("pass")
                 case If(cond, body):
                     self.out.line(f"if {self.out.expr(cond)}:")
                     todo += [(indent + 1, depth, threads, s) for s in reversed(body or ("pass",))]

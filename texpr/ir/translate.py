@@ -153,6 +153,10 @@ class ExprWriter:
         self.line(f"if not ({checks}): _outside({tensor.name!r}, {shape!r}, {', '.join(indices)})")
         return f"{array}[{', '.join(indices)}]"
 
+    def fill(self, tensor: Tensor, value: str) -> None:
+        """Give every element the same value."""
+        self.line(f"{self._arrays[tensor]}.fill({value})")
+
     def element_value(self, place: str, t: DType) -> str:
         """The value of an element, as values of its type are held."""
         return place if t.is_float else f"{place}.item()"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
-from texpr.ir.loop import LOOP_KINDS, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
 
@@ -129,7 +129,10 @@ def verify_kernel(kernel: Kernel) -> None:
             case Store() as store:
                 check(store.tensor not in kernel.inputs, f"a store to the input {store.tensor.name}", store.value)
                 _verify_store(store, place, known)
-            case Barrier():
+            case Alloc(tensor):
+                check(tensor not in known, f"{tensor.name} is declared twice", tensor)
+                known.add(tensor)
+            case Barrier() | Poll():
                 pass
             case other:
                 raise AssertionError(f"an unknown statement {type(other).__name__}")

@@ -26,15 +26,16 @@ def place(kernel: Kernel) -> Kernel:
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
     """
-    accesses = _accesses(kernel)
+    accesses, before = _accesses(kernel), set(kernel.temporaries)
     for tensor in kernel.temporaries:
         uses = accesses.get(tensor, [])
         common = _common(uses)
         while common and not poly.flow_stays_within(kernel, tensor, common):
             common = common[:-1]
-        if common:
+        if uses:
             kernel = _placed(kernel, tensor, uses, common)
-    return replace(kernel, temporaries=tuple(t for t in kernel.temporaries if t in accesses))
+    unused = {t for t in kernel.temporaries if t in before and t not in accesses}
+    return replace(kernel, temporaries=tuple(t for t in kernel.temporaries if t not in unused))
 
 
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
@@ -82,7 +83,7 @@ def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[F
         base, extent = _footprint([(u.indices[d], u.loops) for u in uses], outside)
         kept.append(base)
         shape.append(size if base is None else index(extent))
-    small = replace(tensor, dims=plain(*shape), scope="stack")
+    small = replace(tensor, dims=plain(*shape), scope="stack" if common else tensor.scope)
     if any(v in outside for s in shape for v in _variables(s)):
         return kernel
 
@@ -95,12 +96,13 @@ def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[F
                 return replace(node, tensor=small, indices=moved(indices))
             case Store(t, indices) if t is tensor:
                 return replace(node, tensor=small, indices=moved(indices))
-            case For(var, _, body) if var is common[-1].var:
+            case For(var, _, body) if common and var is common[-1].var:
                 return replace(node, body=(Alloc(small), *body))
         return None
 
     placed = rewrite(kernel, rule)
-    return replace(placed, temporaries=tuple(t for t in kernel.temporaries if t is not tensor))  # type: ignore[type-var]
+    left = ((small if t is tensor else t) for t in kernel.temporaries if common == () or t is not tensor)
+    return replace(placed, temporaries=tuple(left))  # type: ignore[type-var]
 
 
 def _variables(e: Expr) -> list[Var]:

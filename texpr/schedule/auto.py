@@ -42,7 +42,7 @@ class _Plan:
         self.kernel, self.machine = kernel, machine
         self.steps: list[Step] = []
 
-    def step(self, name: str, *args: object, **options: object) -> bool:
+    def step(self, name: str, /, *args: object, **options: object) -> bool:
         """Apply a step if it is legal; whether it was."""
         step = Step(name, args, tuple(options.items()))
         try:
@@ -152,8 +152,8 @@ def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
 def _tile_loop(nest: Nest, vector: For) -> For | None:
     """The spatial loop along which most reads are reused."""
     others = [n for n in nest.spatial if n is not vector and extent(n) > 1]
-    best = max(others, key=nest.reuse, default=None)
-    return best if best is not None and nest.reuse(best) > 0 else None
+    best = max(others, key=lambda n: nest.reuse(n, vector), default=None)
+    return best if best is not None and nest.reuse(best, vector) > 0 else None
 
 
 def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:

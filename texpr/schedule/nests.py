@@ -61,9 +61,10 @@ class Nest:
         """What vectorizing `loop` costs: nothing for an access that stays or moves by one element, much for a gather."""
         return sum(0 if a.stride(loop.var) in (0, 1) else 1 for a in self.accesses)
 
-    def reuse(self, loop: For) -> int:
-        """How many reads stay the same along `loop`."""
-        return sum(a.stride(loop.var) == 0 for a in self.accesses[1:])
+    def reuse(self, loop: For, vector: For | None = None) -> int:
+        """How many reads stay the same along `loop`; one that moves with the vector loop is a vector, and counts for more."""
+        weights = (1 if vector is None or a.stride(vector.var) == 0 else 4 for a in self.accesses[1:])
+        return sum(w for a, w in zip(self.accesses[1:], weights) if a.stride(loop.var) == 0)
 
 
 def extent(loop: For) -> int:

@@ -19,8 +19,8 @@ def target(name: str) -> Target | None:
     """`native` on an x86-64 host, or one of the psABI levels."""
     if name == "native" and platform.machine() == "x86_64":
         features = host.cpu_features()
-        wide = "+avx512f" in features
-        machine = _machine(64 if wide else 32, 32 if wide else 16, host.caches(), host.cores(), "+fma" in features)
+        wide = "avx512f" in features
+        machine = _machine(64 if wide else 32, 32 if wide else 16, host.caches(), host.cores(), "fma" in features)
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
     levels = {"x86-64": (16, 16, False), "x86-64-v2": (16, 16, False), "x86-64-v3": (32, 16, True), "x86-64-v4": (64, 32, True)}
     if name in levels:
