@@ -68,7 +68,7 @@ def postorder(*roots: Node) -> list[Node]:
     return list(order.values())
 
 
-def rewrite(root: Node, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None) -> Node:
+def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None) -> N:
     """Apply `rule` to every node, children first, once each; None means "as it is". Untouched parts stay the same objects.
 
     A node for which `keep` holds is left alone with all below it.
@@ -91,14 +91,14 @@ def rewrite(root: Node, rule: Callable[[Node], Node | None], *, keep: Callable[[
         rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
         changed = rule(rebuilt)
         done[id(node)] = rebuilt if changed is None else changed
-    return done[id(root)]
+    return done[id(root)]  # type: ignore[return-value]
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     """`root` with variables replaced by expressions. Bound variables are objects, so nothing is captured by accident."""
     if not values:
         return root
-    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else None)  # type: ignore[return-value]
+    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else None)
 
 
 def variables(*roots: Node) -> set[Var]:

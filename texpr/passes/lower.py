@@ -66,7 +66,8 @@ class _Nests:
         self.names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
         self.accumulators: list[Tensor] = []
 
-    def nest(self, equation: Equation, number: int) -> tuple[Stmt, ...]:
+    def nest(self, equation: Equation | Invoke, number: int) -> tuple[Stmt, ...]:
+        assert isinstance(equation, Equation)
         target = equation.target
         loops = [(Var(a.var.name, a.var.pack), a) for a in equation.axes]
         values = {a.var: add(v, a.lo) for v, a in loops}
@@ -78,8 +79,9 @@ class _Nests:
             match node:
                 case Reduce():
                     accumulator = self._accumulator(target.name, node, tuple(ranges[v] for v, _ in loops))
-                    statements.extend(self._reduction(node, accumulator, tuple(v for v, _ in loops), values, ranges, used, target.name, number))
-                    return Read(accumulator, tuple(v for v, _ in loops))
+                    at = tuple(v for v, _ in loops)
+                    statements.extend(self._reduction(node, accumulator, at, values, ranges, used, target.name, number))
+                    return Read(accumulator, at)
             return None
 
         # The body of a kept reduction holds no further reduction (`hoist` saw to it), so children-first order is harmless.
@@ -133,7 +135,8 @@ def _guarded(condition: Expr, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return body if isinstance(condition, Const) and condition.value is True else (If(condition, body),)
 
 
-def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equation, ranges: dict[Var, Expr], number: int) -> tuple[Store, Expr]:
+def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equation, ranges: dict[Var, Expr],
+           number: int) -> tuple[Store, Expr]:
     """The store of an equation and the condition under which it happens."""
     inside: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":

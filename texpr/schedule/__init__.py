@@ -16,4 +16,5 @@ from texpr.schedule.order import reorder
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 
-__all__ = ["auto", "bind", "contract", "find_loops", "fuse", "loop_names", "parallel", "qualified", "reorder", "rfactor", "split", "unroll", "vectorize"]
+__all__ = ["auto", "bind", "contract", "find_loops", "fuse", "loop_names", "parallel", "qualified", "reorder", "rfactor", "split",
+           "unroll", "vectorize"]

@@ -43,7 +43,8 @@ def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
     if isinstance(name, Var):
         at = next((n for n in loops if n.var is name), None)
         if at is None:
-            raise ScheduleError(f"the loop `{name.name}` is no longer in the kernel", code="loop", help=f"loops now: {', '.join(loop_names(kernel))}")
+            raise ScheduleError(f"the loop `{name.name}` is no longer in the kernel", code="loop",
+                                help=f"loops now: {', '.join(loop_names(kernel))}")
         name = qualified(at)
     if not isinstance(name, str):
         raise ScheduleError(f"a loop is named by text or by its handle, not by {name!r}", code="loop")

@@ -42,7 +42,8 @@ def unroll(kernel: Kernel, loop: str | Var) -> Kernel:
     for n in found:
         extent = _constant_extent(kernel, n, "unroll")
         if extent * max(1, _statements(n)) > MOST_STATEMENTS:
-            raise ResourceError(f"unroll of `{n.var.name}` would write out {extent * _statements(n)} statements; the limit is {MOST_STATEMENTS}",
+            count = extent * _statements(n)
+            raise ResourceError(f"unroll of `{n.var.name}` would write out {count} statements; the limit is {MOST_STATEMENTS}",
                                 span_of(kernel, n), code="unroll", help="split the loop and unroll the inner part")
     return _marked(kernel, found, "unroll")
 
@@ -73,8 +74,8 @@ def vectorize(kernel: Kernel, loop: str | Var) -> Kernel:
     found = find_loops(kernel, loop)
     for n in found:
         if _constant_extent(kernel, n, "vectorize") > MOST_LANES:
-            raise ScheduleError(f"`{n.var.name}` has {integer(n.extent)} iterations; at most {MOST_LANES} lanes fit", span_of(kernel, n), code="vectorize",
-                                help=f'split it first: split("{n.var.name}", 16)')
+            raise ScheduleError(f"`{n.var.name}` has {integer(n.extent)} iterations; at most {MOST_LANES} lanes fit",
+                                span_of(kernel, n), code="vectorize", help=f'split it first: split("{n.var.name}", 16)')
         _independent(kernel, n, "vectorize", private=())
     return _marked(kernel, found, "vector")
 
@@ -115,7 +116,8 @@ def _independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ..
     source, sink = conflict.source[0], conflict.sink[0]
     sums = source is sink and sink.update is not None
     help = f'rfactor("{loop.var.name}") gives each lane a sum of its own' if sums else "choose a loop whose iterations are independent"
-    raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict, "they may not run at once", help=help)
+    raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict,
+                  "they may not run at once", help=help)
 
 
 def contract(kernel: Kernel) -> Kernel:

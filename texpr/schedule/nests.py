@@ -85,5 +85,6 @@ def _nest(root: Stmt) -> Nest | None:
     leaves = [([n for n in above if isinstance(n, For)], s) for above, s in paths(inside) if isinstance(s, Store)]
     loops, main = max(leaves, key=lambda leaf: len(leaf[0]))
     fewest = min(len(above) for above, _ in leaves)
-    accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in walk(main.value, *main.indices) if isinstance(n, Read)))
+    reads = (n for n in walk(main.value, *main.indices) if isinstance(n, Read))
+    accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
     return Nest(tuple(loops[:fewest]), tuple(loops[fewest:]), main, accesses)

@@ -112,11 +112,11 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     for loop in outers:
         below = loop.body[0]
         if len(loop.body) != 1 or not isinstance(below, For) or all(below.var is not n.var for n in inners):
-            raise ScheduleError(f"`{inners[0].var.name}` is not the only statement in `{loop.var.name}`", span_of(kernel, loop), code="fuse",
-                                help="reorder the loops so that one stands directly in the other")
+            raise ScheduleError(f"`{inners[0].var.name}` is not the only statement in `{loop.var.name}`",
+                                span_of(kernel, loop), code="fuse", help="reorder the loops so that one stands directly in the other")
         if integer(below.extent) is None:
-            raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine", span_of(kernel, below),
-                                code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
+            raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
+                                span_of(kernel, below), code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
     return replace_loops(kernel, outers, lambda n: _joined(n, fused))
 
 

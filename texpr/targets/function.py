@@ -42,6 +42,7 @@ class Value:
 
 
 def vector_type(element: str, lanes: int) -> str:
+    """The type of `lanes` elements; 0 lanes are a scalar."""
     return f"<{lanes} x {element}>" if lanes else element
 
 

@@ -56,7 +56,8 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
 
 
 def _in_child(text: str, target: Target) -> llvm.Code:
-    reply = child.run("texpr.targets.llvm", "generate_bytes", [part.encode() for part in (text, target.triple, target.cpu, target.features)])
+    parts = [part.encode() for part in (text, target.triple, target.cpu, target.features)]
+    reply = child.run("texpr.targets.llvm", "generate_bytes", parts)
     optimized, assembly, object_code = reply
     return llvm.Code(optimized.decode(), assembly.decode(), object_code)
 

@@ -180,7 +180,8 @@ class Emitter(Accesses):
         outer = self.function, self.pointers, self.variables
         types = ["ptr"] * len(used) + ["i64"] * len(free)
         parameters = [f"%p{k}" for k in range(len(types))]
-        signature = ", ".join([*(f"ptr noalias {p}" if t == "ptr" else f"{t} {p}" for t, p in zip(types, parameters)), "i64 %lo", "i64 %hi"])
+        typed = (f"ptr noalias {p}" if t == "ptr" else f"{t} {p}" for t, p in zip(types, parameters))
+        signature = ", ".join([*typed, "i64 %lo", "i64 %hi"])
         self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) #0")
         self.pointers = dict(zip(used, parameters))
         self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
