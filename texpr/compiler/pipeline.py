@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
-from texpr.passes.math import expand_math
-
 from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.verify import verify_kernel
 from texpr.passes.chunk import chunk_vectors
+from texpr.passes.math import expand_math
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
