@@ -141,3 +141,9 @@ def cumsum() -> Program:
     L, D, t, d = names("L *D t *d")
     X, Y = array("X", L, D), array("Y", L, D)
     return program("cumsum", [X], [Y], [equation(Y, (t, d), axes(t, L, d, D), Y[t - 1, d, or_value(0)] + X[t, d])], [L, D])
+
+
+def upsample() -> Program:
+    H, W, y, x = names("H W y x")
+    X, Y = array("X", H, W), array("Y", H * 2, W * 3)
+    return program("upsample", [X], [Y], [equation(Y, (y, x), axes(y, H * 2, x, W * 3), X[y // 2, x // 3])], [H, W])

@@ -75,3 +75,7 @@ def test_attention_calls_softmax():
 
 def test_cumsum_is_a_recurrence():
     check_gradient(operators.cumsum(), normal(5, 2))
+
+
+def test_upsample():
+    check_gradient(operators.upsample(), normal(2, 3))

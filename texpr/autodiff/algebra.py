@@ -7,8 +7,8 @@ import numpy as np
 
 from texpr.ir import build
 from texpr.ir.dtypes import BF16, DType, numpy_dtype
-from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Mul, Neg, Reduce, Select, Sub
-from texpr.ir.traverse import tensors
+from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Mul, Neg, Read, Reduce, Select, Sub
+from texpr.ir.traverse import equal, walk
 
 
 def constant(value: float, dtype: DType) -> Const:
@@ -91,11 +91,21 @@ def convert(a: Expr, dtype: DType) -> Expr:
 def choose(conditions: tuple[Expr, ...], value: Expr) -> Expr:
     """`value` where all conditions hold, else 0. A condition is looked at only where those before it hold."""
     for condition in reversed(conditions):
-        if isinstance(value, Select) and is_value(value.orelse, 0.0) and not tensors(value.cond):
+        if isinstance(value, Select) and is_value(value.orelse, 0.0) and _defined_with(value.cond, condition):
             value = build.select(build.conjunction(condition, value.cond), value.then, value.orelse)
         else:
             value = build.select(condition, value, zero(value.dtype))
     return value
+
+
+def _defined_with(condition: Expr, first: Expr) -> bool:
+    """Whether `condition` can be computed wherever `first` can: each of its reads is where `first` reads an array of that shape."""
+    firsts = [n for n in walk(first) if isinstance(n, Read)]
+    return all(any(_same_place(n, other) for other in firsts) for n in walk(condition) if isinstance(n, Read))
+
+
+def _same_place(a: Read, b: Read) -> bool:
+    return equal(a.indices, b.indices) and equal(a.tensor.shape, b.tensor.shape) and a.guard is b.guard
 
 
 def total(axes: tuple[Axis, ...], where: Expr | None, body: Expr) -> Expr:

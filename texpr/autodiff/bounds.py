@@ -4,31 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from texpr.ir.affine import linear
-from texpr.ir.expr import Axis, Expr, Mul, Read, Reduce, Select, Sub, Var, index
-from texpr.ir.traverse import walk
+from texpr.ir import build
+from texpr.ir.affine import Linear, linear
+from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Node, Read, Reduce, Select, Sub, Var, index
+from texpr.ir.traverse import rewrite, walk
 
 
 def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
     """Whether e >= 0 follows from the ranges of `axes` (outermost first) and sizes being at least 0."""
-    form = linear(e)
+    form = _least_remainders(linear(e))
     for axis in reversed(axes):
         factor = form.coefficient(axis.var)
         if factor:
             extreme = axis.lo if factor > 0 else Sub(axis.hi, index(1))
-            rest = form.without(axis.var).expr()
-            form = linear(_plus_multiple(rest, extreme, factor))
+            form = _least_remainders(linear(Add(form.without(axis.var).expr(), Mul(extreme, index(factor)))))
     bound = {axis.var for axis in axes}
     return form.constant >= 0 and all(isinstance(t, Var) and t not in bound and c > 0 for t, c in form.terms)
 
 
-def _plus_multiple(rest: Expr, e: Expr, factor: int) -> Expr:
-    return Sub(rest, Mul(e, index(-factor)))
+def _least_remainders(form: Linear) -> Linear:
+    """At least as small: remainders by a literal c are replaced by 0 or c - 1."""
+    terms, constant = [], form.constant
+    for term, factor in form.terms:
+        divisor = build.integer(term.rhs) if isinstance(term, Mod) else None
+        if divisor is None or divisor <= 0:
+            terms.append((term, factor))
+        else:
+            constant += 0 if factor > 0 else factor * (divisor - 1)
+    return Linear(tuple(terms), constant)
 
 
-def within(e: Expr, lo: Expr, hi: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether lo <= e < hi is provable."""
-    return never_negative(Sub(e, lo), axes) and never_negative(Sub(Sub(hi, e), index(1)), axes)
+def at_least(e: Expr, lo: Expr, axes: Sequence[Axis]) -> bool:
+    """Whether lo <= e is provable; n // c >= lo where n >= c * lo."""
+    match e:
+        case FloorDiv(n, c):
+            return never_negative(Sub(n, build.mul(c, lo)), axes)
+    return never_negative(Sub(e, lo), axes)
+
+
+def below(e: Expr, hi: Expr, axes: Sequence[Axis]) -> bool:
+    """Whether e < hi is provable; n // c < hi where n < c * hi."""
+    match e:
+        case FloorDiv(n, c):
+            return never_negative(Sub(Sub(build.mul(c, hi), n), index(1)), axes)
+    return never_negative(Sub(Sub(hi, e), index(1)), axes)
+
+
+def divided(e: Expr, axes: Sequence[Axis]) -> Expr:
+    """`e` with multiples of a literal divisor taken out of // and %: (c*a + b) // c is a and (c*a + b) % c is b for b in 0..c."""
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, FloorDiv | Mod) and (c := build.integer(node.rhs)) is not None and c > 0:
+            return _divided(node, linear(node.lhs), c, axes)
+        return build.fold(node)
+
+    return rewrite(e, rule)  # type: ignore[return-value]
+
+
+def _divided(node: FloorDiv | Mod, form: Linear, c: int, axes: Sequence[Axis]) -> Expr | None:
+    quotient = Linear(tuple((t, f // c) for t, f in form.terms if f % c == 0), form.constant // c)
+    rest = Linear(tuple((t, f) for t, f in form.terms if f % c), form.constant % c)
+    remainder = rest.expr()
+    if at_least(remainder, index(0), axes) and below(remainder, index(c), axes):
+        return quotient.expr() if isinstance(node, FloorDiv) else remainder
+    if not quotient.terms and form.constant == rest.constant:
+        return None
+    if isinstance(node, Mod):
+        return build.mod(remainder, index(c))
+    return linear(Add(quotient.expr(), FloorDiv(remainder, index(c)))).expr()
 
 
 def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
@@ -37,7 +80,7 @@ def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
     for node in walk(e):
         match node:
             case Read(tensor=tensor, indices=indices, guard=None):
-                if not all(within(i, index(0), size, inner) for i, size in zip(indices, tensor.shape)):
+                if not all(at_least(i, index(0), inner) and below(i, size, inner) for i, size in zip(indices, tensor.shape)):
                     return False
             case Reduce(op=op, where=where) if op not in ("sum", "prod", "any", "all") and where is not None:
                 return False

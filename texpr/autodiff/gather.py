@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from texpr.autodiff.algebra import choose, convert, is_value, total, zero
+from texpr.autodiff.bounds import at_least, below
 from texpr.autodiff.scope import Contribution
-from texpr.autodiff.solve import Solution, at_least, below, solve
+from texpr.autodiff.solve import Solution, solve
 from texpr.ir import build
 from texpr.ir.affine import linear
 from texpr.ir.expr import (

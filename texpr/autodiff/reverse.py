@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from texpr.autodiff.activity import active_tensors, reachable, smooth_sources, targets
+from texpr.autodiff.activity import active_tensors, components, reachable, smooth_sources, targets
 from texpr.autodiff.backward import Backward
 from texpr.autodiff.custom import custom_gradient
 from texpr.autodiff.forward import Forward
+from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names
 from texpr.autodiff.simplify import Equations, reads, renamed, simplify, without_dead
 from texpr.ir.dtypes import accumulator
@@ -111,6 +112,9 @@ class _Reverse:
         results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}
         forward = Forward(program.equations, _varying(program, sources), names)
         active = active_tensors(forward.equations, sources, goals)
+        tensors = dict.fromkeys((*program.inputs, *(t for e in forward.equations for t in targets(e))))
+        order = [t for component in reversed(components(tensors, forward.equations, active)) for t in component]
+        active -= irrelevant(forward.equations, order, goals)
         _check_defined(program, active, forward)
         backward = Backward(forward, names, seeds, results, active, _grad)
         backward.run(program)

@@ -1,8 +1,14 @@
 """Inverting the indices of a read: which instances of an equation read the element `y`?
 
-The equalities `e_d(v) == y_d` are solved one dimension after the other, each for one variable: `v + rest` gives `v := y_d - rest`,
-`c*v + rest` gives `v := (y_d - rest) // c` where `(y_d - rest) % c == 0`, and `c*v + w + rest` with `w in 0..c` gives the quotient and
-the remainder. What is left over are the binders of a sum. A variable so found must lie in its range.
+The equalities `e_d(v) == y_d` are solved one dimension after the other, each for one variable:
+
+* `v + rest` gives `v := y - rest`.
+* `c*v + w + rest` gives `w := c*k + n % c` and `v := n // c - k` with n = y - rest and a new binder k: every c-th value of w fits.
+  Where w has only c values, k is 0.
+* `c*v + rest` gives `v := (y - rest) // c` where `(y - rest) % c == 0`.
+* `e // c` is y for `e == c*y + d` with a new binder d in 0..c; `v % c` is y for `v == c*k + y` with a new binder k.
+
+What is left over are the binders of a sum. A variable so found must lie in its range.
 """
 
 from __future__ import annotations
@@ -10,11 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from texpr.autodiff.bounds import never_negative
+from texpr.autodiff.bounds import at_least, below, divided
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
-from texpr.ir.expr import Axis, Expr, FloorDiv, Mod, Sub, Var, index
-from texpr.ir.traverse import free_variables, rewrite, substitute
+from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Sub, Var, index
+from texpr.ir.traverse import free_variables, substitute
+
+SHORT = 16
+"""An axis known to have at most so many values is better summed over than solved for."""
 
 
 @dataclass
@@ -22,7 +31,7 @@ class Solution:
     """Attributes:
         values: the solved variables as expressions of the target's indices and of the remaining axes.
         remaining: the axes to sum over, outermost first, their ranges free of solved variables.
-        conditions: equalities that must hold besides.
+        conditions: what must hold besides.
         ranges: solved axes whose value is not known to be in range, by variable.
     """
 
@@ -38,104 +47,168 @@ def solve(indices: Sequence[Expr], axes: Sequence[Axis], outer: int, target: Seq
     Args:
         outer: so many of the axes are the equation's own; solving for those leaves the short loops of its reductions.
     """
-    solver = _Solver(axes, outer)
+    solver = _Solver(axes, outer, target)
     open_dimensions = list(zip(indices, target, strict=True))
     while open_dimensions:
         best = min(range(len(open_dimensions)), key=lambda n: solver.difficulty(open_dimensions[n][0]))
         e, wanted = open_dimensions.pop(best)
-        if not solver.equate(e, wanted.var):
+        if not solver.equate(e, wanted):
             return None
-    return solver.solution(target)
+    return solver.solution()
 
 
 class _Solver:
-    def __init__(self, axes: Sequence[Axis], outer: int) -> None:
-        self.axes = {axis.var: axis for axis in axes}
-        self.rank = {axis.var: n >= outer for n, axis in enumerate(axes)}
+    def __init__(self, axes: Sequence[Axis], outer: int, target: Sequence[Axis]) -> None:
+        self.given = {axis.var: axis for axis in axes}
+        self.axes = dict(self.given)
+        self.target = tuple(target)
+        self.inner = {axis.var for axis in axes[outer:]}
         self.values: dict[Var, Expr] = {}
         self.conditions: list[Expr] = []
 
+    @property
+    def _known(self) -> tuple[Axis, ...]:
+        return (*self.target, *(axis for var, axis in self.axes.items() if var not in self.values))
+
     def _form(self, e: Expr) -> Linear:
-        return linear(substitute(e, self.values))
+        return linear(divided(substitute(e, self.values), self._known))
 
     def _unknown(self, form: Linear) -> list[Var]:
-        """The variables to solve for, best first: the equation's own, long, with a unit coefficient."""
-        unknown = [t for t, _ in form.terms if isinstance(t, Var) and t in self.axes and t not in self.values]
-        return sorted(unknown, key=lambda v: (self._short(v), self.rank[v], abs(form.coefficient(v)) != 1))
-
-    def _short(self, var: Var) -> bool:
-        extent = self._extent(var)
-        return extent is not None and extent <= _SHORT
+        """The variables to solve for, best first: long, the equation's own, with a unit coefficient."""
+        unknown = [t for t, _ in form.terms if isinstance(t, Var) and t in self.axes]
+        return sorted(unknown, key=lambda v: (self._is_short(v), v in self.inner, abs(form.coefficient(v)) != 1))
 
     def _extent(self, var: Var) -> int | None:
         return build.integer(linear(Sub(self.axes[var].hi, self.axes[var].lo)).expr())
 
-    def difficulty(self, e: Expr) -> int:
-        """Dimensions of one variable with a unit coefficient come first."""
-        form = self._form(e)
-        return 2 * len(self._unknown(form)) + any(abs(c) != 1 for _, c in form.terms)
+    def _is_short(self, var: Var) -> bool:
+        extent = self._extent(var)
+        return extent is not None and extent <= SHORT
 
-    def equate(self, e: Expr, wanted: Var) -> bool:
+    def difficulty(self, e: Expr) -> int:
+        """Dimensions of one variable with a unit coefficient come first, quotients and remainders last."""
+        form = self._form(e)
+        hidden = any(not isinstance(t, Var) and self._uses_axes(t) for t, _ in form.terms)
+        return 100 * hidden + 2 * len(self._unknown(form)) + any(abs(c) != 1 for _, c in form.terms)
+
+    def _uses_axes(self, e: Expr) -> bool:
+        return any(v in self.axes for v in free_variables(e))
+
+    def equate(self, e: Expr, wanted: Axis) -> bool:
         """Makes `e == wanted` true; False where it cannot be solved."""
         form = self._form(e)
-        hidden = [t for t, _ in form.terms if not isinstance(t, Var)]
-        if any(v in self.axes for term in hidden for v in free_variables(term)):
+        hidden = [(t, c) for t, c in form.terms if not isinstance(t, Var) and self._uses_axes(t)]
+        if len(hidden) > 1:
             return False
-        unknown = self._unknown(form)
-        if not unknown:
-            self.conditions.append(build.compare("==", wanted, form.expr()))
-            return True
-        var = unknown[0]
-        factor = form.coefficient(var)
-        rest = linear(Sub(wanted, form.without(var).expr()) if factor > 0 else Sub(form.without(var).expr(), wanted))
-        self._bind(var, abs(factor), rest, wanted)
+        if hidden:
+            return self._open(*hidden[0], form, wanted)
+        return self._zero(linear(Sub(form.expr(), wanted.var)))
+
+    def _open(self, term: Expr, factor: int, form: Linear, wanted: Axis) -> bool:
+        """Solves form == wanted where the form contains +-1 times a quotient or a remainder of axes."""
+        others = Linear(tuple((t, c) for t, c in form.terms if t is not term), form.constant)
+        value = Sub(wanted.var, others.expr()) if factor == 1 else Sub(others.expr(), wanted.var)
+        match term:
+            case FloorDiv(n, c) if abs(factor) == 1 and (build.integer(c) or 0) > 0:
+                digit = self._new_axis(Var("d"), index(0), c)
+                return self._zero(linear(Sub(Add(Mul(value, c), digit), n)), keep=digit)
+            case Mod(Var() as n, c) if form.terms == ((term, 1),) and (build.integer(c) or 0) > 0:
+                return self._remainder(n, c, build.sub(wanted.var, index(form.constant)))
+        return False
+
+    def _remainder(self, var: Var, c: Expr, value: Expr) -> bool:
+        """Solves var % c == value."""
+        axis = self.axes[var]
+        if build.integer(axis.lo) != 0:
+            return False
+        if not at_least(value, index(0), self.target):
+            self.conditions.append(build.compare("<=", index(0), value))
+        if not below(value, c, self.target):
+            self.conditions.append(build.compare("<", value, c))
+        rounds = self._new_axis(var, index(0), _rounds(axis.hi, c))
+        self._set(var, build.add(build.mul(rounds, c), value))
         return True
 
-    def _bind(self, var: Var, factor: int, rest: Linear, wanted: Var) -> None:
+    def _new_axis(self, like: Var, lo: Expr, hi: Expr) -> Var:
+        """A new binder; in the place of `like` where that is an axis, else the innermost."""
+        var = Var(like.name)
+        axes = [*self.axes.items(), (var, Axis(var, lo, hi))]
+        if like in self.axes:
+            axes.insert([v for v, _ in axes].index(like), axes.pop())
+        self.axes = dict(axes)
+        self.inner.add(var)
+        return var
+
+    def _zero(self, form: Linear, keep: Var | None = None) -> bool:
+        """Makes form == 0 true by solving for another variable than `keep`; False if a quotient hides one."""
+        form = self._form(form.expr())
+        if any(not isinstance(t, Var) and self._uses_axes(t) for t, _ in form.terms):
+            return False
+        unknown = [v for v in self._unknown(form) if v is not keep]
+        if not unknown:
+            self.conditions.append(build.compare("==", form.expr(), index(0)))
+            return keep is None
+        var = unknown[0]
+        factor = form.coefficient(var)
+        rest = form.without(var).expr()
+        self._bind(var, abs(factor), linear(Sub(index(0), rest) if factor > 0 else rest))
+        return True
+
+    def _bind(self, var: Var, factor: int, rest: Linear) -> None:
         """Solves factor * var == rest."""
         if factor == 1:
             self._set(var, rest.expr())
             return
-        digit = self._digit(factor, rest)
-        if digit is None:
+        step = self._step(factor, rest)
+        if step is None:
             self._set(var, build.floordiv(rest.expr(), index(factor)))
             self.conditions.append(build.compare("==", build.mod(rest.expr(), index(factor)), index(0)))
             return
-        numerator = linear(Sub(rest.without(digit).expr(), substitute(self.axes[digit].lo, self.values))).expr()
-        self._set(var, build.floordiv(numerator, index(factor)))
-        self._set(digit, build.add(build.mod(numerator, index(factor)), substitute(self.axes[digit].lo, self.values)))
+        axis = self.axes[step]
+        numerator = linear(Sub(rest.without(step).expr(), axis.lo)).expr()
+        rounds: Expr = index(0)
+        if self._extent(step) != factor:
+            rounds = self._new_axis(step, index(0), _rounds(build.sub(axis.hi, axis.lo), index(factor)))
+        self._set(var, build.sub(build.floordiv(numerator, index(factor)), rounds))
+        remainder = build.mod(numerator, index(factor))
+        self._set(step, build.add(build.add(build.mul(rounds, index(factor)), remainder), axis.lo))
 
-    def _digit(self, factor: int, rest: Linear) -> Var | None:
-        """A variable subtracted in `rest` whose range has `factor` values: it is the remainder."""
+    def _step(self, factor: int, rest: Linear) -> Var | None:
+        """A binder subtracted in `rest` whose range is known: of every `factor` values one fits."""
         for t, c in rest.terms:
-            if c == -1 and isinstance(t, Var) and t in self.axes and t not in self.values and self._extent(t) == factor:
+            if c == -1 and isinstance(t, Var) and t in self.inner and t in self.axes and not self._uses_axes(self.axes[t].lo):
                 return t
         return None
 
     def _set(self, var: Var, value: Expr) -> None:
-        self.values = {v: _normal(substitute(e, {var: value})) for v, e in self.values.items()}
-        self.values[var] = value
+        del self.axes[var]
+        known = self._known
+        self.values = {v: divided(substitute(e, {var: value}), known) for v, e in self.values.items()}
+        self.values[var] = divided(value, known)
 
-    def solution(self, target: Sequence[Axis]) -> Solution | None:
+    def solution(self) -> Solution | None:
         """What was found; None if the ranges of the remaining axes cannot be put in order."""
-        remaining = tuple(self._resolved(axis) for var, axis in self.axes.items() if var not in self.values)
+        remaining = tuple(self._resolved(axis) for axis in self.axes.values())
         if not _in_order(remaining):
             return None
-        conditions = [_normal(substitute(c, self.values)) for c in self.conditions]
+        known = (*self.target, *remaining)
+        conditions = [divided(substitute(c, self.values), known) for c in self.conditions]
         result = Solution(self.values, remaining, [c for c in conditions if c is not build.TRUE])
-        known = (*target, *remaining)
-        for var, value in self.values.items():
-            axis = self._resolved(self.axes[var])
-            if not (at_least(value, axis.lo, known) and below(value, axis.hi, known)):
-                result.ranges[var] = axis
+        for var, axis in self.given.items():
+            if var in self.values:
+                axis = self._resolved(axis)
+                if not (at_least(self.values[var], axis.lo, known) and below(self.values[var], axis.hi, known)):
+                    result.ranges[var] = axis
         return result
 
     def _resolved(self, axis: Axis) -> Axis:
         lo, hi = (substitute(e, self.values) for e in (axis.lo, axis.hi))
-        return axis if lo is axis.lo and hi is axis.hi else Axis(axis.var, _normal(lo), _normal(hi))
+        return axis if lo is axis.lo and hi is axis.hi else Axis(axis.var, divided(lo, self.target), divided(hi, self.target))
 
 
-_SHORT = 16  # an axis known to have at most so many values is better summed over than solved for
+def _rounds(extent: Expr, c: Expr) -> Expr:
+    """extent / c, rounded up."""
+    return build.floordiv(linear(Add(extent, Sub(c, index(1)))).expr(), c)
 
 
 def _in_order(axes: Sequence[Axis]) -> bool:
@@ -146,27 +219,3 @@ def _in_order(axes: Sequence[Axis]) -> bool:
             return False
         later.discard(axis.var)
     return True
-
-
-def at_least(e: Expr, lo: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether lo <= e is provable; n // c >= lo where n >= c * lo."""
-    match e:
-        case FloorDiv(n, c):
-            return never_negative(Sub(n, build.mul(c, lo)), axes)
-        case Mod():
-            return never_negative(Sub(index(0), lo), axes)
-    return never_negative(Sub(e, lo), axes)
-
-
-def below(e: Expr, hi: Expr, axes: Sequence[Axis]) -> bool:
-    """Whether e < hi is provable; n // c < hi where n < c * hi."""
-    match e:
-        case FloorDiv(n, c):
-            return never_negative(Sub(Sub(build.mul(c, hi), n), index(1)), axes)
-        case Mod(_, c) if build.integer(hi) is not None and build.integer(c) is not None:
-            return build.integer(hi) >= build.integer(c)  # type: ignore[operator]
-    return never_negative(Sub(Sub(hi, e), index(1)), axes)
-
-
-def _normal(e: Expr) -> Expr:
-    return rewrite(e, build.fold)  # type: ignore[return-value]
