@@ -44,7 +44,7 @@ def vjp(operator: Op) -> tuple[Op, Op]:
 
 def _derived(operator: Op, make) -> Op:
     """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
-    typical = make(operator.signature.bind_dtypes({}), operator.signature.filled(_stand_ins(operator)), frozenset())
+    typical = make(operator.signature.bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
     declared = {p.name: p.dtype for p in operator.signature.inputs}
     variables = {t: v for v, t in operator.signature.bind_dtypes({}).items()}
     inputs = tuple(Parameter(t.name, declared.get(t.name) or variables.get(t.dtype, t.dtype.name)) for t in typical.inputs)
@@ -55,4 +55,4 @@ def _derived(operator: Op, make) -> Op:
 
 def _stand_ins(operator: Op) -> dict[str, object]:
     """A value for each constant that must be given, so that the derived signature can be seen."""
-    return {c.name: 1 for c in operator.signature.constants if c.default is None}
+    return {c.name: 1 for c in operator.signature.constants if c.required}

@@ -17,6 +17,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
 from texpr.ir.show_loop import show_kernel
+from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
 from texpr.runtime import loader
 from texpr.runtime.call import make_callable
@@ -32,10 +33,12 @@ class CompiledKernel:
     Attributes:
         kernel: the scheduled loop nest.
         target: what it was compiled for.
+        program: the operator, sizes symbolic.
+        sizes: those that are constants of this kernel.
     """
 
-    def __init__(self, kernel: Kernel, target: Target) -> None:
-        self.kernel, self.target = kernel, target
+    def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int]) -> None:
+        self.kernel, self.target, self.program, self.sizes = kernel, target, program, dict(sizes)
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
 
     def __repr__(self) -> str:
@@ -81,7 +84,7 @@ class CompiledKernel:
         Raises:
             CallError: arguments that do not fit.
         """
-        inputs = self.kernel.inputs
+        inputs = self.program.inputs
         try:
             shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
             call = self._calls.get(shapes)
@@ -89,7 +92,7 @@ class CompiledKernel:
             shapes, call = (), None
         if call is None:
             if not shapes or len(shapes) != len(inputs):
-                given = _arrays(self.kernel, arrays, options)
+                given = _arrays(self.program, arrays, options)
                 shapes = tuple(a.shape for a in given)
             call = self._calls.get(shapes) or self.bind(shapes)
             self._calls[shapes] = call
@@ -101,12 +104,16 @@ class CompiledKernel:
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
         """
-        kernel = self.kernel
-        sizes, packs = bind_sizes(kernel.inputs, shapes)
-        check_requirements(kernel.name, kernel.requires, sizes)
-        arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(kernel.inputs, shapes)]
-        arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in kernel.outputs]
-        spec = CallSpec(kernel.name, tuple(arguments), (), range_checks(kernel.inputs, sizes))
+        kernel, program = self.kernel, self.program
+        sizes, packs = bind_sizes(program.inputs, shapes)
+        for size, n in self.sizes.items():
+            if sizes[size] != n:
+                raise CallError(f"{kernel.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
+                                help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic")
+        check_requirements(kernel.name, program.requires, sizes)
+        arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
+        arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
+        spec = CallSpec(kernel.name, tuple(arguments), (), range_checks(program.inputs, sizes))
         return make_callable(self.address, spec, keep=self) if not kernel.sizes else self._symbolic(shapes, arguments)
 
     def _symbolic(self, shapes: tuple[Shape, ...], callers: list[Argument]) -> Callable[..., object]:
@@ -119,7 +126,7 @@ class CompiledKernel:
         call = make_callable(self.address, CallSpec(kernel.name, tuple(flat), tuple(v.name for v in kernel.sizes), checks), keep=self)
         if all(len(a.shape) == len(c.shape) for a, c in zip(flat, callers)) and not any(d.pack for t in kernel.inputs for d in t.dims):
             return call
-        return _reshaping(kernel, call, callers)
+        return _reshaping(self.program, call, callers)
 
     def save(self, path: str | Path, *, header: str | Path | None = None) -> None:
         """Write object code (or PTX) that needs no texpr, and a C header for it."""
@@ -132,7 +139,7 @@ class CompiledKernel:
         return show_kernel(self.kernel)
 
 
-def _arrays(kernel: Kernel, arrays: tuple[object, ...], options: Mapping[str, object]) -> list[np.ndarray]:
+def _arrays(kernel: Program, arrays: tuple[object, ...], options: Mapping[str, object]) -> list[np.ndarray]:
     names = [t.name for t in kernel.inputs]
     given = list(arrays[: len(names)]) + [options[n] for n in names[len(arrays) :] if n in options]
     if len(given) < len(names):
@@ -150,13 +157,13 @@ def _extent(e: Expr) -> Extent:
     return Computed(show(e), lambda sizes: evaluate_size(e, {v: sizes[v.name] for v in used}))
 
 
-def _reshaping(kernel: Kernel, call: Callable[..., object], callers: list[Argument]) -> Callable[..., object]:
+def _reshaping(program: Program, call: Callable[..., object], callers: list[Argument]) -> Callable[..., object]:
     def run(*arrays: object, out: object = None) -> object:
-        count = len(kernel.inputs)
-        sizes, _ = bind_sizes(kernel.inputs, tuple(np.shape(a) for a in arrays[:count]))  # type: ignore[arg-type]
-        flat = [np.ascontiguousarray(a).reshape(flat_shape(t, sizes)) for t, a in zip(kernel.inputs, arrays)]
+        count = len(program.inputs)
+        sizes, _ = bind_sizes(program.inputs, tuple(np.shape(a) for a in arrays[:count]))  # type: ignore[arg-type]
+        flat = [np.ascontiguousarray(a).reshape(flat_shape(t, sizes)) for t, a in zip(program.inputs, arrays)]
         results = call(*flat)
-        results = (results,) if len(kernel.outputs) == 1 else results
+        results = (results,) if len(program.outputs) == 1 else results
         opened = [r.reshape(c.shape) for r, c in zip(results, callers[count:])]  # type: ignore[arg-type]
         targets = arrays[count:] or (() if out is None else out if isinstance(out, tuple) else (out,))
         for target, result in zip(targets, opened):

@@ -19,10 +19,8 @@ from texpr.ir.interpret import interpret as interpret_program
 from texpr.ir.shapes import Shape, bind_sizes
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
-from texpr.passes import specialize
 from texpr.support.errors import CallError, CheckError
 from texpr.support.options import current
-from texpr.targets import find_target
 
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
@@ -44,14 +42,15 @@ class Op:
 
     def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
                 absent: frozenset[str] = frozenset()) -> Program:
-        """The equations with dtypes and constants filled in, proven for all sizes.
+        """The equations with dtypes and constants filled in, proven for all sizes. Made before the first call where no constant is
+        required, so that mistakes show where the operator is written.
 
         Raises:
             CheckError: they mean nothing, or a proof fails.
             CallError: a constant is missing or unknown.
         """
         chosen = self.signature.bind_dtypes({}) | dict(dtypes or {})
-        filled = self.signature.filled(constants or {})
+        filled = self.signature.checked(constants or {})
         # 1, 1.0 and True are equal as keys and different as constants.
         key = (tuple(chosen.items()), tuple((n, type(v), v) for n, v in filled.items()), absent)
         if key not in self._programs:
@@ -94,7 +93,7 @@ class Op:
         inputs = dict(zip(names, arrays))
         for name, value in named.items():
             if name not in names:
-                self.signature.filled({name: value})
+                self.signature.checked({name: value})
             if name in inputs:
                 raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
             inputs[name] = value
@@ -139,8 +138,7 @@ class Op:
 
 def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
     """The kernel that the default schedule gives on this machine."""
-    target = find_target("native")
-    return CompiledKernel(Schedule(specialize(program, sizes)).auto().kernel, target)
+    return Schedule(program, sizes).auto().compile()
 
 
 def _array(name: str, value: object) -> np.ndarray:
@@ -182,17 +180,18 @@ def load(path: str | Path) -> SimpleNamespace:
 
 def _operators(text: str, source: str) -> dict[str, Op]:
     module = lang.parse(text, source)
-    made = {n: _operator(declaration, module) for n, declaration in module.ops.items()}
+    made = {n: _operator(declaration) for n, declaration in module.ops.items()}
     for each in made.values():
-        if all(c.default is not None for c in each.signature.constants) and each.signature.name not in module.externs:
+        if not module.ops[each.signature.name].extern and not any(c.required for c in each.signature.constants):
             each.program()
     return made
 
 
-def _operator(declaration: lang.OpDeclaration, module: lang.Module) -> Op:
+def _operator(declaration: lang.OpDeclaration) -> Op:
     signature = Signature(
         declaration.name, tuple(Parameter(i.name, i.dtype, i.optional) for i in declaration.inputs),
-        tuple(Constant(c.name, c.default) for c in declaration.constants), tuple(declaration.type_variables), declaration.doc)
+        tuple(Constant(c.name, c.required) for c in declaration.constants),
+        tuple((v.name, v.kind) for v in declaration.type_variables), declaration.doc)
 
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]

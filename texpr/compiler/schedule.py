@@ -30,21 +30,22 @@ def schedule(op, **options: object) -> Schedule:
     dtypes, constants, sizes = split_options(op, options)
     program = op.program(dtypes, constants)
     named = {v.name: v for v in program.sizes}
-    return Schedule(specialize(program, {named[n]: value for n, value in sizes.items()}))
+    return Schedule(program, {named[n]: value for n, value in sizes.items()})
 
 
 class Schedule:
     """A kernel and the steps that made it. Every step returns the schedule, so steps chain; a refused step changes nothing.
 
     Attributes:
-        program: what is scheduled.
+        program: what is scheduled, sizes symbolic.
+        sizes: those that are constants of the kernel.
         kernel: the loop nest as it is now.
         steps: the steps so far.
     """
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.naive = lower(program)
+    def __init__(self, program: Program, sizes: Mapping[Var, int] | None = None) -> None:
+        self.program, self.sizes = program, dict(sizes or {})
+        self.naive = lower(specialize(program, self.sizes))
         self.kernel: Kernel = self.naive
         self.steps: list[Step] = []
 
@@ -142,7 +143,7 @@ class Schedule:
         Raises:
             CompileError: no such target, or it cannot express the kernel.
         """
-        return CompiledKernel(self.kernel, find_target(target))
+        return CompiledKernel(self.kernel, find_target(target), self.program, self.sizes)
 
     def __str__(self) -> str:
         return show_kernel(self.kernel, _notes(self.kernel))

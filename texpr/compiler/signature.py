@@ -25,10 +25,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant after `;`. `default` is None where it must be given."""
+    """A constant after `;`; `required` where it has no default."""
 
     name: str
-    default: int | float | bool | None
+    required: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Signature:
     variables: tuple[tuple[str, str], ...] = ()
     doc: str = ""
 
-    def filled(self, constants: Mapping[str, object]) -> dict[str, object]:
-        """All constants, defaults filled in.
+    def checked(self, constants: Mapping[str, object]) -> dict[str, object]:
+        """The given constants as Python numbers, in the order of the signature.
 
         Raises:
             CallError: an unknown name, or one without default that is missing.
@@ -53,11 +53,11 @@ class Signature:
                 close = get_close_matches(name, known, 1)
                 raise CallError(f"{self.name} has no constant `{name}`", code="arguments",
                                 help=f"did you mean `{close[0]}`?" if close else f"constants: {', '.join(sorted(known)) or 'none'}")
-        missing = [c.name for c in self.constants if c.default is None and c.name not in constants]
+        missing = [c.name for c in self.constants if c.required and c.name not in constants]
         if missing:
             raise CallError(f"{self.name} needs the constant{'s' * (len(missing) > 1)} {', '.join(missing)}", code="arguments",
                             help=f"give it by name: {self.name}(..., {missing[0]}=...)")
-        return {c.name: _plain(self.name, c.name, constants.get(c.name, c.default)) for c in self.constants}
+        return {c.name: _plain(self.name, c.name, constants[c.name]) for c in self.constants if c.name in constants}
 
     def bind_dtypes(self, found: Mapping[str, DType]) -> dict[str, DType]:
         """Dtype variables from the dtypes of the inputs that were given, by input name; typical ones where nothing tells.

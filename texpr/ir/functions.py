@@ -82,3 +82,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("shr", 2, "int", _shift(False)),
     )
 }
+
+PRIMITIVES = {"to_bits": 1, "from_bits": 1, "scale": 2}
+"""What code generators provide beside arithmetic, with arity; only expanded kernels have them: a float's bits, bits as a float, and
+x * 2^n for a whole number n given as a float."""

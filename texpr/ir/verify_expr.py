@@ -30,7 +30,7 @@ from texpr.ir.expr import (
     Tensor,
     Var,
 )
-from texpr.ir.functions import FUNCTIONS
+from texpr.ir.functions import FUNCTIONS, PRIMITIVES
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, postorder
 
@@ -177,6 +177,9 @@ def _verify_operator(node: Node) -> None:
 
 
 def _verify_call(node: Call) -> None:
+    if node.function in PRIMITIVES:
+        check(len(node.args) == PRIMITIVES[node.function], f"{node.function} takes {PRIMITIVES[node.function]} arguments", node)
+        return
     check(node.function in FUNCTIONS, f"no function {node.function}", node)
     function = FUNCTIONS[node.function]
     check(len(node.args) == function.arity, f"{function.name} takes {function.arity} arguments", node)

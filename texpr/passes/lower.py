@@ -64,11 +64,12 @@ class _Nests:
 
     def __init__(self, program: Program) -> None:
         self.names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+        self.labels = _labels(program)
         self.accumulators: list[Tensor] = []
 
     def nest(self, equation: Equation | Invoke, number: int) -> tuple[Stmt, ...]:
         assert isinstance(equation, Equation)
-        target = equation.target
+        target, label = equation.target, self.labels[number]
         loops = [(Var(a.var.name, a.var.pack), a) for a in equation.axes]
         values = {a.var: add(v, a.lo) for v, a in loops}
         ranges = {v: sub(a.hi, a.lo) for v, a in loops}
@@ -80,7 +81,7 @@ class _Nests:
                 case Reduce():
                     accumulator = self._accumulator(target.name, node, tuple(ranges[v] for v, _ in loops))
                     at = tuple(v for v, _ in loops)
-                    statements.extend(self._reduction(node, accumulator, at, values, ranges, used, target.name, number))
+                    statements.extend(self._reduction(node, accumulator, at, values, ranges, used, label, number))
                     return Read(accumulator, at)
             return None
 
@@ -94,7 +95,7 @@ class _Nests:
         statements.append(_guarded(inside, (store,))[0])
         body = tuple(statements)
         for var, _ in reversed(loops):
-            body = (For(var, ranges[var], body, tensor=target.name),)
+            body = (For(var, ranges[var], body, tensor=label),)
         return body
 
     def _accumulator(self, target: str, node: Reduce, shape: tuple[Expr, ...]) -> Tensor:
@@ -120,6 +121,17 @@ class _Nests:
             body = (For(var, extents[var], body, tensor=target),)
         start = Store(accumulator, at, identity(node.op, node.dtype), start=True, equation=number)
         return [start, *body]
+
+
+def _labels(program: Program) -> list[str]:
+    """What qualifies the loops of each equation: the tensor, with a number where it has several equations."""
+    targets = [e.target for e in program.equations if isinstance(e, Equation)]
+    counted: dict[Tensor, int] = {}
+    labels = []
+    for t in targets:
+        k = counted[t] = counted.get(t, -1) + 1
+        labels.append(t.name if targets.count(t) == 1 else f"{t.name}.{k}")
+    return labels
 
 
 def _unused(name: str, used: set[str]) -> str:
