@@ -29,7 +29,7 @@ gpu: venv
 	else echo "no GPU here (/dev/nvidiactl is missing): the tests marked gpu were not run"; fi
 
 fuzz: venv
-	$(BIN)/python -m texpr.tools.fuzz
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --timeout 0
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -10,7 +10,7 @@ from tests.programs import names, number
 from texpr.ir.dtypes import F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Mul, Read, Select, Sub, Tensor, Var, index, plain
 from texpr.ir.interpret_loop import ORDERS, interpret_kernel
-from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 
 N, i, j = names("N i j")
 X, Y, S = (Tensor(name, F32, plain(N)) for name in "XYS")
@@ -46,6 +46,20 @@ def test_threads_meet_at_barriers(order: str):
 def test_a_missing_barrier_shows():
     body = (Store(S, (i,), Read(X, (i,))), Store(Y, (i,), Read(S, (Sub(Sub(N, index(1)), i),))))
     assert np.isnan(run(For(i, N, body, kind="thread.x"))).any()
+
+
+def test_every_thread_has_its_own_buffers():
+    own, shared = Tensor("own", F32, ()), Tensor("shared", F32, plain(N))
+    body = (Alloc(own), Store(own, (), Read(X, (i,))), Barrier(), Store(shared, (i,), Read(own, ())), Barrier(),
+            Store(Y, (i,), Add(Read(own, ()), Read(shared, (Sub(Sub(N, index(1)), i),)))))
+    assert_same_bits(run(Alloc(shared), For(i, N, body, kind="thread.x"), temporaries=()), np.full(8, 7, np.float32))
+
+
+def test_a_buffer_is_new_in_every_iteration():
+    own = Tensor("own", F32, ())
+    first = If(Compare("==", i, index(0)), (Store(own, (), number(1)),))
+    found = run(For(i, N, (Alloc(own), first, Store(Y, (i,), Read(own, ())))))
+    assert found[0] == 1 and np.isnan(found[1:]).all()
 
 
 def test_barriers_inside_loops_and_of_two_thread_dimensions():

@@ -10,7 +10,7 @@ from tests import programs
 from tests.programs import axis, names, number
 from texpr.ir.dtypes import BOOL, F32, F64, I32, I64
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Expr, Guard, Neg, Not, Read, Reduce, Select, Tensor, Var, index, plain
-from texpr.ir.loop import Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.verify import verify_kernel, verify_program
 from texpr.passes.lower import lower
@@ -115,6 +115,16 @@ def test_complaints_about_kernels():
     assert complaint_about(For(i, N, (store(one, start=True, update="add"),))) == "a start of Y is not an update: Const `1.0`"
     assert complaint_about(If(N, (Barrier(),))) == "a condition is bool: Var `N`"
     assert complaint_about(For(i, Cast(N, dtype=I32), ())) == "an extent is i64: Cast `i32(N)`"
+
+
+def test_a_buffer_lives_from_its_alloc_to_the_end_of_the_body():
+    a, b = Tensor("a", F32, ()), Store(Y, (i,), number(1))
+    late = For(i, N, (Store(a, (), number(1)), Alloc(a)))
+    gone = If(Compare("<", N, index(3)), (Alloc(a),))
+    assert complaint_about(late) == "a is not a tensor in scope: Const `1.0`"
+    assert complaint_about(gone, Store(a, (), number(1))) == "a is not a tensor in scope: Const `1.0`"
+    assert complaint_about(Alloc(a), Alloc(a)).startswith("the name a is used twice in f")
+    verify_kernel(Kernel("f", (X,), (Y,), (), (N,), (For(i, N, (Alloc(a), Store(a, (), number(1)), b)),)))
 
 
 def test_a_valid_kernel_passes():

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, BOOL, F16, DType, int_range, numpy_dtype
+from texpr.ir.dtypes import BF16, BOOL, F16, DType, int_range, numpy_dtype, to_bf16
 from texpr.ir.expr import Add, And, Binary, Div, FloorDiv, Max, Min, Mod, Mul, Or, Pow, Sub
 from texpr.ir.functions import FUNCTIONS
 
@@ -55,7 +55,7 @@ def cast(x: Array, source: DType, target: DType) -> Array:
     if target.is_int:
         return _float_to_int(x, target) if source.is_float else np.asarray(x).astype(numpy_dtype(target))
     if target == BF16:
-        return _to_bf16(x, source)
+        return to_bf16(_odd_f64(x) if source.is_int and source.bits == 64 else x)
     if target == F16 and source.is_int:
         return np.asarray(x).astype(np.float64).astype(np.float16)
     return np.asarray(x).astype(numpy_dtype(target))
@@ -69,12 +69,6 @@ def _float_to_int(x: Array, target: DType) -> Array:
     return np.where(above, np.array(hi, inside.dtype), np.where(below, np.array(lo, inside.dtype), inside))
 
 
-def _to_bf16(x: Array, source: DType) -> Array:
-    if source.is_int and source.bits == 64:
-        x = _odd_f64(np.asarray(x))
-    return round_bf16(_odd_f32(np.asarray(x)))
-
-
 def _odd_f64(x: Array) -> Array:
     """64-bit integers as f64, rounded to odd: a second rounding to fewer bits is then as good as one."""
     low = x & x.dtype.type(0x7FF)
@@ -82,25 +76,8 @@ def _odd_f64(x: Array) -> Array:
     return np.where(np.abs(x.astype(np.float64)) < 2.0**53, x, odd).astype(np.float64)
 
 
-def _odd_f32(x: Array) -> Array:
-    """Numbers as f32, rounded to odd."""
-    exact = x.astype(np.float64)
-    near = exact.astype(np.float32)
-    bits = near.view(np.uint32)
-    toward_zero = bits - (np.abs(near) > np.abs(exact)).astype(np.uint32)
-    inexact = (near != exact) & ~np.isnan(exact)
-    return np.where(inexact, toward_zero | np.uint32(1), bits).view(np.float32)
-
-
-def round_bf16(x: Array) -> Array:
-    """f32 numbers rounded to the nearest bf16, ties to even."""
-    bits = np.asarray(x, np.float32).view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(x), np.float32(np.nan), rounded.view(np.float32))
-
-
 def _rounded(result: Array, t: DType) -> Array:
-    return round_bf16(result) if t == BF16 else result
+    return to_bf16(result) if t == BF16 else result
 
 
 def order_key(x: Array, nan: int) -> Array:
@@ -152,7 +129,7 @@ def binary(kind: type[Binary], a: Array, b: Array, t: DType) -> Array:
 
 def from_f64(x: Array, t: DType) -> Array:
     """f64 results rounded once to a float type."""
-    return _to_bf16(x, t) if t == BF16 else np.asarray(x).astype(numpy_dtype(t))
+    return to_bf16(x) if t == BF16 else np.asarray(x).astype(numpy_dtype(t))
 
 
 def call(name: str, args: list[Array], t: DType) -> Array:

@@ -79,20 +79,17 @@ def accumulator(t: DType) -> DType:
 
 def round_float(value: float, t: DType) -> float:
     """`value` rounded to the nearest float of type `t`, ties to even; infinite where it is too large."""
-    if t == BF16:
-        return _round_bf16(value)
     with np.errstate(over="ignore"):
-        return float(numpy_dtype(t).type(value))
+        return float(to_bf16(np.float64(value))) if t == BF16 else float(numpy_dtype(t).type(value))
 
 
-def _round_bf16(value: float) -> float:
-    """Round to odd at 32 bits first, so that rounding twice is rounding once."""
-    with np.errstate(over="ignore"):
-        single = np.float32(value)
-    if not np.isfinite(single):
-        return float(single)
-    bits = int(single.view(np.uint32))
-    if float(single) != value and bits & 1 == 0:
-        bits += 1 if abs(value) > abs(float(single)) else -1
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    return float(np.uint32(rounded).view(np.float32))
+def to_bf16(x: np.ndarray | np.floating) -> np.ndarray:
+    """Floats rounded once to the nearest bf16, ties to even; held as f32."""
+    # Rounding to odd at 32 bits first makes rounding twice as good as rounding once.
+    exact = np.asarray(x, np.float64)
+    near = exact.astype(np.float32)
+    toward_zero = near.view(np.uint32) - (np.abs(near) > np.abs(exact)).astype(np.uint32)
+    inexact = (near != exact) & ~np.isnan(exact)
+    bits = np.where(inexact, toward_zero | np.uint32(1), near.view(np.uint32))
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(exact), np.float32(np.nan), rounded.view(np.float32))

@@ -92,7 +92,7 @@ class _KernelWriter:
                 case Store():
                     self.store(item)
                 case Alloc(tensor):
-                    self.out.fill(tensor, "float('nan')" if tensor.dtype.is_float else repr(poison(tensor.dtype)))
+                    self.out.renew(tensor, self.buffers[tensor])
                 case Barrier():
                     self.out.line("yield" if threads else "pass")
                 case Poll():

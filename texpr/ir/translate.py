@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from texpr.ir.arithmetic import Array, binary, call, cast, compute_dtype, round_bf16
-from texpr.ir.dtypes import BF16, BOOL, DType, int_range, numpy_dtype
+from texpr.ir.arithmetic import Array, binary, call, cast, compute_dtype
+from texpr.ir.dtypes import BF16, BOOL, DType, int_range, numpy_dtype, to_bf16
 from texpr.ir.expr import (
     Add,
     And,
@@ -153,9 +153,9 @@ class ExprWriter:
         self.line(f"if not ({checks}): _outside({tensor.name!r}, {shape!r}, {', '.join(indices)})")
         return f"{array}[{', '.join(indices)}]"
 
-    def fill(self, tensor: Tensor, value: str) -> None:
-        """Give every element the same value."""
-        self.line(f"{self._arrays[tensor]}.fill({value})")
+    def renew(self, tensor: Tensor, poison: Array) -> None:
+        """Give a tensor new memory from here to the end of the function: every thread has its own."""
+        self.line(f"{self._arrays[tensor]} = {self.constant(poison)}.copy()")
 
     def element_value(self, place: str, t: DType) -> str:
         """The value of an element, as values of its type are held."""
@@ -228,7 +228,7 @@ def _smaller(a: np.floating, b: np.floating) -> np.floating:
 
 
 def _round(x: np.floating) -> np.floating:
-    return np.float32(round_bf16(np.asarray(x, np.float32)))
+    return np.float32(to_bf16(x))
 
 
 def _held(result: Array, t: DType) -> object:

@@ -9,6 +9,7 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import walk
 from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
 
 
@@ -98,10 +99,22 @@ def _verify_invoke(unit: Invoke, tensors: Iterable[Tensor]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A statement and the variables in scope there."""
+    """A statement, and the variables and tensors in scope there."""
 
     statement: Stmt
     scope: frozenset[Var]
+    tensors: frozenset[Tensor]
+
+
+def _places(body: Iterable[Stmt], scope: frozenset[Var], tensors: frozenset[Tensor]) -> list[_Place]:
+    """The statements of a body, last first; a buffer is in scope after its `Alloc`."""
+    found: list[_Place] = []
+    for s in body:
+        if isinstance(s, Alloc):
+            check(s.tensor not in tensors, f"{s.tensor.name} is declared twice", s.tensor)
+            tensors |= {s.tensor}
+        found.append(_Place(s, scope, tensors))
+    return found[::-1]
 
 
 def verify_kernel(kernel: Kernel) -> None:
@@ -111,53 +124,51 @@ def verify_kernel(kernel: Kernel) -> None:
         AssertionError: what is wrong, with the node printed.
     """
     tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
-    _verify_tensors(kernel, tensors, kernel.sizes)
-    known, bound = set(tensors), set(kernel.sizes)
-    todo = [_Place(s, frozenset(kernel.sizes)) for s in reversed(kernel.body)]
+    allocated = tuple(node.tensor for node in walk(kernel) if isinstance(node, Alloc))
+    _verify_tensors(kernel, (*tensors, *allocated), kernel.sizes)
+    bound = set(kernel.sizes)
+    todo = _places(kernel.body, frozenset(kernel.sizes), frozenset(tensors))
     while todo:
         place = todo.pop()
         match place.statement:
             case For(var, _, body) as loop:
                 check(var not in bound, f"{var.name} is bound twice", var)
                 bound.add(var)
-                _verify_loop(loop, place, known)
-                todo += [_Place(s, place.scope | {var}) for s in reversed(body)]
+                _verify_loop(loop, place)
+                todo += _places(body, place.scope | {var}, place.tensors)
             case If(cond, body):
-                _verify_value(cond, place, known)
+                _verify_value(cond, place)
                 check(cond.dtype == BOOL, "a condition is bool", cond)
-                todo += [_Place(s, place.scope) for s in reversed(body)]
+                todo += _places(body, place.scope, place.tensors)
             case Store() as store:
                 check(store.tensor not in kernel.inputs, f"a store to the input {store.tensor.name}", store.value)
-                _verify_store(store, place, known)
-            case Alloc(tensor):
-                check(tensor not in known, f"{tensor.name} is declared twice", tensor)
-                known.add(tensor)
-            case Barrier() | Poll():
+                _verify_store(store, place)
+            case Barrier() | Poll() | Alloc():
                 pass
             case other:
                 raise AssertionError(f"an unknown statement {type(other).__name__}")
 
 
-def _verify_value(e: Expr, place: _Place, tensors: set[Tensor]) -> None:
-    verify_expr(e, place.scope, tensors, in_kernel=True)
+def _verify_value(e: Expr, place: _Place) -> None:
+    verify_expr(e, place.scope, place.tensors, in_kernel=True)
 
 
-def _verify_loop(loop: For, place: _Place, tensors: set[Tensor]) -> None:
-    _verify_value(loop.extent, place, tensors)
+def _verify_loop(loop: For, place: _Place) -> None:
+    _verify_value(loop.extent, place)
     check(loop.extent.dtype == I64, "an extent is i64", loop.extent)
     check(loop.kind in LOOP_KINDS, f"no kind of loop {loop.kind}", loop.var)
     known = isinstance(loop.extent, Const) or loop.kind not in ("vector", "unroll")
     check(known, f"the extent of the {loop.kind} loop {loop.var.name} is not constant", loop.extent)
 
 
-def _verify_store(store: Store, place: _Place, tensors: set[Tensor]) -> None:
+def _verify_store(store: Store, place: _Place) -> None:
     target = store.tensor
-    check(target in tensors, f"{target.name} is not a tensor of the kernel", store.value)
+    check(target in place.tensors, f"{target.name} is not a tensor in scope", store.value)
     check(len(store.indices) == target.rank, f"{len(store.indices)} indices for {target.name} of rank {target.rank}", store.value)
     check(store.update in UPDATES, f"no update {store.update}", store.value)
     check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
     for e in store.indices:
-        _verify_value(e, place, tensors)
+        _verify_value(e, place)
         check(e.dtype == I64, "an index is i64", e)
-    _verify_value(store.value, place, tensors)
+    _verify_value(store.value, place)
     check(store.value.dtype == target.dtype, f"{target.name} is {target.dtype}, its value {store.value.dtype}", store.value)

@@ -143,6 +143,7 @@ def same(lhs: Form, rhs: Form) -> Constraint:
 
 
 def variable(key: Key) -> Form:
+    """A variable as a form."""
     return Form(((key, 1),))
 
 
@@ -152,6 +153,7 @@ def both(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]
 
 
 def conjoined(a: Truth, b: Truth) -> Truth:
+    """Both; cut down to one of them where the cases would be too many."""
     if len(a.true) * len(b.true) > CASES_LIMIT:
         smaller = min(a, b, key=lambda t: len(t.true))
         return Truth(smaller.true, ((),), exact=False)
@@ -159,6 +161,7 @@ def conjoined(a: Truth, b: Truth) -> Truth:
 
 
 def is_exact(piece: Piece) -> bool:
+    """Whether no constraint has an opaque part."""
     return not any(c.form.opaque for c in piece)
 
 
