@@ -3,11 +3,12 @@
 `lexer` and `parser` make a syntax tree (`tree`) with the LALR(1) tables that `generate` wrote from `grammar.lark`; Lark itself is
 needed only to regenerate them. `declaration.parse` gives the operators of a text with their signatures. `elaborate` makes a Program
 of one: `shapes` binds type variables, constants and sizes, `equations` infers ranges and intermediates, `scalars`, `reductions`,
-`functions` and `values` type expressions, `calls` instantiates other operators. Nothing recurses: expressions are elaborated by
-generators on a stack of their own.
+`functions` and `values` type expressions, `calls` instantiates other operators. `kernel` reads listings, with the arithmetic of
+`exact`. Nothing recurses: expressions are elaborated by generators on a stack of their own.
 """
 
 from texpr.lang.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse
 from texpr.lang.elaborate import elaborate
+from texpr.lang.kernel import parse_kernel
 
-__all__ = ["ConstantSpec", "InputSpec", "Module", "OpDeclaration", "TypeVariableSpec", "elaborate", "parse"]
+__all__ = ["ConstantSpec", "InputSpec", "Module", "OpDeclaration", "TypeVariableSpec", "elaborate", "parse", "parse_kernel"]

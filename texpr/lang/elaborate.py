@@ -14,8 +14,8 @@ from texpr.lang.declaration import OpDeclaration, names_in
 from texpr.lang.equations import equations_of, ordered
 from texpr.lang.functions import is_scalar_function
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope
-from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, tensor
+from texpr.lang.scope import Names, Scope, shown
+from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
 from texpr.lang.values import Arithmetic, Value
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.source import Span
@@ -81,15 +81,16 @@ class _Elaboration:
         bind_dtypes(op, dtypes, self.names)
         bound = bind_constants(op, constants, self.scalars)
         present = [d for d in op.inputs if d.default is None or d.name.text not in absent]
+        lets = [s.declaration for s in op.body if isinstance(s, tree.Let)]
+        check_packs([*op.inputs, *op.outputs, *lets])
         sizes = bind_sizes(present, self.names)
         check_factors(present, self.names)
         inputs = self._inputs(op, absent)
         outputs = tuple(self._declare(d) for d in op.outputs)
         for condition in op.requires:
             self._require(condition)
-        for statement in op.body:
-            if isinstance(statement, tree.Let):
-                self._declare(statement.declaration)
+        for d in lets:
+            self._declare(d)
         equations = self._equations(op, {t.name for t in inputs} | absent)
         self._all_defined(op, equations)
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
@@ -199,7 +200,7 @@ def _check_definition(name: str, target: tree.Target, first: dict[str, tree.Equa
     if name in first and name not in names.tensors:
         place = first[name].span
         raise CheckError(f"`{name}` has two equations and no declaration", target.span, code="shape", label="second",
-                         notes=(f"first: {place}", place.caret("first")), help=f"declare its shape: let {name}: f32[...]")
+                         notes=shown("first", place), help=f"declare its shape: let {name}: f32[...]")
 
 
 def definitions_first(statements: list[tree.Equation], names: Names) -> list[tree.Equation]:

@@ -34,7 +34,7 @@ def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
                              help="an operator is called as a whole right side: P = softmax(X, axis=1)")
     if name in s.names.dtypes or name in DTYPES:
         (argument,) = _arguments(node, 1)
-        value = yield s.steps(argument, scope.unwidened())
+        value = yield s.steps(argument, scope.as_value())
         return s.arithmetic.convert(value, s.names.dtype(node.name), node.span)
     if name in ("numel", "lowest"):
         return _of_a_name(s, node)

@@ -9,7 +9,7 @@ from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.show_expr import default_accumulator, show
 from texpr.lang import tree
-from texpr.lang.scope import Scope, Steps, Use
+from texpr.lang.scope import Scope, Steps, Use, shown
 from texpr.lang.values import Value, describe, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
@@ -43,7 +43,7 @@ def bind(s: Scalars, binders: tuple[tree.Binder, ...], scope: Scope) -> dict[str
     places: dict[str, Span] = {}
     for b in binders:
         if b.name in variables:
-            raise CheckError(f"`{b.name}` is bound twice", b.span, code="name", notes=(f"first: {places[b.name]}",))
+            raise CheckError(f"`{b.name}` is bound twice", b.span, code="name", notes=shown("first", places[b.name]))
         variables[b.name] = fresh(s, b.name, b.pack, b.span, scope)
         places[b.name] = b.span
     return variables
@@ -54,7 +54,7 @@ def fresh(s: Scalars, name: str, pack: bool, span: Span, scope: Scope) -> Var:
     if name in scope.local or (name in s.names and not scope.inlining):
         place = s.names.places.get(name)
         raise CheckError(f"the index `{name}` hides another `{name}`", span, code="name",
-                         notes=(f"declared: {place}", place.caret()) if place else (),
+                         notes=shown("declared", place) if place else (),
                          help="indices, tensors, sizes and constants share one namespace")
     return Var(name, pack)
 

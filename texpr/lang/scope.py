@@ -48,6 +48,9 @@ class Scope:
     def as_index(self) -> Scope:
         return self if self.index else replace(self, index=True, widen="")
 
+    def as_value(self) -> Scope:
+        return self if not self.index and not self.widen else replace(self, index=False, widen="")
+
     def unwidened(self) -> Scope:
         return self if not self.widen else replace(self, widen="")
 
@@ -97,7 +100,12 @@ class Names:
 def duplicate(name: str, span: Span, first: Span) -> CheckError:
     """A name with two meanings; both places are shown."""
     return CheckError(f"`{name}` already has a meaning", span, code="name", label="second",
-                      notes=(f"first: {first}", first.caret("first")), help="one name means one thing in an operator; choose another")
+                      notes=shown("first", first), help="one name means one thing in an operator; choose another")
+
+
+def shown(word: str, place: Span) -> tuple[str, ...]:
+    """A second place of an error, as its notes."""
+    return f"{word}: {place}", *place.caret().split("\n")
 
 
 def unknown(kind: str, name: str, span: Span, known: Iterable[str]) -> CheckError:

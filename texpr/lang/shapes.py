@@ -10,7 +10,7 @@ from texpr.ir.dtypes import DType
 from texpr.ir.expr import Const, Dim, Expr, Tensor, Var
 from texpr.lang import tree
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope, unknown
+from texpr.lang.scope import Names, Scope, shown, unknown
 from texpr.lang.values import Value, literal, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
@@ -78,12 +78,12 @@ def bind_sizes(inputs: Iterable[tree.Declaration], names: Names) -> tuple[Var, .
     for d in inputs:
         for dim in d.type.dims:
             for node, pack in _bare(dim):
-                if node.text in names.constants:
+                if node.text in names.constants or node.text in names.sizes:
                     continue
                 known = found.get(node.text)
                 if known is not None and known[0].pack != pack:
                     raise CheckError(f"`{node.text}` is a pack in one place and a size in another", node.span, code="name",
-                                     notes=(f"first: {known[1]}", known[1].caret()))
+                                     notes=shown("first", known[1]))
                 if known is None:
                     names.declare(node.text, node.span)
                     found[node.text] = Var(node.text, pack), node.span
@@ -119,7 +119,15 @@ def check_factors(inputs: Iterable[tree.Declaration], names: Names) -> None:
         groups = [g for g in groups if g not in ready]
 
 
-def tensor(d: tree.Declaration, s: Scalars) -> Tensor:
+def check_packs(declarations: Iterable[tree.Declaration]) -> None:
+    """A pack is a name; only in listings, where sizes are numbers, it may be `*6`."""
+    for d in declarations:
+        for dim in d.type.dims:
+            if isinstance(dim, tree.PackDim) and not isinstance(dim.size, tree.Name):
+                raise CheckError("a pack is a name: *S", dim.span, code="shape")
+
+
+def tensor(d: tree.Declaration, s: Scalars, place: str = "global") -> Tensor:
     """The tensor that a declaration describes."""
     scope = Scope(index=True)
     dtype = s.names.dtype(d.type.dtype)
@@ -129,18 +137,23 @@ def tensor(d: tree.Declaration, s: Scalars) -> Tensor:
             raise CheckError(f"a value range belongs to integers; `{d.name.text}` is {dtype}", d.type.range.span, code="dtype")
         bounds = s.index(d.type.range.lo, scope), s.index(d.type.range.hi, scope)
     dims = tuple(_dim(dim, s, scope) for dim in d.type.dims)
-    return Tensor(d.name.text, dtype, dims, bounds, d.type.distinct, span=d.span)
+    return Tensor(d.name.text, dtype, dims, bounds, d.type.distinct, place, span=d.span)
 
 
 def _dim(node: tree.Tree, s: Scalars, scope: Scope) -> Dim:
     if isinstance(node, tree.PackDim):
-        size = s.names.sizes.get(node.size.text) if isinstance(node.size, tree.Name) else None
-        if size is None or not size.pack:
-            packs = [n for n, v in s.names.sizes.items() if v.pack]
-            raise unknown("pack", node.size.span.text, node.size.span, packs)
-        return Dim((size,), True, None if node.length is None else _length(node.length, s, scope))
+        return Dim((_pack_size(node.size, s, scope),), True, None if node.length is None else _length(node.length, s, scope))
     items = node.items if isinstance(node, tree.Group) else (node,)
     return Dim(tuple(_size(item, s, scope) for item in items))
+
+
+def _pack_size(node: tree.Tree, s: Scalars, scope: Scope) -> Expr:
+    if not isinstance(node, tree.Name):
+        return s.index(node, scope)
+    size = s.names.sizes.get(node.text)
+    if size is None or not size.pack:
+        raise unknown("pack", node.text, node.span, [n for n, v in s.names.sizes.items() if v.pack])
+    return size
 
 
 def _length(node: tree.Tree, s: Scalars, scope: Scope) -> int:

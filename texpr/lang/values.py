@@ -87,13 +87,14 @@ def _leaf(value: Value, dtype: DType, span: Span) -> Expr:
     if dtype == BOOL or (e.dtype.is_float and not dtype.is_float) or (value.weak == "parameter" and dtype.is_float):
         raise CheckError(f"found {describe(value)} where {dtype} is needed", span, code="dtype", help=f"convert it: {dtype}(...)")
     if isinstance(e, Const):
-        return _constant(e, dtype, span)
+        return literal_at(e, dtype, span)
     if isinstance(e, Cast) and e.operand.dtype == dtype and value.weak == "parameter":
         return e.operand
     return e if e.dtype == dtype else Cast(e, dtype=dtype, span=span)
 
 
-def _constant(e: Const, dtype: DType, span: Span) -> Const:
+def literal_at(e: Const, dtype: DType, span: Span) -> Const:
+    """A number as written, at a type it must fit."""
     if dtype.is_int:
         lo, hi = int_range(dtype)
         if not lo <= e.value <= hi:
@@ -227,13 +228,16 @@ class Arithmetic:
     def select(self, cond: Expr, then: Value, orelse: Value, span: Span) -> Value:
         """`if cond then then else orelse`."""
         x, y, weak = self.unify(then, orelse, "`if`", span)
-        return Value(at(build.select(cond, x, y), span), weak)
+        return Value(at(self.choice(cond, x, y), span), weak)
+
+    def choice(self, cond: Expr, then: Expr, orelse: Expr) -> Expr:
+        return build.select(cond, then, orelse)
 
     def convert(self, value: Value, dtype: DType, span: Span) -> Value:
         """An explicit conversion `f32(x)`; of a literal, the literal at that type."""
         e = value.expr
         if value.weak == "literal" and isinstance(e, Const) and dtype != BOOL and not (e.dtype.is_float and dtype.is_int):
-            return Value(_constant(e, dtype, span))
+            return Value(literal_at(e, dtype, span))
         if value.weak == "parameter" and isinstance(e, Cast) and e.operand.dtype != I64:
             e = e.operand if dtype != I64 else e
         return Value(e if e.dtype == dtype else Cast(e, dtype=dtype, span=span))

@@ -1,0 +1,103 @@
+"""Listings of kernels: what is printed parses back to an equal kernel."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests import programs
+from tests.lang.test_round_trip import OPS, UNSUPPORTED, instance
+from tests.strategies import Case, cases
+from texpr.ir.dtypes import BF16, F32, I64
+from texpr.ir.expr import Add, Const, Dim, Mul, Read, Tensor, Var, index, plain
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import equal
+from texpr.lang import parse_kernel
+from texpr.passes import desugar, hoist, inline_calls, lower
+from texpr.support.errors import Error
+
+RECURRENCES = {"cumsum", "cumsum_grad", "lstm", "viterbi"}
+
+
+def check(kernel: Kernel) -> None:
+    text = show_kernel(kernel)
+    again = parse_kernel(text)
+    assert show_kernel(again) == text
+    assert equal(again, kernel)
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_random_kernels(case: Case):
+    check(lower(hoist(desugar(case.program))))
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if name not in UNSUPPORTED | RECURRENCES])
+def test_kernels_of_operators(name):
+    for floats in (F32, BF16):
+        check(lower(hoist(desugar(inline_calls(instance(OPS[name], floats))))))
+
+
+@pytest.mark.parametrize("make", [programs.matmul, programs.conv2d, programs.softmax, programs.flatten])
+def test_kernels_of_programs_built_by_hand(make):
+    check(lower(hoist(desugar(make()))))
+
+
+FULL = """\
+kernel all_of_it(A: f32[*S:2, (C, H)], i: i32[*6] in 0..C * H distinct, p: i64) -> (Y: bf16[N]) contract
+  sizes N, *S, C, H
+  require N >= 1
+  require numel(S) == C or H < 2
+  let T: f32[4, N // 2 + 1]  stack
+  for Y.a in 0..numel(S) parallel
+    for Y.b in 0..min(C, N - i64(2) * 3) block.x
+      if a + b < N and not b == 0
+        for c in 0..4 unroll
+          T[c, 0] = if p < b then f32(1.0) + -0.5 else inf  start reassoc eq 3
+          T[c, a] max= -A[a, (b, 0)] * f32(i[c] // 2)  reassoc
+        barrier
+      Y[a] = bf16(T[0, i64(i[a])])
+  for Y.a in 0..N vector
+    Y[a] = bf16(T[0, -a + -1])
+"""
+
+
+def test_everything_a_listing_can_hold():
+    assert show_kernel(parse_kernel(FULL)) == FULL
+
+
+def test_comments_and_blank_lines_say_nothing():
+    text = FULL.replace(" parallel", " parallel  # independent, says the proof\n\n   # more")
+    assert equal(parse_kernel(text), parse_kernel(FULL))
+
+
+def test_nothing_is_folded():
+    n, i = Var("N"), Var("i")
+    x, y = Tensor("X", F32, plain(n)), Tensor("Y", F32, (Dim((n,)),))
+    store = Store(y, (Add(Mul(i, index(1)), index(0)),), Mul(Read(x, (i,)), Const(1.0, dtype=F32)))
+    check(Kernel("same", (x,), (y,), (), (n,), (For(i, Mul(index(2), index(3)), (store,), tensor="Y"),)))
+
+
+def test_a_negative_integer_is_one_literal():
+    y = Tensor("y", I64, ())
+    check(Kernel("k", (), (y,), (), (), (Store(y, (), Const(-3, dtype=I64)),)))
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", "empty listing"),
+    ("op f() -> y: f32 { y = 1 }", "a listing begins with `kernel`"),
+    ("kernel k() -> (y: f32)\n  y = x", "`x` is not bound"),
+    ("kernel k() -> (y: f32[3])\n  for i in 1..3\n    y[i] = 0.0", "loops count from 0"),
+    ("kernel k() -> (y: f32[3])\n  for i in 0..3\n    for i in 0..3\n      y[i] = 0.0", "the loop variable `i` hides another `i`"),
+    ("kernel k() -> (y: f32[3])\n  y[0] = 0.0\n    y[1] = 0.0", "the line is indented by 4, its block by 2"),
+    ("kernel k() -> (y: f32[3])\n  while true", "found `true`, expected `=` or `[`"),
+    ("kernel k() -> (y: f32[3])\n  for i 0..3", "a loop is `for i in 0..n`"),
+    ("kernel k() -> (y: f32[3])\n  z[0] = 1.0", "unknown tensor `z`"),
+    ("kernel k() -> (y: f32[3])\n  y[0] = i64(1)", "the value is i64, the tensor is f32"),
+    ("kernel k() -> (y: f32[N])\n  let t: f32[N]  \n  y[t] = 1.0", "`t` has 1 dimension and stands without indices"),
+])
+def test_complaints(text, message):
+    with pytest.raises(Error) as e:
+        parse_kernel(text)
+    assert e.value.message == message

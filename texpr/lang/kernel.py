@@ -1,0 +1,206 @@
+"""Listings of kernels, as `ir.show_loop` prints them, back to kernels: lines and indentation here, expressions by the grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.loop import LOOP_KINDS, Barrier, For, If, Kernel, Stmt, Store
+from texpr.lang import tree
+from texpr.lang.equations import UPDATES
+from texpr.lang.exact import ExactArithmetic
+from texpr.lang.lexer import as_source
+from texpr.lang.parser import parse_part
+from texpr.lang.scalars import Scalars
+from texpr.lang.scope import Names, Scope, run, unknown
+from texpr.lang.shapes import bind_sizes, tensor
+from texpr.support.errors import CheckError, ParseError
+from texpr.support.source import Source, Span
+
+_WORD = "[A-Za-z_][A-Za-z0-9_]*"
+_KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
+_FOR = re.compile(rf"for\s+(?:({_WORD})\.)?({_WORD})\s+in\s+")
+_MARK = r"(?:start|reassoc|eq [0-9]{1,9})"
+_MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
+_SCOPE = re.compile(rf"  +({_WORD})$")
+
+
+class Line(NamedTuple):
+    """A line that says something: its indentation and the place of its text, comment and surrounding space aside."""
+
+    indent: int
+    start: int
+    stop: int
+
+
+@dataclass(slots=True)
+class Block:
+    """An open `for` or `if`, or the kernel itself, whose statements are being read."""
+
+    indent: int
+    head: For | If | None
+    scope: Scope
+    body: list[Stmt] = field(default_factory=list)
+    inside: int | None = None
+
+
+def parse_kernel(text: str, name: str = "kernel") -> Kernel:
+    """The kernel that a listing describes: `equal(parse_kernel(show_kernel(k)), k)`.
+
+    Raises:
+        ParseError: the text is not a listing.
+        CheckError: a name is unknown or types do not fit.
+    """
+    source = as_source(text, name)
+    return _Reader(source).kernel()
+
+
+def lines_of(source: Source) -> list[Line]:
+    """The lines of a listing without blank ones and comments."""
+    lines: list[Line] = []
+    start = 0
+    for raw in source.text.split("\n"):
+        said = raw.split("#", 1)[0].rstrip(" \t\r")
+        body = said.lstrip(" ")
+        if body:
+            indent = len(said) - len(body)
+            lines.append(Line(indent, start + indent, start + len(said)))
+        start += len(raw) + 1
+    return lines
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.lines = lines_of(source)
+        self.names = Names()
+        self.scalars = Scalars(self.names, {}, ExactArithmetic())
+
+    def text(self, line: Line) -> str:
+        return self.source.text[line.start : line.stop]
+
+    def span(self, line: Line) -> Span:
+        return Span(self.source, line.start, line.stop)
+
+    def kernel(self) -> Kernel:
+        if not self.lines:
+            raise ParseError("empty listing", Span(self.source, 0, 0), help="a listing begins with: kernel name(...) -> (...)")
+        first = self.lines[0]
+        found = _KERNEL.match(self.source.text, first.start, first.stop)
+        if found is None:
+            raise ParseError("a listing begins with `kernel`", self.span(first), help="kernel name(X: f32[N]) -> (Y: f32[N])")
+        contract = self.text(first).endswith(" contract")
+        header: tree.Header = parse_part(self.source, "header", found.end(), first.stop - (len(" contract") if contract else 0))
+        head = list(self._head())
+        lets = [(line, *self._let(line)) for word, line in head if word == "let"]
+        sizes = self._sizes([line for word, line in head if word == "sizes"], [*header.inputs, *header.outputs, *(d for _, d, _ in lets)])
+        inputs, outputs = (tuple(self._declare(d) for d in part) for part in (header.inputs, header.outputs))
+        temporaries = tuple(self._declare(d, scope) for _, d, scope in lets)
+        requires = tuple(self._require(line) for word, line in head if word == "require")
+        body = self._body(self.lines[1 + len(head) :])
+        return Kernel(found.group(1), inputs, outputs, temporaries, sizes, body, contract, requires)
+
+    def _head(self) -> Iterator[tuple[str, Line]]:
+        for line in self.lines[1:]:
+            word = self.text(line).split(" ", 1)[0]
+            if word not in ("sizes", "require", "let"):
+                return
+            yield word, line
+
+    def _let(self, line: Line) -> tuple[tree.Declaration, str]:
+        scope = _SCOPE.search(self.text(line))
+        stop = line.start + scope.start() if scope else line.stop
+        return parse_part(self.source, "declaration", line.start + len("let"), stop), scope.group(1) if scope else "global"
+
+    def _declare(self, d: tree.Declaration, scope: str = "global") -> Tensor:
+        self.names.declare(d.name.text, d.name.span)
+        made = tensor(d, self.scalars, scope)
+        self.names.tensors[made.name] = made
+        return made
+
+    def _sizes(self, lines: list[Line], declarations: list[tree.Declaration]) -> tuple[Var, ...]:
+        """The sizes in order: as a `sizes` line lists them, else as they appear in shapes."""
+        listed: list[Var] = []
+        for line in lines:
+            for word in self.text(line).removeprefix("sizes").split(","):
+                listed.append(Var(word.strip().removeprefix("*"), word.strip().startswith("*")))
+                self.names.sizes[listed[-1].name] = listed[-1]
+                self.names.places[listed[-1].name] = self.span(line)
+        found = bind_sizes(declarations, self.names)
+        return tuple(listed) if lines else found
+
+    def _require(self, line: Line) -> Expr:
+        node = parse_part(self.source, "expression", line.start + len("require"), line.stop)
+        return self.scalars.condition(node, Scope())
+
+    def _body(self, lines: list[Line]) -> tuple[Stmt, ...]:
+        blocks = [Block(-1, None, Scope())]
+        for line in lines:
+            while len(blocks) > 1 and line.indent <= blocks[-1].indent:
+                self._close(blocks)
+            block = blocks[-1]
+            if block.inside is None:
+                block.inside = line.indent
+            if line.indent != block.inside:
+                raise ParseError(f"the line is indented by {line.indent}, its block by {block.inside}", self.span(line))
+            self._statement(line, blocks)
+        while len(blocks) > 1:
+            self._close(blocks)
+        return tuple(blocks[0].body)
+
+    def _close(self, blocks: list[Block]) -> None:
+        block = blocks.pop()
+        body = tuple(block.body)
+        match block.head:
+            case For(var, extent, _, kind, owner):
+                blocks[-1].body.append(For(var, extent, body, kind, owner))
+            case If(cond):
+                blocks[-1].body.append(If(cond, body))
+
+    def _statement(self, line: Line, blocks: list[Block]) -> None:
+        text, block = self.text(line), blocks[-1]
+        if text == "barrier":
+            block.body.append(Barrier())
+        elif text.startswith("if "):
+            node = parse_part(self.source, "expression", line.start + len("if"), line.stop)
+            blocks.append(Block(line.indent, If(self.scalars.condition(node, block.scope), ()), block.scope))
+        elif text.startswith("for "):
+            loop = self._for(line, block.scope)
+            blocks.append(Block(line.indent, loop, block.scope.bind({loop.var.name: loop.var})))
+        else:
+            block.body.append(self._store(line, block.scope))
+
+    def _for(self, line: Line, scope: Scope) -> For:
+        found = _FOR.match(self.source.text, line.start, line.stop)
+        if found is None:
+            raise ParseError("a loop is `for i in 0..n`", self.span(line))
+        kind = self.text(line).rsplit(" ", 1)[-1]
+        stop = line.stop - len(kind) if kind in LOOP_KINDS else line.stop
+        limits: tree.Range = parse_part(self.source, "range", found.end(), stop)
+        if integer(self.scalars.index(limits.lo, scope)) != 0:
+            raise ParseError("loops count from 0", limits.lo.span)
+        name = found.group(2)
+        if name in scope.local or name in self.names:
+            raise CheckError(f"the loop variable `{name}` hides another `{name}`", self.span(line), code="name", help=f"call it {name}_1")
+        extent = self.scalars.index(limits.hi, scope)
+        return For(Var(name), extent, (), kind if kind in LOOP_KINDS else "serial", found.group(1) or "")
+
+    def _store(self, line: Line, scope: Scope) -> Store:
+        marks = _MARKS.search(self.text(line))
+        words = marks.group(1).split() if marks else []
+        stop = line.start + marks.start() if marks else line.stop
+        node: tree.Equation = parse_part(self.source, "store", line.start, stop)
+        (target,) = node.targets
+        if target.guard is not None:
+            raise ParseError("a store has no guard", target.guard.span)
+        known = self.names.tensors.get(target.name.text)
+        if known is None:
+            raise unknown("tensor", target.name.text, target.name.span, self.names.tensors)
+        indices = run(self.scalars.indices(known, target.indices, target.span, scope, False))
+        value = self.scalars.arithmetic.store(self.scalars.value(node.value, scope), known.dtype, node.value.span)
+        equation = int(words[words.index("eq") + 1]) if "eq" in words else 0
+        return Store(known, indices, value, UPDATES[node.update], "start" in words, "reassoc" in words, equation)
