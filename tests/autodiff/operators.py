@@ -22,14 +22,10 @@ def conv2d(stride: int, pad: int) -> Program:
     n, k, y, x, c, r, q = names("n k y x c r q")
     U, V = (H + 2 * pad - R) // stride + 1, (W + 2 * pad - Q) // stride + 1
     X, F, b, Y = array("X", N, C, H, W), array("F", K, C, R, Q), array("b", K), array("Y", N, K, U, V)
-    read = X[n, c, _scaled(y, stride) + r - pad, _scaled(x, stride) + q - pad, or_value(0)] if pad else \
-        X[n, c, _scaled(y, stride) + r, _scaled(x, stride) + q]
+    guard = (or_value(0),) if pad else ()
+    read = X[n, c, y * stride + r - pad, x * stride + q - pad, *guard]
     value = b[k] + reduce("sum", axes(c, C, r, R, q, Q), read * F[k, c, r, q])
     return program("conv2d", [X, F, b], [Y], [equation(Y, (n, k, y, x), axes(n, N, k, K, y, U, x, V), value)], sizes)
-
-
-def _scaled(v, factor):
-    return v if factor == 1 else v * factor
 
 
 def softmax() -> Program:
@@ -80,7 +76,7 @@ def maxpool(size: int, stride: int, pad: int) -> Program:
     H, W, y, x, r, q = names("H W y x r q")
     U, V = (H + (2 * pad) - size) // stride + 1, (W + (2 * pad) - size) // stride + 1
     X, Y = array("X", H, W), array("Y", U, V)
-    read = X[_scaled(y, stride) + r - pad, _scaled(x, stride) + q - pad, or_value(-INF)]
+    read = X[y * stride + r - pad, x * stride + q - pad, or_value(-INF)]
     value = reduce("max", axes(r, size, q, size), read)
     return program("maxpool", [X], [Y], [equation(Y, (y, x), axes(y, U, x, V), value)], [H, W])
 

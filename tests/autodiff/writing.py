@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from texpr.ir.build import fold
 from texpr.ir.dtypes import F64, I64, DType
 from texpr.ir.expr import (
     Add,
@@ -31,6 +32,7 @@ from texpr.ir.expr import (
     Var,
 )
 from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import rewrite, walk
 
 
 class Value:
@@ -92,7 +94,7 @@ def position(key: object) -> tuple[tuple[Expr, ...], Guard | None]:
     guard = None
     if keys and isinstance(keys[-1], Guard):
         keys, guard = keys[:-1], keys[-1]
-    return tuple(expr(k, I64) for k in keys), guard
+    return tuple(rewrite(expr(k, I64), fold) for k in keys), guard  # type: ignore[return-value]
 
 
 def or_value(value: object, dtype: DType = F64) -> Guard:
@@ -107,14 +109,14 @@ def names(text: str) -> list[Value]:
 def array(name: str, *sizes: object, dtype: DType = F64, value_range: tuple[object, object] | None = None,
           pack: int | None = None) -> Array:
     """`pack` is the length of its packs, where several make it ambiguous."""
-    shape = [expr(s, I64) for s in sizes]
+    shape = [rewrite(expr(s, I64), fold) for s in sizes]
     bounds = None if value_range is None else (expr(value_range[0], I64), expr(value_range[1], I64))
     dims = tuple(Dim((s,), True, pack) if isinstance(s, Var) and s.pack else Dim((s,)) for s in shape)
     return Array(Tensor(name, dtype, dims, bounds))
 
 
 def axis(v: Value, lo: object, hi: object) -> Axis:
-    return Axis(v.expr, expr(lo, I64), expr(hi, I64))  # type: ignore[arg-type]
+    return Axis(v.expr, rewrite(expr(lo, I64), fold), rewrite(expr(hi, I64), fold))  # type: ignore[arg-type]
 
 
 def axes(*pairs: object) -> tuple[Axis, ...]:
@@ -161,7 +163,8 @@ def invoke(targets: Sequence[Array], program: Program, *args: Array) -> Invoke:
 
 def program(name: str, inputs: Sequence[Array], outputs: Sequence[Array], equations: Sequence[Equation | Invoke],
             sizes: Sequence[Value] = ()) -> Program:
-    return Program(name, tuple(a.tensor for a in inputs), tuple(a.tensor for a in outputs), tuple(equations),
-                   tuple(s.expr for s in sizes))  # type: ignore[arg-type]
+    given = [s.expr for s in sizes]
+    order = dict.fromkeys(v for a in inputs for size in a.tensor.shape for v in walk(size) if v in given)
+    return Program(name, tuple(a.tensor for a in inputs), tuple(a.tensor for a in outputs), tuple(equations), tuple(order))  # type: ignore[arg-type]
 
 

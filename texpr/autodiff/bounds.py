@@ -6,32 +6,41 @@ from collections.abc import Sequence
 
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
-from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Node, Read, Reduce, Select, Sub, Var, index
+from texpr.ir.expr import Add, Axis, Cast, Const, Expr, FloorDiv, Mod, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
 from texpr.ir.traverse import rewrite, walk
 
 
 def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
     """Whether e >= 0 follows from the ranges of `axes` (outermost first) and sizes being at least 0."""
-    form = _least_remainders(linear(e))
+    form = _least(linear(e))
     for axis in reversed(axes):
         factor = form.coefficient(axis.var)
         if factor:
             extreme = axis.lo if factor > 0 else Sub(axis.hi, index(1))
-            form = _least_remainders(linear(Add(form.without(axis.var).expr(), Mul(extreme, index(factor)))))
+            form = _least(linear(Add(form.without(axis.var).expr(), Mul(extreme, index(factor)))))
     bound = {axis.var for axis in axes}
     return form.constant >= 0 and all(isinstance(t, Var) and t not in bound and c > 0 for t, c in form.terms)
 
 
-def _least_remainders(form: Linear) -> Linear:
-    """At least as small: remainders by a literal c are replaced by 0 or c - 1."""
-    terms, constant = [], form.constant
+def _least(form: Linear) -> Linear:
+    """At least as small: remainders by a literal and elements of a declared range are replaced by their extremes."""
     for term, factor in form.terms:
-        divisor = build.integer(term.rhs) if isinstance(term, Mod) else None
-        if divisor is None or divisor <= 0:
-            terms.append((term, factor))
-        else:
-            constant += 0 if factor > 0 else factor * (divisor - 1)
-    return Linear(tuple(terms), constant)
+        extremes = _extremes(term)
+        if extremes is not None:
+            rest = Linear(tuple((t, c) for t, c in form.terms if t is not term), form.constant)
+            extreme = extremes[0] if factor > 0 else extremes[1]
+            return _least(linear(Add(rest.expr(), Mul(extreme, index(factor)))))
+    return form
+
+
+def _extremes(term: Expr) -> tuple[Expr, Expr] | None:
+    """The smallest and largest value of an opaque integer term, where known."""
+    match term:
+        case Mod(_, Const(c)) if c > 0:
+            return index(0), index(int(c) - 1)
+        case Read(tensor=Tensor(value_range=(lo, hi))) | Cast(Read(tensor=Tensor(value_range=(lo, hi)))):
+            return lo, Sub(hi, index(1))
+    return None
 
 
 def at_least(e: Expr, lo: Expr, axes: Sequence[Axis]) -> bool:

@@ -13,7 +13,7 @@ from texpr.autodiff.bounds import at_least, below
 from texpr.autodiff.scope import Contribution
 from texpr.autodiff.solve import Solution, solve
 from texpr.ir import build
-from texpr.ir.affine import linear
+from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -33,6 +33,7 @@ from texpr.ir.expr import (
     Sub,
     Tensor,
     Var,
+    index,
 )
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, substitute, tensors, variables, walk
@@ -64,14 +65,34 @@ def gather(contribution: Contribution, target: tuple[Axis, ...]) -> Expr | None:
 
 
 def scatter(contribution: Contribution, into: Tensor) -> Equation:
-    """The fold that adds the contribution, instance by instance, into `into`."""
+    """The fold that adds the contribution into `into`: over the axes in its indices, in their order, a sum over the others."""
     scope, guard = contribution.scope, contribution.guard
     term = _known_binders(_Term(scope.axes, scope.conditions, contribution.value, contribution.indices))
-    affine, data = _by_kind(term.conditions)
+    used = {v: None for root in term.indices for v in walk(root) if isinstance(v, Var)}
+    by_var = {axis.var: axis for axis in term.axes}
+    left = [by_var[v] for v in used if v in by_var]
+    inner = tuple(axis for axis in term.axes if axis not in left)
+    outer = tuple(_widened(axis, inner) for axis in left)
+    narrow = [c for old, new in zip(left, outer) if old is not new for c in (_at_most(old.lo, old.var), build.compare("<", old.var, old.hi))]
+    value = _as_sum(_Term(inner, (*narrow, *term.conditions), term.value))
     mode = None if guard is None else Guard("drop") if guard.mode == "value" else guard
-    value = convert(choose(data, term.value), into.dtype)
-    where = build.conjunction(*affine) if affine else None
-    return Equation(into, term.indices, term.axes, value, "add", where, mode, contribution.span)
+    return Equation(into, term.indices, outer, convert(value, into.dtype), "add", None, mode, contribution.span)
+
+
+def _widened(axis: Axis, inner: tuple[Axis, ...]) -> Axis:
+    """The axis with a range that holds for all values of the axes it is no longer inside of."""
+    lo, hi = axis.lo, axis.hi
+    for other in reversed(inner):
+        lo, hi = _extreme(lo, other, -1), _extreme(hi, other, 1)
+    return axis if lo is axis.lo and hi is axis.hi else replace(axis, lo=lo, hi=hi)
+
+
+def _extreme(e: Expr, axis: Axis, sign: int) -> Expr:
+    """The largest value of `e` over the axis (sign 1), or the smallest (sign -1)."""
+    factor = linear(e).coefficient(axis.var)
+    if not factor:
+        return e
+    return linear(substitute(e, {axis.var: Sub(axis.hi, index(1)) if factor * sign > 0 else axis.lo})).expr()
 
 
 def _as_sum(term: _Term) -> Expr:
@@ -110,10 +131,18 @@ def _range_conditions(ranges: dict[Var, Axis], known: tuple[Axis, ...], solution
         value = solution.values[var]
         scaled, factor = (value.lhs, value.rhs) if isinstance(value, FloorDiv) else (value, build.literal(1, value.dtype))
         if not at_least(value, axis.lo, known):
-            found.append(build.compare("<=", build.mul(axis.lo, factor), scaled))
+            found.append(_at_most(build.mul(axis.lo, factor), scaled))
         if not below(value, axis.hi, known):
             found.append(build.compare("<", scaled, build.mul(axis.hi, factor)))
     return found
+
+
+def _at_most(lo: Expr, e: Expr) -> Expr:
+    """lo <= e, without minus signs: 0 <= h - r is r <= h."""
+    form = linear(Sub(e, lo))
+    positive = Linear(tuple((t, c) for t, c in form.terms if c > 0), max(form.constant, 0))
+    negative = Linear(tuple((t, -c) for t, c in form.terms if c < 0), max(-form.constant, 0))
+    return build.compare("<=", negative.expr(), positive.expr())
 
 
 def _guarded(contribution: Contribution, solution: Solution) -> tuple[Expr, dict[Var, Axis]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,7 +16,8 @@ from texpr.autodiff.names import Names
 from texpr.autodiff.simplify import Equations, reads, renamed, simplify, without_dead
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.tensor import Program
+from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CheckError
 
 
@@ -55,7 +56,9 @@ def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[st
     defined = {t for e in backward for t in targets(e)} | set(parts.seeds)
     read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
     order = [*program.inputs, *(t for e in parts.forward for t in targets(e))]
-    residuals = _telling_sizes([t for t in dict.fromkeys(order) if t in read], parts.seeds, program)
+    kept = [t for t in dict.fromkeys(order) if t in read]
+    needed = used_sizes((*kept, *parts.seeds, *parts.results, *(t for e in backward for t in targets(e))), backward)
+    residuals = _telling_sizes(kept, parts.seeds, needed, program)
     lengths = {t: with_pack_lengths(t, program) for t in residuals if t not in program.inputs}
     forward, backward = renamed(without_dead(parts.forward, (*program.outputs, *lengths)), lengths), renamed(backward, lengths)
     residuals = tuple(lengths.get(t, t) for t in residuals)
@@ -79,7 +82,12 @@ def _grad(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> P
 
 def _backward_program(program: Program, suffix: str, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...],
                       equations: Equations) -> Program:
-    return replace(program, name=f"{program.name}_{suffix}", inputs=inputs, outputs=outputs, equations=tuple(equations), doc="")
+    """A program over `inputs` with the sizes they tell, in the order in which they do, and the requirements on those."""
+    mentioned = dict.fromkeys(v for t in inputs for size in t.shape for v in walk(size) if isinstance(v, Var))
+    sizes = tuple(v for v in mentioned if v in program.sizes)
+    requires = tuple(r for r in program.requires if variables(r) <= set(sizes))
+    return replace(program, name=f"{program.name}_{suffix}", inputs=inputs, outputs=outputs, equations=tuple(equations), sizes=sizes,
+                   requires=requires, doc="")
 
 
 def _selected(program: Program, wrt: Sequence[str] | None, outputs: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -161,15 +169,29 @@ def with_pack_lengths(tensor: Tensor, program: Program) -> Tensor:
     return replace(tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims))
 
 
-def _telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], program: Program) -> tuple[Tensor, ...]:
-    """The residuals, with the first input that tells it for every size that nothing else tells."""
+def _telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], needed: set[Var], program: Program) -> tuple[Tensor, ...]:
+    """The residuals, with further inputs as long as a needed size is not told by any."""
     chosen = list(residuals)
     for size in program.sizes:
-        if not any(_tells(t, size) for t in (*chosen, *seeds)):
-            chosen += [t for t in program.inputs if _tells(t, size)][:1]
+        if size in needed and size not in told_sizes((*chosen, *seeds)):
+            telling = [t for t in program.inputs if size in told_sizes((t, *chosen, *seeds))]
+            chosen += telling[:1]
     order = {t: n for n, t in enumerate(program.inputs)}
     return tuple(sorted(chosen, key=lambda t: order.get(t, len(order))))
 
 
-def _tells(tensor: Tensor, size: Var) -> bool:
-    return any(s is size for s in tensor.shape)
+def told_sizes(tensors: Sequence[Tensor]) -> set[Var]:
+    """The sizes that the shapes of these inputs tell: alone in a dimension, or the one unknown factor of a group."""
+    told: set[Var] = set()
+    while True:
+        new = {s for t in tensors for dim in t.dims if len(unknown := [s for s in dim.sizes if s not in told]) == 1
+               for s in unknown if isinstance(s, Var)}
+        if not new:
+            return told
+        told |= new
+
+
+def used_sizes(tensors: Iterable[Tensor], equations: Equations) -> set[Var]:
+    """The variables in shapes and equations."""
+    shapes = [size for t in tensors for size in (*t.shape, *(t.value_range or ()))]
+    return variables(*shapes, *(e for e in equations if isinstance(e, Equation)))

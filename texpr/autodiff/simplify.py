@@ -24,7 +24,22 @@ def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], 
     result = _without_duplicates(result, outputs)
     result = _without_copies(result, set(outputs))
     result = _inlined(result, inlinable - set(outputs))
-    return without_dead(result, outputs)
+    return in_order(without_dead(result, outputs))
+
+
+def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
+    """Definitions before reads, otherwise as they are; the first of a recurrence goes first."""
+    missing: dict[Tensor, int] = {}
+    for target in (t for e in equations for t in targets(e)):
+        missing[target] = missing.get(target, 0) + 1
+    waiting, result = list(equations), []
+    while waiting:
+        ready = next((e for e in waiting if not any(missing.get(t) for t in reads(e) if t not in targets(e))), waiting[0])
+        waiting.remove(ready)
+        result.append(ready)
+        for target in targets(ready):
+            missing[target] -= 1
+    return result
 
 
 def reads(equation: Equation | Invoke) -> tuple[Tensor, ...]:

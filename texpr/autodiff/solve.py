@@ -146,13 +146,21 @@ class _Solver:
             return False
         unknown = [v for v in self._unknown(form) if v is not keep]
         if not unknown:
-            self.conditions.append(build.compare("==", form.expr(), index(0)))
+            self.conditions.append(self._equality(form))
             return keep is None
         var = unknown[0]
         factor = form.coefficient(var)
         rest = form.without(var).expr()
         self._bind(var, abs(factor), linear(Sub(index(0), rest) if factor > 0 else rest))
         return True
+
+    def _equality(self, form: Linear) -> Expr:
+        """form == 0, solved for one of the target's variables where that is possible."""
+        for axis in self.target:
+            if abs(factor := form.coefficient(axis.var)) == 1:
+                rest = form.without(axis.var).expr()
+                return build.compare("==", axis.var, linear(Sub(index(0), rest)).expr() if factor > 0 else rest)
+        return build.compare("==", form.expr(), index(0))
 
     def _bind(self, var: Var, factor: int, rest: Linear) -> None:
         """Solves factor * var == rest."""
