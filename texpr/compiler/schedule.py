@@ -106,6 +106,10 @@ class Schedule:
         """A partial result per iteration of a reduction loop; see `texpr.schedule.rfactor`."""
         return self._step("rfactor", loop, **({"reassoc": True} if reassoc else {}))
 
+    def compute_at(self, tensor: str, loop: str | Var) -> Schedule:
+        """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
+        return self._step("compute_at", tensor, loop)
+
     def contract(self) -> Schedule:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")

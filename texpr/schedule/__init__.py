@@ -9,6 +9,7 @@ A loop is named by its variable. Where a reduction's start value or final store 
 statements), the copies keep the name and belong together: a step by name takes all of them.
 """
 
+from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
 from texpr.schedule.loops import find_loops, loop_names, qualified
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
@@ -16,5 +17,7 @@ from texpr.schedule.order import reorder
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 
-__all__ = ["auto", "bind", "contract", "find_loops", "fuse", "loop_names", "parallel", "qualified", "reorder", "rfactor", "split",
-           "unroll", "vectorize"]
+__all__ = [
+    "auto", "bind", "compute_at", "contract", "find_loops", "fuse", "loop_names", "parallel", "qualified", "reorder", "rfactor",
+    "split", "unroll", "vectorize",
+]

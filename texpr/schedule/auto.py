@@ -7,6 +7,8 @@ reads are reused; share the outermost loop among threads. A step that is not leg
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
@@ -25,14 +27,46 @@ def auto(kernel: Kernel, machine: Machine) -> list[Step]:
     """The steps of the default schedule for a naive kernel."""
     plan = _Plan(kernel, machine)
     plan.step("contract")
+    outer: list[tuple[Nest, list[str]]] = []
     for nest in find_nests(kernel):
         if machine.gpu_threads:
             _gpu(plan, nest)
-        elif nest.reduction:
-            _reduction(plan, nest)
         else:
-            _elementwise(plan, nest)
+            outer.append((nest, _reduction(plan, nest) if nest.reduction else _elementwise(plan, nest)))
+    _together(plan, outer)
     return plan.steps
+
+
+@dataclass(slots=True)
+class _Group:
+    """Nests under one outermost loop: the names of the outer loops, and how much runs there."""
+
+    names: list[str]
+    work: int
+
+
+def _together(plan: _Plan, nests: list[tuple[Nest, list[str]]]) -> None:
+    """Compute intermediates in the outermost loop of their user where that is legal, then share what is left among threads."""
+    intermediates = {t.name for t in plan.kernel.temporaries}
+    groups: list[_Group] = []
+    for nest, names in reversed(nests):
+        label = nest.loops[0].tensor if nest.loops else ""
+        user = next((g for g in reversed(groups) if label.partition(".")[0] in intermediates and _attached(plan, nest, label, g)), None)
+        if user is None:
+            groups.append(_Group(names, nest.work))
+        else:
+            user.work += nest.work
+    for group in groups:
+        _share(plan, group)
+
+
+def _attached(plan: _Plan, nest: Nest, label: str, group: _Group) -> bool:
+    """Whether the nest could be moved under the group's outermost loop without losing parallelism."""
+    if not group.names:
+        return False
+    outermost = find_loops(plan.kernel, group.names[0])[0]
+    enough = extent(outermost) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
+    return enough and plan.step("compute_at", label, group.names[0])
 
 
 class _Plan:
@@ -66,7 +100,8 @@ class _Plan:
         return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
 
 
-def _elementwise(plan: _Plan, nest: Nest) -> None:
+def _elementwise(plan: _Plan, nest: Nest) -> list[str]:
+    """Schedule a nest without reduction; names of its outer loops."""
     nest = _joined(plan, nest)
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
@@ -78,7 +113,7 @@ def _elementwise(plan: _Plan, nest: Nest) -> None:
             plan.step("reorder", *rest, inner)
         plan.step("vectorize", inner)
         names = rest
-    _share(plan, nest, names)
+    return names
 
 
 def _joined(plan: _Plan, nest: Nest) -> Nest:
@@ -99,12 +134,13 @@ def _collapses(outer: int | None, inner: int | None, size: int) -> bool:
     return outer is not None and inner is not None and outer == inner * size
 
 
-def _share(plan: _Plan, nest: Nest, names: list[str]) -> None:
+def _share(plan: _Plan, group: _Group) -> None:
     """Share the outermost loop among threads; one long loop is cut into chunks first."""
-    if nest.work < PARALLEL_WORK or not names:
+    names = group.names
+    if group.work < PARALLEL_WORK or not names:
         return
-    first = find_loops(plan.kernel, names[0])[0]
-    per_iteration = max(1, nest.work // max(1, extent(first)))
+    first = extent(find_loops(plan.kernel, names[0])[0])
+    per_iteration = max(1, group.work // first)
     if per_iteration < CHUNK // 16 and len(names) == 1:
         outer, _ = plan.cut(names[0], max(1, CHUNK // per_iteration))
         plan.step("parallel", outer or names[0])
@@ -117,19 +153,19 @@ def _share(plan: _Plan, nest: Nest, names: list[str]) -> None:
                 return
 
 
-def _reduction(plan: _Plan, nest: Nest) -> None:
+def _reduction(plan: _Plan, nest: Nest) -> list[str]:
+    """Schedule a nest with a reduction; names of its outer loops."""
     lanes = plan.lanes(nest)
     candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), extent(n) < lanes, n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
     if not plan.machine.vector_bytes or extent(best) < 2:
-        _share(plan, nest, [qualified(n) for n in nest.spatial])
-    elif any(best is n for n in nest.reduction):
-        _along_reduction(plan, nest, best, lanes)
-    else:
-        _across(plan, nest, best, lanes)
+        return [qualified(n) for n in nest.spatial]
+    if any(best is n for n in nest.reduction):
+        return _along_reduction(plan, nest, best, lanes)
+    return _across(plan, nest, best, lanes)
 
 
-def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
+def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     rows = _tile_loop(nest, best)
     registers = 3 if rows is not None and extent(best) >= 3 * lanes and plan.machine.vector_registers >= 32 else 2
@@ -146,7 +182,7 @@ def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
         for name in inside:
             plan.step("unroll", name)
     plan.step("vectorize", inner)
-    _share(plan, nest, spatial)
+    return spatial
 
 
 def _tile_loop(nest: Nest, vector: For) -> For | None:
@@ -156,7 +192,7 @@ def _tile_loop(nest: Nest, vector: For) -> For | None:
     return best if best is not None and nest.reuse(best, vector) > 0 else None
 
 
-def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
+def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Each lane sums its own part of the reduction; tiles of two spatial loops reuse what was loaded."""
     spatial = [qualified(n) for n in nest.spatial]
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
@@ -169,8 +205,7 @@ def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
     else:
         outer, inner = [], name
     if not plan.step("rfactor", inner, reassoc=True):
-        _share(plan, nest, spatial)
-        return
+        return spatial
     inside: list[str] = []
     for tile in tiles:
         tile_outer, tile_inner = plan.cut(qualified(tile), 4)
@@ -182,7 +217,7 @@ def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> None:
         for each in inside:
             plan.step("unroll", each)
     plan.step("vectorize", inner)
-    _share(plan, nest, spatial)
+    return spatial
 
 
 def _gpu(plan: _Plan, nest: Nest) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from texpr.ir.loop import Kernel, Store
-from texpr.ir.show_expr import show
+from texpr.ir.loop import Kernel
 from texpr.poly import Conflict
 from texpr.schedule.loops import span_of
 from texpr.support.errors import ScheduleError
@@ -21,13 +20,8 @@ def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: st
     sizes = f"at {_values(conflict.sizes)}: " if conflict.sizes else ""
     note = f"{sizes}iteration ({_values(at_source)}) and iteration ({_values(at_sink)}) both use {element}; {why}"
     return ScheduleError(message, span_of(kernel, sink), code="order", label=_KINDS[conflict.kind],
-                         notes=[note, f"first: {_text(source)}"], help=help,
+                         notes=[note, f"first: {span_of(kernel, source).text.strip()}"], help=help,
                          witness={**conflict.sizes, **at_sink})
-
-
-def _text(store: Store) -> str:
-    sign = {None: "=", "add": "+=", "mul": "*=", "max": "max=", "min": "min="}[store.update]
-    return f"{store.tensor.name}[{', '.join(map(show, store.indices))}] {sign} {show(store.value)}"
 
 
 def _values(values: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
+from texpr.schedule.attach import compute_at
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
 from texpr.schedule.rfactor import rfactor
@@ -17,7 +18,7 @@ from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
-    "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract,
+    "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at,
 }
 
 

@@ -1,0 +1,91 @@
+"""`compute_at`: produce a tensor where it is used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr import poly
+from texpr.ir.affine import same_value
+from texpr.ir.expr import Expr, Var
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import substitute
+from texpr.schedule.loops import find_loops, loops_around, span_of, stores
+from texpr.schedule.refuse import refused
+from texpr.support.errors import ScheduleError
+
+
+def compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
+    """Move the production of `tensor` under `loop`, iteration by iteration. Loop fusion elsewhere; `place` then shrinks the tensor.
+
+    for i: T[i] = f;  for i: Y[i] = g(T[i])   ->   for i: { T[i] = f; Y[i] = g(T[i]) }
+
+    The nest of `tensor` stands before that of `loop`, and its outer loops have the extents of `loop` and of those around it. Legal if
+    no instance then runs before one whose value it uses.
+
+    Args:
+        tensor: a tensor with one equation, or one equation of it (`T.1`).
+    Raises:
+        ScheduleError: there is no such nest before the loop, extents differ, or a dependence would be reversed.
+    """
+    consumer = find_loops(kernel, loop)
+    at = consumer[0]
+    if len(consumer) > 1:
+        raise ScheduleError(f"`{at.var.name}` stands in {len(consumer)} places", span_of(kernel, at), code="compute_at",
+                            help="compute_at before the loop is peeled or distributed")
+    chain = (*loops_around(kernel, at), at)
+    producer = next((s for s in kernel.body if isinstance(s, For) and s.tensor == tensor), None)
+    if producer is None or producer.var is chain[0].var:
+        raise ScheduleError(f"no nest of its own produces `{tensor}`", span_of(kernel, at), code="compute_at",
+                            help="name a tensor whose outermost loop is at the top of the kernel")
+    moved, renamed = _merged(kernel, producer, chain)
+    body = tuple(_inserted(s, chain, moved) if s is chain[0] else s for s in kernel.body if s is not producer)
+    after = replace(kernel, body=body)
+    conflict = poly.reordered(kernel, after, *_correspondence(kernel, after, producer, moved, renamed))
+    if conflict is not None:
+        raise refused(kernel, f"compute_at({tensor}, {at.var.name}) reverses a dependence", conflict, "the new order runs the second first",
+                      help="compute it at an outer loop, or leave it where it is")
+    return after
+
+
+def _merged(kernel: Kernel, producer: For, chain: tuple[For, ...]) -> tuple[tuple[Stmt, ...], dict[Var, Var]]:
+    """What the producer runs in an iteration of the chain, and the producer's outer variables by the chain's."""
+    renamed: dict[Var, Var] = {}
+    inside: tuple[Stmt, ...] = (producer,)
+    for loop in chain:
+        own = inside[0] if len(inside) == 1 else None
+        if not isinstance(own, For) or not same_value(own.extent, loop.extent):
+            raise ScheduleError(f"`{producer.tensor}` has no loop that matches `{loop.var.name}`", span_of(kernel, producer), code="compute_at",
+                                help="compute_at needs outer loops of equal extents; split and reorder both nests alike")
+        renamed[own.var] = loop.var
+        inside = own.body
+    return tuple(substitute(s, renamed) for s in inside), renamed
+
+
+def _inserted(s: Stmt, chain: tuple[For, ...], moved: tuple[Stmt, ...]) -> Stmt:
+    """`moved` put at the head of the innermost loop of the chain."""
+    assert isinstance(s, For)
+    if len(chain) == 1:
+        return replace(s, body=(*moved, *s.body))
+    return replace(s, body=tuple(_inserted(b, chain[1:], moved) if b is chain[1] else b for b in s.body))
+
+
+def _correspondence(before: Kernel, after: Kernel, producer: For, moved: tuple[Stmt, ...],
+                    renamed: dict[Var, Var]) -> tuple[dict[Store, Store], dict[Store, dict[Var, Expr]]]:
+    """Which store of the new kernel is which of the old one, and the old loop variables in terms of the new ones."""
+    origin = {s: s for s in stores(after)}
+    origin |= dict(zip((n for s in moved for n in stores(s)), stores(producer)))
+    instance: dict[Store, dict[Var, Expr]] = {new: {v: renamed.get(v, v) for v in _loops_of(before, old)} for new, old in origin.items()}
+    return origin, instance
+
+
+def _loops_of(kernel: Kernel, store: Store) -> list[Var]:
+    stack: list[tuple[Stmt, tuple[Var, ...]]] = [(s, ()) for s in kernel.body]
+    while stack:
+        node, around = stack.pop()
+        if node is store:
+            return list(around)
+        if isinstance(node, For):
+            stack += [(s, (*around, node.var)) for s in node.body]
+        elif isinstance(node, If):
+            stack += [(s, around) for s in node.body]
+    raise AssertionError("the store is not in the kernel")
