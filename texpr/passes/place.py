@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.affine import Linear, linear
+from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import integer, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
@@ -80,7 +80,7 @@ def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[F
     kept: list[Linear | None] = []
     shape: list[Expr] = []
     for d, size in enumerate(tensor.shape):
-        base, extent = _footprint([(u.indices[d], u.loops) for u in uses], outside)
+        base, extent = _footprint([(u.indices[d], u.loops) for u in uses], outside | set(kernel.sizes))
         kept.append(base)
         shape.append(size if base is None else index(extent))
     small = replace(tensor, dims=plain(*shape), scope="stack" if common else tensor.scope)
@@ -112,12 +112,10 @@ def _variables(e: Expr) -> list[Var]:
 def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> tuple[Linear | None, int]:
     """What the index has in common in all uses, and how many elements the inner loops reach from there; None if unknown."""
     forms = [(linear(e), loops) for e, loops in uses]
-    if not all(form.is_affine for form, _ in forms):
-        return None, 0
-    base = Linear(_outer(forms[0][0], outside), min(form.constant for form, _ in forms))
+    base = Linear(_outer(forms[0][0], outside).terms, min(form.constant for form, _ in forms))
     extent = 1
     for form, loops in forms:
-        if dict(_outer(form, outside)) != dict(base.terms):
+        if not same_value(_outer(form, outside).expr(), Linear(base.terms, 0).expr()):
             return None, 0
         reach = _reach(form, outside, {n.var: n for n in loops})
         if reach is None:
@@ -126,15 +124,20 @@ def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> t
     return base, extent
 
 
-def _outer(form: Linear, outside: set[Var]) -> tuple[tuple[Expr, int], ...]:
-    return tuple((t, c) for t, c in form.terms if t in outside)
+def _outer(form: Linear, outside: set[Var]) -> Linear:
+    """The terms that stay the same inside: of joined loops, `x // n` is one."""
+    return Linear(tuple((t, c) for t, c in form.terms if _stays(t, outside)), 0)
+
+
+def _stays(term: Expr, outside: set[Var]) -> bool:
+    return all(n in outside for n in walk(term) if isinstance(n, Var)) and not any(isinstance(n, Read) for n in walk(term))
 
 
 def _reach(form: Linear, outside: set[Var], loops: Mapping[Var, For]) -> int | None:
     """Largest offset over the inner loops; None unless their coefficients are positive and their extents constant."""
     total = 0
     for t, c in form.terms:
-        if t in outside:
+        if _stays(t, outside):
             continue
         loop = loops.get(t)  # type: ignore[call-overload]
         extent = integer(loop.extent) if loop is not None else None

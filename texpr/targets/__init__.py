@@ -9,6 +9,9 @@ in a child process.
 from __future__ import annotations
 
 from texpr.targets.base import Artifact, Launch, Target, symbol_of
+from texpr.targets.launches import Plan, plan
 from texpr.targets.registry import compile_kernel, default_gpu, emit_llvm, find_target, target_names
 
-__all__ = ["Artifact", "Launch", "Target", "compile_kernel", "default_gpu", "emit_llvm", "find_target", "symbol_of", "target_names"]
+__all__ = [
+    "Artifact", "Launch", "Plan", "Target", "compile_kernel", "default_gpu", "emit_llvm", "find_target", "plan", "symbol_of", "target_names",
+]

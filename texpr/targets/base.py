@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from texpr.ir.expr import Expr
+from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 
@@ -41,7 +41,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Everything LLVM made of a kernel."""
+    """Everything LLVM made of a kernel.
+
+    Attributes:
+        scratch: what a GPU's launches pass to each other: buffers that the caller allocates, passed between outputs and sizes.
+    """
 
     target: Target
     emitted: str
@@ -49,6 +53,7 @@ class Artifact:
     assembly: str
     object_code: bytes
     launches: tuple[Launch, ...]
+    scratch: tuple[Tensor, ...] = ()
 
 
 def symbol_of(kernel: Kernel) -> str:

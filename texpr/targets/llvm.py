@@ -52,11 +52,12 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
 
 
 def generate(text: str, triple: str, cpu: str, features: str) -> Code:
-    """Optimized IR, assembly and object code of a module."""
+    """Optimized IR, assembly and object code of a module; a GPU has no object code, its driver reads the assembly."""
     with _LOCK:
         tm = machine(triple, cpu, features)
         module = optimized(text, triple, tm)
-        return Code(str(module), tm.emit_assembly(module), tm.emit_object(module))
+        has_objects = not triple.startswith("nvptx")
+        return Code(str(module), tm.emit_assembly(module), tm.emit_object(module) if has_objects else b"")
 
 
 def object_code(text: str, triple: str, cpu: str, features: str) -> bytes:

@@ -52,13 +52,12 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
         code = llvm.generate(text, target.triple, target.cpu, target.features)
     else:
         code = _in_child(text, target)
-    return Artifact(target, text, code.optimized, code.assembly, code.object_code, launches)
+    return Artifact(target, text, code.optimized, code.assembly, code.object_code, launches, kernel.temporaries if target.gpu else ())
 
 
 def _in_child(text: str, target: Target) -> llvm.Code:
-    parts = [part.encode() for part in (text, target.triple, target.cpu, target.features)]
-    reply = child.run("texpr.targets.llvm", "generate_bytes", parts)
-    optimized, assembly, object_code = reply
+    parts = (part.encode() for part in (text, target.triple, target.cpu, target.features))
+    optimized, assembly, object_code = child.run_in_child("texpr.targets.llvm:generate_bytes", *parts)
     return llvm.Code(optimized.decode(), assembly.decode(), object_code)
 
 

@@ -108,12 +108,16 @@ class Emitter(Accesses):
         hole = len(f.lines)
         f.lines.append("")
         self.variables[loop.var] = Value(var, I64)
-        self.statements(loop.body)
+        self.loop_body(loop)
         f.emit(f"{following} = add nuw nsw i64 {var}, 1")
         f.lines[hole] = f"  {var} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
         more = f.define(f"icmp slt i64 {following}, {stop.text}")
         f.emit(f"br i1 {more}, label %{body}, label %{after}, !llvm.loop !0")
         f.start(after)
+
+    def loop_body(self, loop: For) -> None:
+        """One iteration of a loop that counts."""
+        self.statements(loop.body)
 
     def _vector(self, loop: For) -> None:
         lanes = integer(loop.extent)

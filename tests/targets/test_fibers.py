@@ -1,0 +1,51 @@
+"""GPU kernels on the CPU give what the interpreter gives; faults planted in them show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem
+from tests.targets.test_ptx import TILES
+from texpr.runtime import fibers
+from texpr.targets import Artifact, emit_llvm, find_target
+from texpr.targets.launches import plan
+
+SM80 = find_target("sm_80")
+
+
+def emulated(case: Case, script: str | None = None, change: Callable[[str], str] = lambda text: text) -> list[np.ndarray]:
+    """The outputs of a case as the emulator has them."""
+    given = problem(case)
+    kernel = kernel_of(case, SM80, script)
+    text, launches = emit_llvm(kernel, SM80)
+    named = {v.name: n for v, n in given.values.items()}
+    sizes = {v: named[v.name] for v in kernel.sizes}
+    ready = plan(Artifact(SM80, text, "", "", b"", launches, kernel.temporaries), sizes)
+    outputs = given.empty()
+    fibers.run(change(text), ready.launches, [*given.inputs, *outputs], ready.scratch, list(sizes.values()))
+    return outputs
+
+
+@pytest.mark.parametrize("case", (*CASES, matmul(4, 0, 3), matmul(0, 2, 3)), ids=str)
+def test_emulated_kernels(case: Case):
+    assert_close(emulated(case), problem(case).expected)
+
+
+@pytest.mark.parametrize("case", (matmul(33, 17, 65), matmul(5, 7, 3, fixed=False), matmul(1, 0, 1, fixed=False)), ids=str)
+def test_tiles_with_threads_left_over(case: Case):
+    assert_close(emulated(case, TILES), problem(case).expected)
+
+
+def test_no_bound_loop():
+    assert_close(emulated(conv2d(2, 1), ""), problem(conv2d(2, 1)).expected)
+
+
+def test_it_is_fast():
+    emulated(matmul(64, 64, 64))
+    start = time.perf_counter()
+    emulated(matmul(64, 64, 64))
+    assert time.perf_counter() - start < 1

@@ -1,0 +1,168 @@
+"""GPU kernels on the CPU: the text that is compiled for a GPU, each of whose threads is a fiber here.
+
+Only the declarations of GPU intrinsics are replaced. Threads of a block run one after the other up to the next barrier; shared memory
+holds NaNs when a block begins. So a barrier that is missing shows in the results, and one that some threads miss is an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import platform
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from pathlib import Path
+from string import Template
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from texpr.runtime import jit
+
+Extents = tuple[int, int, int]
+STACK = 64 * 1024
+
+# Registers that calls preserve go to the stack, then the stack pointer to *(first argument); back in reverse from the second.
+# FRAME is the size of a prepared stack, ENTRY where in it the address lies at which the fiber begins.
+_SWITCHES = {
+    "x86_64": (
+        "push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15; mov %rsp, (%rdi); mov %rsi, %rsp;"
+        "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; ret",
+        64, 48,
+    ),
+    "aarch64": (
+        "sub sp, sp, #160; stp x19, x20, [sp]; stp x21, x22, [sp, #16]; stp x23, x24, [sp, #32]; stp x25, x26, [sp, #48];"
+        "stp x27, x28, [sp, #64]; stp x29, x30, [sp, #80]; stp d8, d9, [sp, #96]; stp d10, d11, [sp, #112]; stp d12, d13, [sp, #128];"
+        "stp d14, d15, [sp, #144]; mov x9, sp; str x9, [x0]; mov sp, x1;"
+        "ldp x19, x20, [sp]; ldp x21, x22, [sp, #16]; ldp x23, x24, [sp, #32]; ldp x25, x26, [sp, #48]; ldp x27, x28, [sp, #64];"
+        "ldp x29, x30, [sp, #80]; ldp d8, d9, [sp, #96]; ldp d10, d11, [sp, #112]; ldp d12, d13, [sp, #128]; ldp d14, d15, [sp, #144];"
+        "add sp, sp, #160; ret",
+        160, 88,
+    ),
+}
+_BARRIER = re.compile(r"call void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32 0\)")
+_SHARED = re.compile(r"^(@[\w.]+) = internal addrspace\(3\) global \[(\d+) x i8\] undef", re.MULTILINE)
+_KERNEL = re.compile(r"^define ptx_kernel void @([\w.]+)\((.*)\)", re.MULTILINE)
+_LOCAL = re.compile(r"alloca \[(\d+) x i8\]")
+_REGISTER = re.compile(r"^declare i32 @llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid)\.([xyz])\(\)$", re.MULTILINE)
+_GPU_DECLARATION = re.compile(r"^declare .*@llvm\.nvvm\..*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Emulator:
+    """Emulated kernels of one module. Calls from several threads take turns."""
+
+    stack: int
+    _library: llvm.ResourceTracker
+    _lock: threading.Lock
+
+    def launch(self, symbol: str, grid: Extents, block: Extents, slots: ctypes.Array) -> None:
+        """Run one kernel over a grid.
+
+        Args:
+            slots: one word per parameter: an address or an i64.
+        Raises:
+            AssertionError: threads of a block stopped at different barriers, or some ended while others wait.
+        """
+        threads = prod(block)
+        stacks = mmap.mmap(-1, self.stack * threads)
+        tops, states = (ctypes.c_int64 * threads)(), (ctypes.c_int32 * threads)()
+        at = (ctypes.c_char * 1).from_buffer(stacks)
+        run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 10)(self._library["fiber_launch"])
+        with self._lock:
+            self._pointer("fiber_tops").value = ctypes.addressof(tops)
+            self._pointer("fiber_states").value = ctypes.addressof(states)
+            status = run(self._library[f"{symbol}.fiber"], ctypes.addressof(slots), ctypes.addressof(at), self.stack, threads,
+                         block[0], block[1], *grid)
+            place = tuple((ctypes.c_int32 * 3).from_address(self._library["fiber_block"]))
+        del at
+        stacks.close()
+        assert not status, f"{symbol}, block {place}: {_apart(list(states))}"
+
+    def _pointer(self, name: str) -> ctypes.c_int64:
+        return ctypes.c_int64.from_address(self._library[name])
+
+
+def _apart(states: Sequence[int]) -> str:
+    """Where the threads of a block stopped."""
+    places = {state: sum(s == state for s in states) for state in sorted(set(states))}
+    return ", ".join(f"{n} threads {'ended' if state < 0 else f'wait at barrier {state}'}" for state, n in places.items())
+
+
+def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], arrays: Sequence[np.ndarray], scratch: Sequence[int],
+        sizes: Sequence[int]) -> None:
+    """Run launches one after the other. Outputs are written in place.
+
+    Args:
+        text: LLVM IR as it is emitted for a GPU; every kernel takes the arrays, the scratch buffers and the sizes.
+        launches: symbol, grid and block of each.
+        arrays: inputs, then outputs, contiguous and aligned.
+        scratch: bytes of each buffer that launches pass to each other.
+    Raises:
+        AssertionError: threads of a block do not meet at a barrier.
+    """
+    for array in arrays:
+        assert array.flags.c_contiguous and array.flags.aligned, "the emulator takes contiguous aligned arrays"
+    buffers = [np.full(max(size, 1), 0xFF, np.uint8) for size in scratch]
+    words = [*(a.ctypes.data for a in (*arrays, *buffers)), *sizes]
+    slots = (ctypes.c_int64 * max(len(words), 1))(*words)
+    for symbol, grid, block in launches:
+        load(text).launch(symbol, grid, block, slots)
+
+
+@lru_cache(maxsize=64)
+def load(text: str) -> Emulator:
+    """Make a module for a GPU run on this machine.
+
+    Raises:
+        AssertionError: the module uses an intrinsic that the emulator does not know.
+    """
+    names = [f"{name}.fiber" for name, _ in _KERNEL.findall(text)]
+    exports = ["fiber_launch", "fiber_tops", "fiber_states", "fiber_block", *names]
+    local = sum(int(n) + 16 for n in _LOCAL.findall(text))
+    library = jit.link(jit.compile_text(translated(text)), exports, {})
+    return Emulator((STACK + local + 4095) // 4096 * 4096, library, threading.Lock())
+
+
+def translated(text: str) -> str:
+    """The module for this machine, with the scheduler of fibers."""
+    switch, frame, entry = _SWITCHES[platform.machine()]
+    assembly = "\n".join(f'module asm "{line.strip()}"' for line in switch.split(";"))
+    source = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
+    shared = _SHARED.findall(text)
+    entries = [_entry(name, parameters) for name, parameters in _KERNEL.findall(text)]
+    sites = iter(range(1, len(_BARRIER.findall(text)) + 1))
+    text = _BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(sites)})", text)
+    text = _REGISTER.sub(_index, text).replace("@llvm.nvvm.read.ptx.sreg.", "@fiber.")
+    text = re.sub(r"^declare void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32\)$", "", text, flags=re.MULTILINE)
+    unknown = _GPU_DECLARATION.search(text)
+    assert unknown is None, f"the emulator does not know {unknown and unknown[0]}"
+    # Memory that other fibers write must not look private to the compiler: shared memory becomes external.
+    text = _SHARED.sub(r"\1 = global [\2 x i8] zeroinitializer", text)
+    text = re.sub(r" ?addrspace\(\d+\)", "", text).replace("ptx_kernel ", "")
+    return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry), text, *entries, _poison(shared)])
+
+
+def _index(match: re.Match[str]) -> str:
+    which, axis = match.groups()
+    array = "@fiber_thread" if which == "tid" else "@fiber_block"
+    place = f"getelementptr (i32, ptr {array}, i64 {'xyz'.index(axis)})"
+    return f"define internal i32 @fiber.{which}.{axis}() alwaysinline {{\n  %i = load i32, ptr {place}\n  ret i32 %i\n}}"
+
+
+def _entry(name: str, parameters: str) -> str:
+    """A function of one pointer to the argument words."""
+    types = ["i64" if p.strip().startswith("i64") else "ptr" for p in parameters.split(",") if p.strip()]
+    lines = [f'define void @"{name}.fiber"(ptr %words) {{']
+    for k, t in enumerate(types):
+        lines += [f"  %a{k} = getelementptr i64, ptr %words, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}"]
+    return "\n".join([*lines, f"  call void @{name}({', '.join(f'{t} %v{k}' for k, t in enumerate(types))})", "  ret void", "}"])
+
+
+def _poison(shared: Sequence[tuple[str, str]]) -> str:
+    fills = [f"  call void @llvm.memset.p0.i64(ptr {name}, i8 -1, i64 {size}, i1 false)" for name, size in shared]
+    return "\n".join(["define void @fiber_poison() noinline {", *fills, "  ret void", "}"])

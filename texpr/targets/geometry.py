@@ -1,0 +1,118 @@
+"""The blocks and threads that a nest of the loop IR asks for, and what a GPU allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from texpr.ir.build import integer, maximum
+from texpr.ir.expr import Expr, Var, index
+from texpr.ir.loop import Alloc, Barrier, For, If, Stmt
+from texpr.ir.traverse import variables, walk
+from texpr.support.errors import CompileError
+
+AXES = ("x", "y", "z")
+MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+MOST_THREADS = (1024, 1024, 64)
+THREADS_OF_A_BLOCK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Extents of the grid and of one block, over the sizes of the kernel."""
+
+    grid: tuple[Expr, Expr, Expr]
+    block: tuple[Expr, Expr, Expr]
+
+    @property
+    def several(self) -> frozenset[str]:
+        """The axes along which a block may have more than one thread."""
+        return frozenset(a for a, extent in zip(AXES, self.block) if integer(extent) != 1)
+
+    def extent(self, axis: str) -> Expr:
+        """Threads of a block along `axis`."""
+        return self.block[AXES.index(axis)]
+
+
+def is_block(s: object) -> bool:
+    """A loop over the blocks of a grid."""
+    return isinstance(s, For) and s.kind.startswith("block.")
+
+
+def is_thread(s: object) -> bool:
+    """A loop over the threads of a block."""
+    return isinstance(s, For) and s.kind.startswith("thread.")
+
+
+def is_collective(s: Stmt) -> bool:
+    """Whether threads take part in `s` together: it is or holds a loop over threads or blocks, or a barrier."""
+    return any(is_thread(n) or is_block(n) or isinstance(n, Barrier) for n in walk(s))
+
+
+def axis_of(loop: For) -> str:
+    """`x`, `y` or `z` of a bound loop."""
+    return loop.kind[-1]
+
+
+def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
+    """The grid and block that run `nest`.
+
+    Raises:
+        CompileError: the bound loops do not form a grid of blocks of threads, or exceed what a GPU has.
+    """
+    known = set(sizes)
+    extents: dict[str, Expr] = {}
+    stack: list[tuple[Stmt, tuple[Stmt, ...], int]] = [(nest, (), 1)]
+    while stack:
+        s, above, beside = stack.pop()
+        if is_block(s) or is_thread(s):
+            assert isinstance(s, For)
+            _check_place(s, above, beside, known)
+            before = extents.get(s.kind)
+            extents[s.kind] = s.extent if before is None else maximum(before, s.extent)
+        if isinstance(s, For | If):
+            siblings = sum(not isinstance(b, Alloc) for b in s.body)
+            stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
+    one = index(1)
+    grid = tuple(extents.get(f"block.{a}", one) for a in AXES)
+    # A block without threads would not run what stands beside its loops over threads.
+    block = tuple(maximum(extents.get(f"thread.{a}", one), one) for a in AXES)
+    found = Geometry(grid, block)  # type: ignore[arg-type]
+    check_extents(*(tuple(integer(e) for e in extents) for extents in (grid, block)))
+    return found
+
+
+def _check_place(loop: For, above: tuple[Stmt, ...], beside: int, sizes: set[Var]) -> None:
+    loops = [n for n in above if isinstance(n, For)]
+    if any(n.kind == loop.kind for n in loops):
+        raise _refused(f"`{loop.var.name}` is bound to {loop.kind}, and so is a loop around it", "bind one of them to another axis")
+    if not variables(loop.extent) <= sizes:
+        raise _refused(f"the extent of `{loop.var.name}`, bound to {loop.kind}, differs between iterations of other loops",
+                       "bind a loop whose extent is a size of the kernel")
+    outer = next((n for n in loops if not is_block(n)), None)
+    if is_block(loop) and outer is not None:
+        raise _refused(f"`{loop.var.name}` is bound to {loop.kind} inside the loop `{outer.var.name}`: blocks do not wait for each other",
+                       "reorder the loops, or bind the outer one as well")
+    if is_block(loop) and above and beside > 1:
+        raise _refused(f"`{loop.var.name}`, bound to {loop.kind}, is not the only statement in the loop around it",
+                       "blocks do not wait for each other: give the other statements a nest of their own")
+
+
+def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -> None:
+    """Check extents against what a GPU has; None where one is not known yet.
+
+    Raises:
+        CompileError: too many blocks or threads.
+    """
+    for what, extents, most in (("blocks", grid, MOST_BLOCKS), ("threads", block, MOST_THREADS)):
+        for axis, extent, limit in zip(AXES, extents, most):
+            if extent is not None and extent > limit:
+                raise _refused(f"{extent} {what} along {axis}; a GPU has at most {limit}", "split the loop that is bound there")
+    threads = prod(n for n in block if n is not None)
+    if threads > THREADS_OF_A_BLOCK:
+        raise _refused(f"{threads} threads in a block; a GPU has at most {THREADS_OF_A_BLOCK}", "split the loops that are bound to threads")
+
+
+def _refused(message: str, help: str) -> CompileError:
+    return CompileError(message, code="target", help=help)

@@ -1,0 +1,47 @@
+"""What a GPU artifact launches at given sizes, in numbers: what loaders and emulators take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from texpr.ir.expr import Expr, Var
+from texpr.ir.shapes import evaluate_size
+from texpr.targets.base import Artifact
+from texpr.targets.geometry import check_extents
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One call of a GPU artifact.
+
+    Attributes:
+        launches: symbol, grid and block of each launch, in order; launches without blocks are left out.
+        scratch: bytes of each buffer that is passed between the outputs and the sizes.
+    """
+
+    launches: tuple[tuple[str, Extents, Extents], ...]
+    scratch: tuple[int, ...]
+
+
+def plan(artifact: Artifact, sizes: Mapping[Var, int]) -> Plan:
+    """The launches of `artifact` at the given sizes.
+
+    Raises:
+        CompileError: a grid or block is larger than a GPU allows.
+    """
+    launches = []
+    for launch in artifact.launches:
+        grid, block = _extents(launch.grid, sizes), _extents(launch.block, sizes)
+        check_extents(grid, block)
+        if prod(grid):
+            launches.append((launch.symbol, grid, block))
+    return Plan(tuple(launches), tuple(prod(evaluate_size(n, sizes) for n in t.shape) * t.dtype.bytes for t in artifact.scratch))
+
+
+def _extents(extents: tuple[Expr, Expr, Expr], sizes: Mapping[Var, int]) -> Extents:
+    x, y, z = (max(0, evaluate_size(e, sizes)) for e in extents)
+    return x, y, z

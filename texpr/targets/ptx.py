@@ -1,0 +1,72 @@
+"""PTX for NVIDIA GPUs: each top-level nest of a kernel is one launch; a driver compiles the text further."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.dtypes import I64
+from texpr.ir.loop import Kernel, Stmt, Store
+from texpr.ir.machine import Machine
+from texpr.ir.traverse import walk
+from texpr.support.errors import CompileError
+from texpr.targets.base import Launch, Target, symbol_of
+from texpr.targets.function import Value
+from texpr.targets.geometry import THREADS_OF_A_BLOCK, Geometry, geometry
+from texpr.targets.gpu import GLOBAL, GpuEmitter
+
+# Processors and the oldest version of PTX that knows them.
+_VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_90a": 80}
+NAMES = tuple(_VERSIONS)
+DEFAULT = "sm_80"
+_TRIPLE = "nvptx64-nvidia-cuda"
+PARAMETER_BYTES = 4096
+_MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
+
+
+def target(name: str) -> Target | None:
+    """A compute capability from 7.0 to 9.0, such as `sm_80`."""
+    if name not in _VERSIONS:
+        return None
+    return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", _MACHINE, _emit, gpu=True)
+
+
+def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
+    """One function per nest, all with the same parameters: inputs, outputs, temporaries, sizes."""
+    count = len(kernel.inputs) + len(kernel.outputs) + len(kernel.temporaries) + len(kernel.sizes)
+    if 8 * count > PARAMETER_BYTES:
+        raise CompileError(f"{kernel.name} has {count} arguments; a GPU kernel has at most {PARAMETER_BYTES // 8}", code="target",
+                           help="cut it into several operators")
+    declared: dict[str, str] = {}
+    parts: list[str] = []
+    launches: list[Launch] = []
+    for number, nest in enumerate(kernel.body):
+        symbol = f"{_plain(symbol_of(kernel))}_{number}"
+        where = geometry(nest, kernel.sizes)
+        emitter = _emitted(kernel, nest, symbol, where)
+        declared |= emitter.declared
+        parts += [*emitter.shared, emitter.function.text()]
+        launches.append(Launch(symbol, where.grid, where.block))
+    tail = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
+    return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
+
+
+def _emitted(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry) -> GpuEmitter:
+    emitter = GpuEmitter(kernel, nest, symbol, where)
+    tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
+    emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
+    emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
+    emitter.together((nest,))
+    written = {s.tensor for s in walk(nest) if isinstance(s, Store)}
+    parameters = []
+    for k, t in enumerate(tensors):
+        # What other threads write changes at a barrier, which `noalias` would deny.
+        alone = " noalias" if t not in written or not emitter.meets else ""
+        parameters.append(f"ptr addrspace({GLOBAL}){alone} align {t.dtype.bytes} %t{k}")
+    parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))]
+    block = [integer(e) for e in where.block]
+    most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
+    emitter.function.header = f'define ptx_kernel void @{symbol}({", ".join(parameters)}) nounwind "nvvm.maxntid"="{most}"'
+    return emitter
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
