@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "texpr"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew; read the diff afterwards")
+
+
+MISSING = {
+    "gpu": "" if Path("/dev/nvidiactl").exists() else "no CUDA device here",
+    "qemu": "" if shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc") else "no qemu-aarch64 with a cross compiler here",
+}
+"""Why tests with a marker cannot run on this machine."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker, reason in MISSING.items():
+            if reason and item.get_closest_marker(marker) is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture

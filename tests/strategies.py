@@ -145,6 +145,9 @@ class Case:
     program: Program
     arrays: tuple[np.ndarray, ...]
 
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        printer.text(repr(self))
+
     def __repr__(self) -> str:
         return "\n".join([show_program(self.program), *(f"{x.name} = {a!r}" for x, a in zip(self.program.inputs, self.arrays))])
 

@@ -1,0 +1,35 @@
+"""`import texpr` costs what its four libraries cost."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import requires
+
+from tests.repo.floors import CORE
+from tests.repo.source import ROOT
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules outside the standard library that a fresh interpreter has loaded after a statement."""
+    code = f"{statement}\nimport sys; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    result = subprocess.run([sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"],
+                            capture_output=True, text=True, check=True)
+    return {name for name in result.stdout.split() if name not in sys.stdlib_module_names and not name.startswith("_")}
+
+
+def dependencies(library: str) -> set[str]:
+    """What a library itself requires, extras aside."""
+    return {re.split(r"[^\w-]", line)[0].replace("-", "_") for line in requires(library) or [] if "extra ==" not in line}
+
+
+def test_import_texpr_imports_only_the_core():
+    allowed = CORE | {"texpr"} | {name for library in CORE for name in dependencies(library)}
+    assert loaded_by("import texpr") - loaded_by("pass") <= allowed
+
+
+def test_the_project_file_lists_the_core():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.split(r"\W", line)[0] for line in project["dependencies"]} == CORE
