@@ -1,4 +1,4 @@
-"""AArch64: NEON, as the host or as a foreign target."""
+"""AArch64: NEON, as the host or as a foreign target; with SVE for masks and gathers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 
-NAMES = ("aarch64",)
+NAMES = ("aarch64", "aarch64+sve")
 _TRIPLE = "aarch64-unknown-linux-gnu"
+_CACHES = (64 << 10, 512 << 10)
+_FEATURES = {"aarch64": "+neon", "aarch64+sve": "+neon,+sve"}
 
 
 def target(name: str) -> Target | None:
-    """`aarch64` (ARMv8.0 with NEON), or `native` on such a host."""
-    machine = Machine(16, 32, (65536, 524288), host.cores())
+    """`aarch64` (ARMv8.0 with NEON), `aarch64+sve`, or `native` on such a host."""
     if name == "native" and platform.machine() == "aarch64":
+        machine = Machine(16, 32, host.caches() or _CACHES, host.cores())
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
-    return Target(name, _TRIPLE, "generic", "+neon", machine, _emit) if name == "aarch64" else None
+    if name not in _FEATURES:
+        return None
+    return Target(name, _TRIPLE, "generic", _FEATURES[name], Machine(16, 32, _CACHES, 4), _emit)
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
-    return emit_module(kernel, "", alone=alone), ()
+    # Vectors have 128 bits, so the code is right on every length of SVE; code for longer ones is silently wrong on shorter machines.
+    attributes = "vscale_range(1,16)" if "+sve" in target.features.split(",") else ""
+    return emit_module(kernel, attributes, alone=alone), ()

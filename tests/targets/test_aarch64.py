@@ -1,0 +1,80 @@
+"""AArch64 under QEMU gives what the interpreter gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem
+from texpr.runtime import qemu
+from texpr.support.errors import CompileError, ResourceError
+from texpr.targets import compile_kernel, find_target, symbol_of
+
+needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+LONG_VECTORS = "max,sve-default-vector-length=64"
+
+
+def run(case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str | None = None) -> list[np.ndarray]:
+    given, target = problem(case), find_target(name)
+    kernel = kernel_of(case, target, script)
+    artifact = compile_kernel(kernel, target, alone=True)
+    named = {v.name: n for v, n in given.values.items()}
+    outputs = given.empty()
+    qemu.run(artifact.object_code, symbol_of(kernel), [*given.inputs, *outputs], [named[v.name] for v in kernel.sizes], cpu=cpu)
+    return outputs
+
+
+@pytest.mark.qemu
+@needs_qemu
+@pytest.mark.parametrize("case", (*CASES, matmul(5, 7, 3, fixed=False)), ids=str)
+def test_neon(case: Case):
+    assert_close(run(case), problem(case).expected)
+
+
+@pytest.mark.qemu
+@needs_qemu
+@pytest.mark.parametrize("cpu", ("max,sve-default-vector-length=16", LONG_VECTORS))
+def test_sve_of_any_length(cpu: str):
+    case = matmul(33, 17, 65)
+    script = 'split("j", 8)\nvectorize("ji")'
+    assert_close(run(case, "aarch64+sve", cpu, script), problem(case).expected)
+
+
+def test_vector_code():
+    assembly = compile_kernel(kernel_of(matmul(33, 17, 65), find_target("aarch64")), find_target("aarch64"), alone=True).assembly
+    assert "fmla\tv" in assembly
+
+
+def test_masks_use_sve():
+    target = find_target("aarch64+sve")
+    kernel = kernel_of(matmul(33, 17, 65), target, 'split("j", 8)\nvectorize("ji")')
+    assert "p0/z" in compile_kernel(kernel, target, alone=True).assembly
+
+
+def test_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ResourceError) as error:
+        qemu.run(b"", "f", [], [])
+    assert str(error.value) == (
+        "error[emulator]: qemu-aarch64 is not installed; code for aarch64 runs in it\n"
+        "  help: on Debian: apt install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
+
+
+@pytest.mark.qemu
+@needs_qemu
+def test_damaged_code():
+    with pytest.raises(CompileError, match="does not link"):
+        qemu.run(b"\x7fELF", "f", [], [])
+
+
+@pytest.mark.qemu
+@needs_qemu
+def test_a_wrong_kernel_is_noticed():
+    """The comparison can fail: the kernel runs on other sizes than it was compiled for."""
+    case, target = matmul(5, 7, 3), find_target("aarch64")
+    given = problem(case)
+    code = compile_kernel(kernel_of(matmul(5, 7, 2), target), target, alone=True).object_code
+    outputs = given.empty()
+    qemu.run(code, "texpr_matmul", [*given.inputs, *outputs], [])
+    with pytest.raises(AssertionError):
+        assert_close(outputs, given.expected)

@@ -1,0 +1,114 @@
+"""Object code for another processor, run in QEMU's user mode emulation: slow, and true to the instruction set."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from texpr.support.errors import CompileError, ResourceError
+
+DRIVER = Path(__file__).with_name("qemu_driver.c")
+_ALIGNMENT = 64
+_TIMEOUT = 120
+_BAD_FILE, _STATUS = 99, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """The tools for one kind of processor, and the packages of Debian that hold them."""
+
+    emulator: str
+    compiler: str
+    packages: str
+
+
+PROCESSORS = {"aarch64": Processor("qemu-aarch64", "aarch64-linux-gnu-gcc", "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross")}
+
+
+def missing(processor: str = "aarch64") -> str:
+    """Which tool is not installed; empty if none is."""
+    tools = PROCESSORS[processor]
+    return next((t for t in (tools.emulator, tools.compiler) if shutil.which(t) is None), "")
+
+
+def run(object_code: bytes, symbol: str, arrays: Sequence[np.ndarray], sizes: Sequence[int], *, processor: str = "aarch64",
+        cpu: str = "max") -> None:
+    """Run `symbol` of object code that is complete but for the C library. Outputs are written in place.
+
+    Args:
+        arrays: inputs, then outputs, contiguous.
+        sizes: the symbolic sizes, which follow the arrays in the slots.
+        cpu: QEMU's name of the processor, with features.
+    Raises:
+        ResourceError: a tool is not installed, or the kernel ran out of memory or for more than two minutes.
+        CompileError: the object code does not link.
+    """
+    if tool := missing(processor):
+        raise ResourceError(f"{tool} is not installed; code for {processor} runs in it", code="emulator",
+                            help=f"on Debian: apt install {PROCESSORS[processor].packages}")
+    for array in arrays:
+        assert array.flags.c_contiguous, "the emulator takes contiguous arrays"
+    with TemporaryDirectory(prefix="texpr-") as folder:
+        executable, file = _linked(object_code, symbol, PROCESSORS[processor], Path(folder)), Path(folder) / "arrays"
+        offsets = _write(file, arrays, sizes)
+        _execute([PROCESSORS[processor].emulator, "-cpu", cpu, str(executable), str(file)], symbol)
+        with file.open("rb") as content:
+            for array, offset in zip(arrays, offsets):
+                if array.flags.writeable:
+                    content.seek(offset)
+                    array[...] = np.frombuffer(content.read(array.nbytes), array.dtype).reshape(array.shape)
+
+
+def _linked(object_code: bytes, symbol: str, tools: Processor, folder: Path) -> Path:
+    code, executable = folder / "kernel.o", folder / "kernel"
+    code.write_bytes(object_code)
+    command = [tools.compiler, "-O1", "-static", f"-DKERNEL={symbol}", str(DRIVER), str(code), "-lm", "-o", str(executable)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT)
+    if done.returncode:
+        raise CompileError(f"the object code does not link: {_last(done.stderr)}", code="link")
+    return executable
+
+
+def _write(file: Path, arrays: Sequence[np.ndarray], sizes: Sequence[int]) -> list[int]:
+    """Write slots and arrays; the offsets of the arrays."""
+    offset = _aligned(8 + 16 * (len(arrays) + len(sizes)))
+    offsets: list[int] = []
+    words = [len(arrays) + len(sizes)]
+    for array in arrays:
+        offsets.append(offset)
+        words += [1, offset]
+        offset = _aligned(offset + array.nbytes)
+    for size in sizes:
+        words += [0, size]
+    with file.open("wb") as out:
+        out.truncate(max(offset, 1))
+        out.write(np.array(words, "<i8").tobytes())
+        for array, at in zip(arrays, offsets):
+            out.seek(at)
+            out.write(array.tobytes())
+    return offsets
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGNMENT) * _ALIGNMENT
+
+
+def _execute(command: list[str], symbol: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        raise ResourceError(f"{symbol} was stopped in the emulator after {_TIMEOUT} s", code="emulator", help="use smaller arrays") from None
+    status = done.returncode
+    if status == _STATUS + 2:
+        raise ResourceError(f"{symbol} ran out of memory in the emulator", code="memory")
+    assert status == 0, f"{symbol} in the emulator: status {status}, {_last(done.stderr)}"
+
+
+def _last(words: str) -> str:
+    return (words.strip().splitlines() or ["no message"])[-1]
