@@ -9,6 +9,7 @@ import numpy as np
 from texpr.autodiff import grad, vjp
 from texpr.ir.interpret import interpret
 from texpr.ir.tensor import Program
+from texpr.ir.verify import verify_program
 
 STEP, TOLERANCE = 1e-5, 1e-6
 
@@ -18,6 +19,7 @@ def check_gradient(program: Program, *arrays: np.ndarray, wrt: Sequence[str] | N
     arrays = tuple(np.asarray(a) for a in arrays)
     cotangents = _cotangents(program, arrays)
     gradient = grad(program, wrt)
+    verify_program(gradient)
     found = interpret(gradient, [*arrays, *cotangents])
     chosen = [t.name for t in program.inputs if t.dtype.is_float] if wrt is None else list(wrt)
     positions = {t.name: n for n, t in enumerate(program.inputs)}
@@ -55,6 +57,8 @@ def check_vjp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequen
               wrt: Sequence[str] | None = None) -> None:
     """The two halves give the same numbers as the gradient."""
     forward, backward = vjp(program, wrt)
+    verify_program(forward)
+    verify_program(backward)
     known = dict(zip((t.name for t in program.inputs), arrays))
     known |= dict(zip((t.name for t in forward.outputs), interpret(forward, arrays)))
     seeds = backward.inputs[len(backward.inputs) - len(cotangents):]

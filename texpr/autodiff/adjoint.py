@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from texpr.autodiff.activity import active_nodes, smooth_children
 from texpr.autodiff.algebra import convert, is_value, plus, times
-from texpr.autodiff.forward import Forward, renamed
+from texpr.autodiff.forward import Forward
+from texpr.autodiff.names import renamed
 from texpr.autodiff.rules import operand_adjoints
 from texpr.autodiff.scope import Contribution, Scope, equation_scope, inside
 from texpr.ir import build

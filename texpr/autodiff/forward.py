@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 from texpr.autodiff.activity import active_nodes
 from texpr.autodiff.bounds import always_defined, rectangle
-from texpr.autodiff.names import Names
+from texpr.autodiff.names import Names, renamed
 from texpr.autodiff.scope import Scope, equation_scope
 from texpr.ir import build
 from texpr.ir.dtypes import I64
@@ -132,18 +132,6 @@ def shared(value: Expr) -> Expr:
         return node if isinstance(node, Var) else known.setdefault(tuple(key), node)
 
     return rewrite(value, rule)  # type: ignore[return-value]
-
-
-def renamed(reduction: Reduce) -> Reduce:
-    """The same reduction over new binders."""
-    fresh = {axis.var: Var(axis.var.name, axis.var.pack) for axis in reduction.axes}
-
-    def rule(node: Node) -> Node | None:
-        if isinstance(node, Axis) and node.var in fresh:
-            return replace(node, var=fresh[node.var])
-        return fresh.get(node) if isinstance(node, Var) else None
-
-    return rewrite(reduction, rule)  # type: ignore[return-value]
 
 
 def storable(node: Expr, scope: Scope) -> bool:

@@ -73,7 +73,8 @@ def scatter(contribution: Contribution, into: Tensor) -> Equation:
     left = [by_var[v] for v in used if v in by_var]
     inner = tuple(axis for axis in term.axes if axis not in left)
     outer = tuple(_widened(axis, inner) for axis in left)
-    narrow = [c for old, new in zip(left, outer) if old is not new for c in (_at_most(old.lo, old.var), build.compare("<", old.var, old.hi))]
+    widened = [old for old, new in zip(left, outer) if old is not new]
+    narrow = [c for axis in widened for c in (_at_most(axis.lo, axis.var), build.compare("<", axis.var, axis.hi))]
     value = _as_sum(_Term(inner, (*narrow, *term.conditions), term.value))
     mode = None if guard is None else Guard("drop") if guard.mode == "value" else guard
     return Equation(into, term.indices, outer, convert(value, into.dtype), "add", None, mode, contribution.span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.expr import Axis, Tensor, Var
+from texpr.ir.expr import Axis, Node, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, variables, walk
 
@@ -33,20 +33,45 @@ def unique(wish: str, taken: set[str]) -> str:
 
 
 def freshen(equation: Equation | Invoke, taken: set[str]) -> Equation | Invoke:
-    """The equation over new index variables whose names differ from each other and from `taken`."""
+    """The equation over new index variables, each bound once, whose names differ from each other and from `taken`."""
     if isinstance(equation, Invoke):
         return equation
+    equation = _bound_once(equation)
     used, fresh = set(taken), {}
-    for axis in dict.fromkeys((*equation.axes, *(n for n in walk(equation.value) if isinstance(n, Axis)))):
-        if axis.var in fresh:
-            continue
+    for axis in (n for n in walk(equation) if isinstance(n, Axis)):
         name = unique(axis.var.name.rstrip("_0123456789") if axis.var.name in used else axis.var.name, used)
         used.add(name)
         fresh[axis.var] = Var(name, axis.var.pack)
 
-    def renamed(node: object) -> object:
+    def rule(node: Node) -> Node | None:
         if isinstance(node, Var):
             return fresh.get(node)
         return replace(node, var=fresh[node.var]) if isinstance(node, Axis) else None
 
-    return rewrite(equation, renamed)  # type: ignore[arg-type, return-value]
+    return rewrite(equation, rule)  # type: ignore[return-value]
+
+
+def _bound_once(equation: Equation) -> Equation:
+    """Two reductions over the same variables get different ones."""
+    bound: set[Var] = set()
+
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, Reduce):
+            return None
+        twice = any(axis.var in bound for axis in node.axes)
+        bound.update(axis.var for axis in node.axes)
+        return renamed(node) if twice else None
+
+    return rewrite(equation, rule)  # type: ignore[return-value]
+
+
+def renamed(reduction: Reduce) -> Reduce:
+    """The same reduction over new binders."""
+    fresh = {axis.var: Var(axis.var.name, axis.var.pack) for axis in reduction.axes}
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Axis) and node.var in fresh:
+            return replace(node, var=fresh[node.var])
+        return fresh.get(node) if isinstance(node, Var) else None
+
+    return rewrite(reduction, rule)  # type: ignore[return-value]
