@@ -63,7 +63,8 @@ class CompiledKernel:
     def ptx(self) -> str:
         """PTX, on a GPU target."""
         if not self.target.gpu:
-            raise CompileError(f"{self.target.name} has no PTX", code="target", help="compile for a GPU target such as sm_80; .asm is the assembly")
+            raise CompileError(f"{self.target.name} has no PTX", code="target",
+                               help="compile for a GPU target; .asm is the assembly")
         return self.artifact.assembly
 
     @cached_property

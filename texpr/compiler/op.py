@@ -99,8 +99,7 @@ class Op:
             inputs[name] = value
         missing = [p.name for p in self.signature.inputs if p.name not in inputs and not p.optional]
         if missing:
-            raise CallError(f"{self.__name__} takes {', '.join(names)}; {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
-                            code="arguments")
+            raise CallError(f"{self.__name__} takes {', '.join(names)}; missing: {', '.join(missing)}", code="arguments")
         return {n: inputs[n] for n in names if n in inputs}, arrays[len(names) :]
 
     def _dtype(self, name: str, array: np.ndarray) -> DType:

@@ -11,6 +11,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.verify import verify_kernel
 from texpr.passes.chunk import chunk_vectors
+from texpr.passes.guards import drop_guards
 from texpr.passes.math import expand_math
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
@@ -29,7 +30,7 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def cut_vectors(kernel: Kernel) -> Kernel:
         return chunk_vectors(kernel, target.machine.vector_bytes or 16)
 
-    common: list[KernelPass] = [place, expand_unrolled, cut_vectors, expand_math]
+    common: list[KernelPass] = [place, expand_unrolled, drop_guards, cut_vectors, expand_math]
     return [*common, insert_polls] if target.native else common
 
 

@@ -110,6 +110,10 @@ class Schedule:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         return self._step("compute_at", tensor, loop)
 
+    def peel(self, loop: str | Var, first: int, last: int) -> Schedule:
+        """Loops of their own for the first and last iterations; see `texpr.schedule.peel`."""
+        return self._step("peel", loop, first, last)
+
     def contract(self) -> Schedule:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")

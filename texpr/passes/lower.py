@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, select, sub
-from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.expr import Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import rewrite, tensors, walk
+from texpr.ir.traverse import rewrite, tensors
 from texpr.passes.inline import inline_calls
 from texpr.passes.reductions import desugar, hoist, identity
 from texpr.passes.renew import folded
@@ -154,7 +154,7 @@ def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equ
     if equation.guard is not None and equation.guard.mode == "drop":
         inside = _inside(target, indices, ranges)
     elif equation.guard is not None:
-        indices = _folded_back(target, indices, equation.guard.mode)
+        indices = _folded_back(target, indices, equation.guard.mode, ranges)
     reassoc = equation.update is not None and (not target.dtype.is_float or equation.update in ("max", "min"))
     return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number), inside
 
@@ -168,7 +168,7 @@ def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:
                 assert value is not None
                 return select(_inside(tensor, indices, ranges), replace(node, guard=None), value)
             case Read(tensor, indices, Guard(mode)):
-                return replace(node, indices=_folded_back(tensor, indices, mode), guard=None)
+                return replace(node, indices=_folded_back(tensor, indices, mode, ranges), guard=None)
         return None
 
     return rewrite(e, rule)  # type: ignore[return-value]
@@ -176,17 +176,17 @@ def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:
 
 def _inside(tensor: Tensor, indices: tuple[Expr, ...], ranges: dict[Var, Expr]) -> Expr:
     """The condition that `indices` lie in the tensor, leaving out what the loops' ranges show."""
-    conditions: list[Expr] = []
-    for i, size in zip(indices, tensor.shape):
-        if isinstance(i, Var) and i in ranges and same_value(ranges[i], size):
-            continue
-        lowest, highest = interval(i, ranges)
-        n = linear(size)
-        if lowest is None or lowest < 0:
-            conditions.append(compare("<=", index(0), i))
-        if highest is None or n.terms or highest >= n.constant:
-            conditions.append(compare("<", i, size))
-    return conjunction(*conditions)
+    return conjunction(*(c for i, size in zip(indices, tensor.shape) for c in _within(i, size, ranges)))
+
+
+def _within(i: Expr, size: Expr, ranges: dict[Var, Expr]) -> list[Expr]:
+    """What remains to be asked for `0 <= i < size`."""
+    if isinstance(i, Var) and i in ranges and same_value(ranges[i], size):
+        return []
+    lowest, highest = interval(i, ranges)
+    n = linear(size)
+    low = [compare("<=", index(0), i)] if lowest is None or lowest < 0 else []
+    return low + ([compare("<", i, size)] if highest is None or n.terms or highest >= n.constant else [])
 
 
 def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
@@ -204,9 +204,12 @@ def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
     return lowest, highest
 
 
-def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str) -> tuple[Expr, ...]:
+def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str, ranges: dict[Var, Expr]) -> tuple[Expr, ...]:
     folded_indices: list[Expr] = []
     for i, n in zip(indices, tensor.shape):
+        if not _within(i, n, ranges):
+            folded_indices.append(i)
+            continue
         last = sub(n, index(1))
         match mode:
             case "clamp":
@@ -220,8 +223,3 @@ def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str) -> tuple[
             case _:
                 raise AssertionError(f"no guard {mode}")
     return tuple(folded_indices)
-
-
-def bound_axes(kernel: Kernel) -> list[Axis]:
-    """Every loop of a kernel as an axis."""
-    return [Axis(n.var, index(0), n.extent) for n in walk(kernel) if isinstance(n, For)]

@@ -14,10 +14,11 @@ from texpr.schedule.auto import auto
 from texpr.schedule.loops import find_loops, loop_names, qualified
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
+from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 
 __all__ = [
-    "auto", "bind", "compute_at", "contract", "find_loops", "fuse", "loop_names", "parallel", "qualified", "reorder", "rfactor",
+    "auto", "bind", "compute_at", "contract", "find_loops", "fuse", "loop_names", "parallel", "peel", "qualified", "reorder", "rfactor",
     "split", "unroll", "vectorize",
 ]

@@ -54,8 +54,8 @@ def _merged(kernel: Kernel, producer: For, chain: tuple[For, ...]) -> tuple[tupl
     for loop in chain:
         own = inside[0] if len(inside) == 1 else None
         if not isinstance(own, For) or not same_value(own.extent, loop.extent):
-            raise ScheduleError(f"`{producer.tensor}` has no loop that matches `{loop.var.name}`", span_of(kernel, producer), code="compute_at",
-                                help="compute_at needs outer loops of equal extents; split and reorder both nests alike")
+            raise ScheduleError(f"`{producer.tensor}` has no loop that matches `{loop.var.name}`", span_of(kernel, producer),
+                                code="compute_at", help="compute_at needs outer loops of equal extents; split and reorder both nests alike")
         renamed[own.var] = loop.var
         inside = own.body
     return tuple(substitute(s, renamed) for s in inside), renamed

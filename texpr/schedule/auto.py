@@ -13,7 +13,7 @@ from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.loops import find_loops, qualified
-from texpr.schedule.nests import Nest, extent, find_nests
+from texpr.schedule.nests import Nest, edges, extent, find_nests
 from texpr.schedule.script import Step
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -21,6 +21,7 @@ from texpr.support.errors import ResourceError, ScheduleError
 PARALLEL_WORK = 1 << 16
 CHUNK = 1 << 14
 TILE_ROWS = 8
+LONG = 1 << 40
 
 
 def auto(kernel: Kernel, machine: Machine) -> list[Step]:
@@ -88,10 +89,10 @@ class _Plan:
 
     def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
         """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
-        n = integer(find_loops(self.kernel, name)[0].extent)
-        if n is not None and n <= factor:
+        n = max(integer(each.extent) or LONG for each in find_loops(self.kernel, name))
+        if n <= factor:
             return "", name
-        if n is None or not self.step("split", name, factor, tail=tail):
+        if n == LONG or not self.step("split", name, factor, tail=tail):
             self.step("split", name, factor)
         return name + "o", name + "i"
 
@@ -107,6 +108,7 @@ def _elementwise(plan: _Plan, nest: Nest) -> list[str]:
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
         name = qualified(best)
+        _bare(plan, nest, best)
         outer, inner = plan.cut(name, 4 * plan.lanes(nest))
         rest = [n for n in names if n != name] + ([outer] if outer else [])
         if rest and best is not nest.spatial[-1]:
@@ -114,6 +116,13 @@ def _elementwise(plan: _Plan, nest: Nest) -> list[str]:
         plan.step("vectorize", inner)
         names = rest
     return names
+
+
+def _bare(plan: _Plan, nest: Nest, loop: For) -> None:
+    """Peel the edges of a long vector loop off, so that the rest needs no masks and no gathers."""
+    first, last = edges(nest, loop)
+    if first + last and extent(loop) >= 4 * plan.lanes(nest) + first + last:
+        plan.step("peel", qualified(loop), first, last)
 
 
 def _joined(plan: _Plan, nest: Nest) -> Nest:
@@ -169,6 +178,7 @@ def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     rows = _tile_loop(nest, best)
     registers = 3 if rows is not None and extent(best) >= 3 * lanes and plan.machine.vector_registers >= 32 else 2
+    _bare(plan, nest, best)
     outer, inner = plan.cut(qualified(best), registers * lanes)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
     inside: list[str] = []

@@ -127,3 +127,22 @@ def private_temporaries(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
     inside = {s.tensor for s in stores(loop)}
     around = (*loops_around(kernel, loop), loop)
     return tuple(t for t in kernel.temporaries if t in inside and poly.flow_stays_within(kernel, t, around))
+
+
+def twins(kernel: Kernel, loop: For, suffix: str) -> dict[Tensor, Tensor]:
+    """Temporaries whose values stay within an iteration of `loop`, with the ones that iterations set apart use instead."""
+    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)}
+    found: dict[Tensor, Tensor] = {}
+    for t in private_temporaries(kernel, loop):
+        name = f"{t.name}_{suffix}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        found[t] = replace(t, name=name)
+    return found
+
+
+def with_temporaries(kernel: Kernel, more: list[Tensor]) -> Kernel:
+    """The kernel with those of `more` that it writes declared."""
+    written = {s.tensor for s in stores(kernel)}
+    return replace(kernel, temporaries=(*kernel.temporaries, *(t for t in more if t in written)))

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.ir.build import integer
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.affine import linear
+from texpr.ir.build import integer, sub
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
+from texpr.passes.lower import interval
 from texpr.schedule.loops import paths
 
 # What a loop of unknown extent counts as.
 TYPICAL_EXTENT = 1024
+
+
+def unclamped(e: Expr) -> Expr:
+    """An index as it is away from the edges."""
+    match e:
+        case Max(_, Min(inside, _)):
+            return inside
+    return e
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +35,7 @@ class Access:
 
     def stride(self, var: Var) -> int | None:
         """Elements between neighbouring iterations of `var`; None where it is not constant."""
-        form = flat_index(self.tensor, self.indices)
+        form = flat_index(self.tensor, tuple(unclamped(i) for i in self.indices))
         if any(var in variables(t) for t, _ in form.terms if t is not var):
             return None
         return form.coefficient(var)
@@ -88,3 +99,34 @@ def _nest(root: Stmt) -> Nest | None:
     reads = (n for n in walk(main.value, *main.indices) if isinstance(n, Read))
     accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
     return Nest(tuple(loops[:fewest]), tuple(loops[fewest:]), main, accesses)
+
+
+def edges(nest: Nest, loop: For) -> tuple[int, int]:
+    """How many iterations at the start and end of `loop` index conditions and clamps matter for: outside them they are decided."""
+    n = integer(loop.extent)
+    ranges: dict[Var, Expr] = {each.var: each.extent for each in nest.loops if each is not loop}
+    first = last = 0
+    for node in walk(nest.main.value, *nest.main.indices):
+        for difference in _nonnegative(node):
+            form = linear(difference)
+            c = form.coefficient(loop.var)
+            low, _ = interval(form.without(loop.var).expr(), ranges)
+            if c == 0 or low is None or n is None:
+                continue
+            if c > 0:
+                first = max(first, -(low // c))
+            else:
+                last = max(last, n - 1 - low // -c)
+    return first, last
+
+
+def _nonnegative(node: Node) -> list[Expr]:
+    """Expressions that are at least 0 where an index condition holds or a clamp does nothing."""
+    match node:
+        case Compare("<=" | "<" as op, a, b) if a.dtype == I64:
+            return [sub(sub(b, a), index(int(op == "<")))]
+        case Compare(">=" | ">" as op, a, b) if a.dtype == I64:
+            return [sub(sub(a, b), index(int(op == ">")))]
+        case Max(low, Min(e, high)) if node.dtype == I64:
+            return [sub(e, low), sub(high, e)]
+    return []

@@ -12,13 +12,14 @@ from texpr.ir.loop import Kernel
 from texpr.schedule.attach import compute_at
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
+from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
-    "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at,
+    "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
 }
 
 

@@ -8,7 +8,7 @@ from texpr.ir.build import add, compare, floordiv, integer, mod, mul
 from texpr.ir.expr import Expr, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
-from texpr.schedule.loops import all_loops, find_loops, private_temporaries, replace_loops, span_of, stores
+from texpr.schedule.loops import all_loops, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
 TAILS = ("guard", "exact", "peel")
@@ -42,23 +42,9 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
     _unused(kernel, at, (outer, inner))
     if tail != "peel":
         return replace_loops(kernel, found, lambda n: _cut(n, factor, outer, inner))
-    own = {n.var: _twins(kernel, n) for n in found}
+    own = {n.var: twins(kernel, n, "rest") for n in found}
     after = replace_loops(kernel, found, lambda n: _peeled(n, factor, outer, inner, own[n.var]))
-    written = {s.tensor for s in stores(after)}
-    return replace(after, temporaries=(*after.temporaries, *(t for twins in own.values() for t in twins.values() if t in written)))
-
-
-def _twins(kernel: Kernel, loop: For) -> dict[Tensor, Tensor]:
-    """Temporaries whose values stay within an iteration of `loop`, with the ones that the peeled iterations use instead."""
-    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)}
-    twins: dict[Tensor, Tensor] = {}
-    for t in private_temporaries(kernel, loop):
-        name = f"{t.name}_rest"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        twins[t] = replace(t, name=name)
-    return twins
+    return with_temporaries(after, [t for each in own.values() for t in each.values()])
 
 
 def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
@@ -72,17 +58,19 @@ def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
     return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
 
 
-def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, twins: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
     main = _cut(replace(loop, extent=mul(tiles, index(factor))), factor, outer_name, inner_name)
     main = replace(main, extent=tiles, body=tuple(_without_guard(n) for n in main.body))
     if (n := integer(extent)) is not None and n % factor == 0:
         return (main,)
+    if integer(tiles) == 0:
+        return (replace(loop, var=(rest := Var(inner_name)), body=tuple(folded(s, {loop.var: rest}) for s in loop.body)),)
     rest = Var(inner_name)
     at = add(mul(tiles, index(factor)), rest)
     left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
-    return (main, over_tensors(with_fresh_variables(left), twins))
+    return (main, over_tensors(with_fresh_variables(left), own))
 
 
 def _without_guard(inner: Stmt) -> Stmt:

@@ -1,0 +1,82 @@
+"""Conditions and clamps that the loops' ranges decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.affine import linear
+from texpr.ir.build import FALSE, TRUE, fold
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Add, Compare, Expr, Max, Min, Node, Read, Sub, Var
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import children, rewrite, with_children
+from texpr.passes.lower import interval
+
+
+def drop_guards(kernel: Kernel) -> Kernel:
+    """Index conditions and clamps that constant loop ranges decide become what they are.
+
+    for x in 0..8: A[max(0, x + 1)] if x < 9 else 0   ->   for x in 0..8: A[x + 1]
+    """
+    body = tuple(s for top in kernel.body for s in _simplified(top, {}))
+    return kernel if all(a is b for a, b in zip(body, kernel.body)) and len(body) == len(kernel.body) else replace(kernel, body=body)
+
+
+def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
+    """A statement under loops of these extents; nothing where it never runs. Depth is that of the loop nest."""
+    match s:
+        case For(var, extent, body):
+            inner = ranges | {var: extent}
+            new = tuple(n for b in body for n in _simplified(b, inner))
+            return (s,) if _same(new, body) else (replace(s, body=new),)
+        case If(cond, body):
+            decided = decide(cond, ranges)
+            new = tuple(n for b in body for n in _simplified(b, ranges))
+            if decided is FALSE:
+                return ()
+            if decided is TRUE:
+                return new
+            return (s,) if decided is cond and _same(new, body) else (replace(s, cond=decided, body=new),)
+    below = children(s)
+    new_below = tuple(decide(e, ranges) if isinstance(e, Expr) else e for e in below)
+    if isinstance(s, Store):
+        new_below = (*map(_tidy, new_below[:-1]), new_below[-1])  # type: ignore[arg-type]
+    return (s,) if _same(new_below, below) else (with_children(s, new_below),)  # type: ignore[return-value]
+
+
+def _same(a: tuple[Node, ...], b: tuple[Node, ...]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
+    """`e` with index comparisons, max and min decided where the ranges of the loops decide them."""
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Compare(op, a, b) if a.dtype == I64:
+                return _compared(op, *interval(Sub(a, b), ranges)) or fold(node)
+            case Max(a, b) | Min(a, b) if node.dtype == I64:
+                low, high = interval(Sub(a, b), ranges)
+                larger, smaller = (a, b) if isinstance(node, Max) else (b, a)
+                if low is not None and low >= 0:
+                    return larger
+                return smaller if high is not None and high <= 0 else None
+            case Read(_, indices):
+                return replace(node, indices=tuple(map(_tidy, indices)))
+        return fold(node)
+
+    return rewrite(e, rule)  # type: ignore[return-value]
+
+
+def _tidy(i: Expr) -> Expr:
+    """608 + x + 1 + j - 1   ->   x + j + 608"""
+    return linear(i).expr() if isinstance(i, Add | Sub) else i
+
+
+def _compared(op: str, low: int | None, high: int | None) -> Expr | None:
+    """The truth of `difference op 0`, if the bounds of the difference tell."""
+    below, above = high is not None and high < 0, low is not None and low > 0
+    not_above, not_below = high is not None and high <= 0, low is not None and low >= 0
+    holds = {"<": below, "<=": not_above, ">": above, ">=": not_below, "==": low == high == 0, "!=": below or above}
+    fails = {"<": not_below, "<=": above, ">": not_above, ">=": below, "==": below or above, "!=": low == high == 0}
+    return TRUE if holds[op] else FALSE if fails[op] else None

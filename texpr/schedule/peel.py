@@ -1,0 +1,49 @@
+"""`peel`: the first and last iterations of a loop get loops of their own, and what lies between loses its guards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import add, integer, sub
+from texpr.ir.expr import Var, index
+from texpr.ir.loop import For, Kernel, Stmt
+from texpr.passes.guards import drop_guards
+from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.schedule.loops import find_loops, replace_loops, span_of, twins, with_temporaries
+from texpr.support.errors import ScheduleError
+
+
+def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
+    """Run the first and the last iterations in loops of their own. Always legal: the order is unchanged. Index set splitting elsewhere.
+
+    for v in 0..n: S   ->   for v in 0..first: S;  for v in first..n-last: S;  for v in n-last..n: S
+
+    In the middle, conditions and clamps that only matter at the edges go away. The three loops keep the name.
+
+    Raises:
+        ScheduleError: counts below 0, or more than the loop has.
+    """
+    found = find_loops(kernel, loop)
+    for n in found:
+        extent = integer(n.extent)
+        if first < 0 or last < 0 or first + last == 0 or extent is None or extent < first + last:
+            size = "a symbolic extent" if extent is None else f"{extent} iterations"
+            raise ScheduleError(f"peel takes {first} and {last} iterations from `{n.var.name}`, which has {size}", span_of(kernel, n),
+                                code="peel", help="give counts of at least 0 that fit; sizes are given in tx.schedule(op, N=...)")
+    own = {n.var: (twins(kernel, n, "first"), twins(kernel, n, "last")) for n in found}
+
+    def make(n: For) -> tuple[Stmt, ...]:
+        extent = integer(n.extent) or 0
+        head, tail = own[n.var]
+        middle = replace(_part(n, first, extent - last), var=n.var)
+        parts = [over_tensors(with_fresh_variables(_part(n, 0, first)), head), middle,
+                 over_tensors(with_fresh_variables(_part(n, extent - last, extent)), tail)]
+        return tuple(p for p in parts if integer(p.extent))
+
+    after = replace_loops(kernel, found, make)
+    return drop_guards(with_temporaries(after, [t for pair in own.values() for each in pair for t in each.values()]))
+
+
+def _part(loop: For, start: int, stop: int) -> For:
+    body = loop.body if start == 0 else tuple(folded(s, {loop.var: add(loop.var, index(start))}) for s in loop.body)
+    return replace(loop, extent=sub(index(stop), index(start)), body=body)
