@@ -1,0 +1,143 @@
+"""Laws: error bounds over all exponents, exact results at special values, one meaning under contraction, sharing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evaluate import evaluate, ulp_error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import REFERENCE, WIDE
+
+from texpr.ir.dtypes import F32, F64, I32, DType, numpy_dtype
+from texpr.ir.expr import Add, Call, Const, Expr, Mul, Pow, Sub, Var
+from texpr.ir.traverse import children, walk
+from texpr.passes.math import EXPANSIONS, SCALE, expand_math
+
+BOUND = {F32: 1.5, F64: 2.0}
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -0.5, 2, -2, 3, 1e-45, -1e-45, 5e-324, 1.17549435e-38, 3.4028235e38, -3.4028235e38,
+           88.72283, 88.72284, -87.33655, -103.97, -103.98, 709.782712893384, 709.7827128933841, -745.13, -745.14, -708.4, 1e300, -1e300]  # fmt: skip
+CASES = [(name, t) for name in EXPANSIONS for t in (F32, F64)]
+
+
+def samples(t: DType, count: int, seed: int = 0) -> np.ndarray:
+    """Bit patterns of all exponents and signs, more of them near 1, and the special values."""
+    rng = np.random.default_rng(seed)
+    kind = numpy_dtype(t)
+    bits = rng.integers(0, 1 << t.bits, count, dtype=np.uint64).astype(f"u{t.bytes}").view(kind)
+    scales = np.repeat([1e-3, 0.3, 1, 3, 30, 300], count // 6)
+    with np.errstate(over="ignore"):
+        return np.concatenate([bits, (rng.normal(size=scales.size) * scales).astype(kind), np.array(SPECIAL).astype(kind)])
+
+
+def unary(name: str, t: DType, native: frozenset[str] = frozenset()) -> tuple[Expr, Var]:
+    x = Var("x", dtype=t)
+    return expand_math(Call(name, (x,)), native), x
+
+
+def in_domain(name: str, x: np.ndarray) -> np.ndarray:
+    """sin and cos in f64 are stated up to 2^40 only."""
+    return x[~(np.abs(x) > 2.0**40)] if name in ("sin", "cos") and x.dtype == np.float64 else x
+
+
+def check(got: np.ndarray, want: np.ndarray, bound: float, *inputs: np.ndarray) -> None:
+    """Within the bound, and zeros with the right sign."""
+    error = ulp_error(got, want)
+    zero = (want == 0) & (np.signbit(want) != np.signbit(got))
+    worst = int(np.argmax(np.where(zero, np.inf, error)))
+    assert error[worst] <= bound and not zero.any(), ([x[worst] for x in inputs], got[worst], want[worst], error[worst])
+
+
+@pytest.mark.parametrize(("name", "t"), CASES)
+def test_error_is_within_the_bound(name: str, t: DType) -> None:
+    root, x = unary(name, t)
+    values = in_domain(name, samples(t, 1 << 15))
+    with np.errstate(all="ignore"):
+        want = REFERENCE[name](values.astype(WIDE))
+    check(evaluate(root, {x: values}), want, BOUND[t], values)
+
+
+@pytest.mark.parametrize(("name", "t"), CASES)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_number_is_within_the_bound(name: str, t: DType, data: st.DataObject) -> None:
+    number = data.draw(st.floats(width=t.bits))
+    root, x = unary(name, t)
+    values = in_domain(name, np.array([number], numpy_dtype(t)))
+    with np.errstate(all="ignore"):
+        want = REFERENCE[name](values.astype(WIDE))
+    if values.size:
+        check(evaluate(root, {x: values}), want, BOUND[t], values)
+
+
+@pytest.mark.parametrize(("name", "t"), CASES)
+def test_no_product_is_the_operand_of_a_sum(name: str, t: DType) -> None:
+    """So a kernel that may contract `a * b + c` computes the same bits."""
+    root, _ = unary(name, t)
+    sums = [n for n in walk(root) if isinstance(n, Add | Sub) and n.dtype.is_float]
+    assert not [n for n in sums if any(isinstance(c, Mul) for c in children(n))]
+
+
+@pytest.mark.parametrize(("name", "t"), [("exp", F32), ("exp", F64), ("exp2", F32), ("exp2", F64)])
+def test_a_native_scale_gives_the_same_bits(name: str, t: DType) -> None:
+    values = samples(t, 1 << 12)
+    plain, x = unary(name, t)
+    native, y = unary(name, t, frozenset({SCALE}))
+    assert any(isinstance(n, Call) and n.function == SCALE for n in walk(native))
+    np.testing.assert_array_equal(evaluate(plain, {x: values}), evaluate(native, {y: values}))
+
+
+@pytest.mark.parametrize("t", [F32, F64])
+def test_power_is_within_the_bound(t: DType) -> None:
+    rng = np.random.default_rng(0)
+    kind, n = numpy_dtype(t), 1 << 12
+    x, y = Var("x", dtype=t), Var("y", dtype=t)
+    bases = [np.exp(rng.normal(size=n) * 3), np.exp(rng.normal(size=n) * 0.01), np.exp(rng.uniform(-1, 1, n) * (80 if t == F32 else 700))]
+    exponents = [rng.normal(size=n) * 10, rng.normal(size=n) * 1000, rng.uniform(-1.05, 1.05, n)]
+    corners = np.array([*SPECIAL, 2.5, -2.5, 2.0**24 - 1, 2.0**53 - 1, 2.0**53, -1e10, 1 - 1e-7, 1 + 1e-7])
+    with np.errstate(over="ignore"):
+        a = np.concatenate([*bases, np.repeat(corners, corners.size)]).astype(kind)
+        b = np.concatenate([*exponents, np.tile(corners, corners.size)]).astype(kind)
+    with np.errstate(all="ignore"):
+        want = np.power(a.astype(WIDE), b.astype(WIDE))
+    check(evaluate(expand_math(Pow(x, y)), {x: a, y: b}), want, BOUND[t], a, b)
+
+
+@pytest.mark.parametrize("t", [F32, F64])
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 3.0, 4.0, -1.0, 0.5, -0.5, -2.0, 1.5])
+def test_a_constant_power_is_the_power(t: DType, exponent: float) -> None:
+    x = Var("x", dtype=t)
+    values = samples(t, 1 << 12)
+    with np.errstate(all="ignore"):
+        want = np.power(values.astype(WIDE), WIDE(exponent))
+    root = expand_math(Pow(x, Const(exponent, dtype=t)))
+    check(np.broadcast_to(evaluate(root, {x: values}), values.shape), want, 2.0, values)
+
+
+def test_a_power_of_two_is_exp2() -> None:
+    x = Var("x", dtype=F32)
+    values = samples(F32, 1 << 10)
+    root, y = unary("exp2", F32)
+    got = evaluate(expand_math(Pow(Const(2.0, dtype=F32), x)), {x: values})
+    np.testing.assert_array_equal(got, evaluate(root, {y: values}))
+
+
+@pytest.mark.parametrize("t", [F32, F64, I32])
+def test_sign(t: DType) -> None:
+    x = Var("x", dtype=t)
+    values = np.array([-7, -1, 0, 1, 9] if t == I32 else SPECIAL).astype(numpy_dtype(t))
+    got = evaluate(expand_math(Call("sign", (x,))), {x: values})
+    np.testing.assert_array_equal(got, np.sign(values))
+    assert not np.signbit(got[np.asarray(values == 0)]).any()
+
+
+def test_calls_of_one_node_share_their_expansion() -> None:
+    x = Var("x", dtype=F32)
+    root = expand_math(Mul(Call("exp", (x,)), Call("exp", (x,))))
+    assert isinstance(root, Mul) and root.lhs is root.rhs
+
+
+def test_what_is_primitive_stays_the_same_object() -> None:
+    x = Var("x", dtype=F32)
+    root = Add(Call("sqrt", (x,)), Call("abs", (x,)))
+    assert expand_math(root) is root
