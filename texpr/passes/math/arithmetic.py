@@ -17,7 +17,7 @@ Operand = Expr | float | int
 class Arithmetic:
     """Operations on floats of type `real` and on integers of the same width.
 
-    No sum has a product as operand: every product that is added is a fused multiply-add already, so a kernel's `contract` changes nothing here.
+    No sum has a product as operand: what could be fused is fused already, so a kernel's `contract` changes nothing here.
 
     Attributes:
         mantissa: bits of the fraction.

@@ -9,6 +9,7 @@ from texpr.passes.math.coefficients import ERF_F32, ERF_F64, ERFC_F32, ERFC_F64
 
 
 def erf(m: Arithmetic, x: Expr) -> Expr:
+    """Both polynomials, one selected."""
     inner, tail, centre, end = (ERF_F32, ERFC_F32, 2.0, 3.93) if m.real == F32 else (ERF_F64, ERFC_F64, 3.0, 5.95)
     magnitude = m.at_most(m.call("abs", x), end)
     square = m.mul(magnitude, magnitude)

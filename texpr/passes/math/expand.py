@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from texpr.ir.dtypes import F32, F64
 from texpr.ir.build import literal
+from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Compare, Expr, Node, Pow, Select
 from texpr.ir.traverse import rewrite
 from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
@@ -21,6 +21,7 @@ N = TypeVar("N", bound=Node)
 
 
 def rsqrt(m: Arithmetic, x: Expr) -> Expr:
+    """1 / sqrt(x), two roundings."""
     return m.div(1.0, m.call("sqrt", x))
 
 

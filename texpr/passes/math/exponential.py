@@ -13,7 +13,15 @@ from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
 from texpr.passes.math.arithmetic import Arithmetic
 from texpr.passes.math.coefficients import (
-    EXP2_F32, EXP2_F64, EXP_F32, EXP_F64, LN2_F32, LN2_F64, LOG2E_F32, LOG2E_F64, TANH_F32,
+    EXP2_F32,
+    EXP2_F64,
+    EXP_F32,
+    EXP_F64,
+    LN2_F32,
+    LN2_F64,
+    LOG2E_F32,
+    LOG2E_F64,
+    TANH_F32,
 )  # fmt: skip
 
 
@@ -47,12 +55,14 @@ def _expm1_tail(m: Arithmetic, a: Reduced) -> Expr:
 
 
 def exp(m: Arithmetic, x: Expr) -> Expr:
+    """e^x."""
     lo, hi = (-104.0, 89.0) if m.real == F32 else (-746.0, 710.0)
     a = _reduce(m, m.at_most(m.at_least(x, lo), hi), 2 * m.bias)
     return m.scale(m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0), a.n, a.shifted)
 
 
 def exp2(m: Arithmetic, x: Expr) -> Expr:
+    """2^x; the reduction x = n + r is exact."""
     lo, hi = (-151.0, 129.0) if m.real == F32 else (-1076.0, 1025.0)
     x = m.at_most(m.at_least(x, lo), hi)
     n, shifted = m.nearest(x, 1.0, 2 * m.bias)
@@ -81,13 +91,14 @@ def sigmoid(m: Arithmetic, x: Expr) -> Expr:
     growth = m.fma(m.mul(r, r), _exp_terms(m, r), r)
     large = m.from_exponent(a.shifted)
     s = m.mul(large, 2.0**-shift)
-    q = m.div(1.0, m.add(m.add(growth, s), 1.0))
+    q = m.div(1.0, m.add(m.fma(large, 2.0**-shift, growth), 1.0))
     negated = m.neg(q)
     error = m.fma(negated, growth, m.fma(negated, s, m.sub(1.0, q)))
     return m.mul(m.mul(m.fma(q, error, q), large), 2.0**-shift)
 
 
 def tanh(m: Arithmetic, x: Expr) -> Expr:
+    """A cheap blend for f32, one quotient for f64."""
     return _tanh_blend(m, x) if m.real == F32 else _tanh_quotient(m, x)
 
 
@@ -104,7 +115,7 @@ def _tanh_quotient(m: Arithmetic, x: Expr) -> Expr:
     dividend = m.fma(s, tail, m.fma(s, a.high, less))
     inverse = m.div(1.0, m.add(dividend, 2.0))
     y = m.mul(dividend, inverse)
-    slope = m.mul(s, m.sub(1.0, y))
+    slope = m.fma(m.neg(y), s, s)
     error = m.fma(slope, tail, m.fma(slope, a.high, m.fma(m.neg(y), more, less)))
     return m.with_sign_of(m.fma(error, inverse, y), x)
 

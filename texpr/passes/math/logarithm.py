@@ -92,6 +92,7 @@ def _special(m: Arithmetic, x: Expr, y: Expr, zero: float) -> Expr:
 
 
 def log(m: Arithmetic, x: Expr) -> Expr:
+    """Of denormal numbers too; -inf at 0, NaN below."""
     return _special(m, x, _log(m, split(m, x)), 0.0)
 
 
@@ -107,6 +108,7 @@ def log1p(m: Arithmetic, x: Expr) -> Expr:
 
 
 def log2(m: Arithmetic, x: Expr) -> Expr:
+    """As log; exact at powers of two."""
     parts = split(m, x)
     if m.real == F32:
         high, low = LOG2E_F32

@@ -16,6 +16,7 @@ Pair = tuple[Expr, Expr]
 
 
 def power(m: Arithmetic, x: Expr, y: Expr) -> Expr:
+    """x to the power y."""
     if isinstance(x, Const) and x.value == 2:
         return exp2(m, y)
     if isinstance(y, Const):
@@ -105,14 +106,15 @@ def _log_pair(m: Arithmetic, x: Expr) -> Pair:
     third = 2 / 3
     sum_high = m.fma(square[0], terms, third)
     sum_low = m.add(m.fma(square[0], terms, m.sub(third, sum_high)), third / 2**54)  # 2/3 is third * (1 + 2^-54)
-    curve = _product(m, _product(m, square, s), (sum_high, sum_low))
+    cube = _product(m, square, s)
     twice = m.add(s[0], s[0])
-    near = m.add(twice, curve[0])
-    near_low = m.add(m.add(m.sub(twice, near), curve[0]), m.fma(s[1], 2.0, curve[1]))
-    far = m.mul(parts.k, -LN2_F64[0])  # exact
-    high = m.fma(parts.k, -LN2_F64[0], near)
-    rest = m.fma(parts.k, -LN2_F64[1], near_low)
-    return high, m.add(m.add(m.sub(far, high), near), rest)
+    near = m.fma(cube[0], sum_high, twice)
+    cross = m.fma(cube[0], sum_low, m.fma(cube[1], sum_high, m.add(s[1], s[1])))
+    near_low = m.add(m.fma(cube[0], sum_high, m.sub(twice, near)), cross)
+    ln2_high, ln2_low = LN2_F64
+    high = m.fma(parts.k, -ln2_high, near)
+    lost = m.sub(near, m.fma(parts.k, ln2_high, high))
+    return high, m.add(lost, m.fma(parts.k, -ln2_low, near_low))
 
 
 def _quotient(m: Arithmetic, f: Expr) -> Pair:

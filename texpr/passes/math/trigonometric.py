@@ -15,10 +15,12 @@ from texpr.passes.math.coefficients import INVERSE_PI, PI_F64, SIN_F64, SIN_PI_F
 
 
 def sin(m: Arithmetic, x: Expr) -> Expr:
+    """(-1)^k sin(r)."""
     return _single(m, x, 0.0) if m.real == F32 else _double(m, x, 0.0)
 
 
 def cos(m: Arithmetic, x: Expr) -> Expr:
+    """(-1)^(k+1) sin(r)."""
     return _single(m, x, -0.5) if m.real == F32 else _double(m, x, -0.5)
 
 
