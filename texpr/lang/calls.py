@@ -15,10 +15,11 @@ from texpr.ir.traverse import equal
 from texpr.lang import tree
 from texpr.lang.declaration import OpDeclaration
 from texpr.lang.scalars import Scalars, dimensions
-from texpr.lang.scope import Scope, unknown
+from texpr.lang.scope import OUTSIDE, unknown
 from texpr.passes.renew import folded, resized
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
+from texpr.support.spelling import counted
 
 Instance = Callable[[OpDeclaration, dict[str, DType], dict[str, int | float | bool], frozenset[str], Span], Program]
 
@@ -37,7 +38,8 @@ def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scala
         raise CheckError("a call of an operator is a whole right side", node.span, code="call",
                          help=f"T = {callee.name}(...), then use T[...]")
     found = _arguments(call, callee, s)
-    program = instance(callee, _dtypes(callee, found, call), found.constants, _absent(callee, found, call), call.span)
+    absent = _absent(callee, found, call)
+    program = instance(callee, _dtypes(callee, found, call), found.constants, absent, call.span)
     arguments = tuple(found.tensors[t.name][0] for t in program.inputs)
     sizes = Sizes(requires)
     for parameter in program.inputs:
@@ -60,7 +62,7 @@ def _arguments(call: tree.Call, callee: OpDeclaration, s: Scalars) -> Arguments:
         keyword = isinstance(argument, tree.Keyword)
         name, value = (argument.name.text, argument.value) if keyword else (inputs[k] if k < len(inputs) else "", argument)
         if not name:
-            raise CheckError(f"`{callee.name}` has {len(inputs)} inputs", argument.span, code="call",
+            raise CheckError(f"`{callee.name}` has {counted(len(inputs), 'input')}", argument.span, code="call",
                              help=f"constants are keywords: {', '.join(f'{c}=...' for c in constants)}" if constants else "")
         if name in found.tensors or name in found.constants:
             raise CheckError(f"`{name}` is given twice", argument.span, code="call")
@@ -69,12 +71,12 @@ def _arguments(call: tree.Call, callee: OpDeclaration, s: Scalars) -> Arguments:
         elif name in inputs:
             found.tensors[name] = _tensor(value, s), value.span
         else:
-            raise unknown(f"input or constant of `{callee.name}`", name, argument.span, (*inputs, *constants))
+            raise unknown("input or constant", name, argument.span, (*inputs, *constants))
     return found
 
 
 def _constant(node: tree.Tree, s: Scalars) -> int | float | bool:
-    value = s.value(node, Scope())
+    value = s.value(node, OUTSIDE.as_value())
     if not isinstance(value.expr, Const):
         raise CheckError("a constant of an operator is known when it is compiled", node.span, code="constant")
     return value.expr.value
@@ -161,7 +163,7 @@ class Sizes:
 
     def _rank(self, parameter: Tensor, argument: Tensor, span: Span) -> CheckError:
         least = sum(self._count(d) or 0 for d in parameter.dims)
-        return CheckError(f"`{parameter.name}` has {least} dimensions here, `{argument.name}` has {dimensions(argument)}", span,
+        return CheckError(f"`{parameter.name}` takes {counted(least, 'dimension')}, `{argument.name}` has {dimensions(argument)}", span,
                           code="shape")
 
     def _take(self, dim: Dim, given: list[Dim], at: int, parameter: Tensor, argument: Tensor, span: Span) -> None:
@@ -188,7 +190,7 @@ class Sizes:
         known = self.packs.setdefault(var, taken)
         sizes, others = [s for d in known for s in d.sizes], [s for d in taken for s in d.sizes]
         if len(sizes) != len(others):
-            raise CheckError(f"`*{var.name}` has {len(sizes)} and {len(others)} dimensions", span, code="shape")
+            raise CheckError(f"`*{var.name}` has {len(sizes)} and {counted(len(others), 'dimension')}", span, code="shape")
         for a, b in zip(sizes, others):
             self._same(a, b, argument, span)
         self.values[var] = product(tuple(sizes))
@@ -232,8 +234,8 @@ class Sizes:
 
 def _targets(node: tree.Equation, program: Program, sizes: Sizes, s: Scalars) -> tuple[Tensor, ...]:
     if len(node.targets) != len(program.outputs):
-        raise CheckError(f"`{program.name}` has {len(program.outputs)} results, found {len(node.targets)} left sides", node.span,
-                         code="call")
+        raise CheckError(f"`{program.name}` has {counted(len(program.outputs), 'result')}, found {counted(len(node.targets), 'left side')}",
+                         node.span, code="call")
     result: list[Tensor] = []
     for target, output in zip(node.targets, program.outputs):
         made = sizes.result(output, target.name.text, target.span)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from texpr.ir.dtypes import DTYPES
 from texpr.lang import tree
+from texpr.lang.functions import is_scalar_function
 from texpr.lang.parser import parse_program
-from texpr.lang.scope import below, duplicate
+from texpr.lang.scope import duplicate
+from texpr.support.errors import CheckError
 from texpr.support.source import Source, Span
 
 
@@ -95,6 +98,9 @@ def parse(text: str, name: str = "<text>") -> Module:
         assert isinstance(item, tree.Operator | tree.Function)
         if item.name.text in places:
             raise duplicate(item.name.text, item.name.span, places[item.name.text])
+        if item.name.text in DTYPES or isinstance(item, tree.Function) and is_scalar_function(item.name.text):
+            kind = "type" if item.name.text in DTYPES else "function"
+            raise CheckError(f"`{item.name.text}` is a {kind} of the language", item.name.span, code="name", help="choose another name")
         places[item.name.text] = item.name.span
         if isinstance(item, tree.Function):
             module.functions[item.name.text] = item
@@ -130,14 +136,3 @@ def documentation(op: tree.Operator) -> str:
                 break
             lines.append(line)
     return "\n".join(line.strip().lstrip("#").strip() for line in lines)
-
-
-def names_in(root: tree.Tree) -> dict[str, Span]:
-    """Names of tensors, sizes and indices used below `root`, with the place of the first use."""
-    found: dict[str, Span] = {}
-    for node in below(root):
-        if isinstance(node, tree.Name | tree.PackName):
-            found.setdefault(node.text, node.span)
-        elif isinstance(node, tree.Access):
-            found.setdefault(node.name.text, node.name.span)
-    return found

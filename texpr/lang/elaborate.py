@@ -10,11 +10,11 @@ from texpr.ir.expr import Const, Expr, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.lang import tree
 from texpr.lang.calls import invoke
-from texpr.lang.declaration import OpDeclaration, names_in
+from texpr.lang.declaration import OpDeclaration
 from texpr.lang.equations import equations_of, ordered
 from texpr.lang.functions import is_scalar_function
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope, shown
+from texpr.lang.scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
 from texpr.lang.values import Arithmetic, Value
 from texpr.support.errors import CheckError, ResourceError
@@ -115,13 +115,13 @@ class _Elaboration:
         return tuple(inputs)
 
     def _default(self, d: tree.Declaration, node: tree.Tree, made: Tensor) -> Value:
-        value = self.scalars.arithmetic.store(self.scalars.value(node, Scope()), made.dtype, node.span)
+        value = self.scalars.arithmetic.store(self.scalars.value(node, OUTSIDE.as_value()), made.dtype, node.span)
         if not isinstance(value, Const):
             raise CheckError(f"the default of `{d.name.text}` is not a number", node.span, code="constant")
         return Value(value)
 
     def _require(self, node: tree.Tree) -> None:
-        condition = self.scalars.condition(node, Scope(index=True))
+        condition = self.scalars.condition(node, OUTSIDE)
         if condition is FALSE:
             constants = self.names.constants.items()
             values = ", ".join(f"{name} = {value.expr.value}" for name, value in constants if isinstance(value.expr, Const))

@@ -11,6 +11,7 @@ from texpr.lang import tree
 from texpr.lang.scope import Scope, Steps, unknown
 from texpr.lang.values import Value, materialize
 from texpr.support.errors import CheckError, ResourceError
+from texpr.support.spelling import counted
 
 if TYPE_CHECKING:
     from texpr.lang.scalars import Scalars
@@ -50,8 +51,7 @@ def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
 
 def _arguments(node: tree.Call, count: int) -> tuple[tree.Tree, ...]:
     if len(node.arguments) != count:
-        plural = "" if count == 1 else "s"
-        raise CheckError(f"`{node.name.text}` takes {count} argument{plural}, found {len(node.arguments)}", node.span, code="call")
+        raise CheckError(f"`{node.name.text}` takes {counted(count, 'argument')}, found {len(node.arguments)}", node.span, code="call")
     return node.arguments
 
 

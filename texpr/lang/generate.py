@@ -22,15 +22,29 @@ def tables(grammar: str) -> dict[str, Any]:
     lark = Lark(grammar, parser="lalr", strict=True, start=list(GOALS))
     table = lark.parser.parser._parse_table  # type: ignore[union-attr]
     names = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
+    order = _numbered(table)
     rules: dict[Any, int] = {}
     states = []
-    for number in sorted(table.states):
+    for state in order:
         row = {}
-        for symbol, (action, argument) in table.states[number].items():
-            row[names.get(symbol, symbol)] = argument if action is Shift else -1 - rules.setdefault(argument, len(rules))
-        states.append(dict(sorted(row.items())))
+        for symbol, (action, argument) in sorted(table.states[state].items()):
+            row[names.get(symbol, symbol)] = order[argument] if action is Shift else -1 - rules.setdefault(argument, len(rules))
+        states.append(row)
     listed = [[str(rule.origin.name), len(rule.expansion), rule.alias and str(rule.alias)] for rule in rules]
-    return {"rules": listed, "states": states, "start": dict(table.start_states), "end": dict(table.end_states)}
+    start, end = ({goal: order[found[goal]] for goal in GOALS} for found in (table.start_states, table.end_states))
+    return {"rules": listed, "states": states, "start": start, "end": end}
+
+
+def _numbered(table: Any) -> dict[int, int]:
+    """States in the order in which they are reached; Lark numbers them as its sets are ordered, differently each time."""
+    order = {table.start_states[goal]: k for k, goal in enumerate(GOALS)}
+    queue = list(order)
+    for state in queue:
+        for _, (action, target) in sorted(table.states[state].items()):
+            if action is Shift and target not in order:
+                order[target] = len(order)
+                queue.append(target)
+    return order
 
 
 def text() -> str:

@@ -23,7 +23,7 @@ from texpr.support.source import Source, Span
 
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 _KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
-_FOR = re.compile(rf"for\s+(?:({_WORD})\.)?({_WORD})\s+in\s+")
+_FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
 _MARK = r"(?:start|reassoc|eq [0-9]{1,9})"
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _SCOPE = re.compile(rf"  +({_WORD})$")

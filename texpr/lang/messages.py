@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from texpr.lang.lexer import GUARD_WORDS, KEYWORDS, Token, tokenize
+from texpr.lang.lexer import KEYWORDS, Token, tokenize
 from texpr.support.errors import ParseError
 from texpr.support.source import Source, Span
 
@@ -84,14 +84,10 @@ def _help(source: Source, token: Token, before: list[Token], expected: set[str])
             return "statements need no separator; constants come after `;` in an operator's head"
         case _ if "op" in expected:
             return f"an operator looks like: {_EXAMPLE}"
-        case "in" | "for" | "where", _ if "NAME" in expected and "INT" not in expected:
-            return f"`{token.text}` is a reserved word"
-        case word, _ if "NAME" in expected and (word in KEYWORDS or word == "REDUCE") and word not in expected:
+        case word, _ if "NAME" in expected and not expected & {"INT", "+"} and (word in KEYWORDS or word == "REDUCE"):
             return f"`{token.text}` is a reserved word"
         case _ if "else" in expected:
             return "a condition needs both sides: if c then a else b"
         case _ if "UPDATE" in expected and token.type in ("NAME", "}", "$END"):
             return "a statement is an equation such as Y[i] = 2 * X[i]"
-        case _ if previous.text in GUARD_WORDS and "|" in (t.type for t in before[-3:]):
-            return f"`{previous.text}` as a guard stands alone before `]`"
     return ""

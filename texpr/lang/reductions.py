@@ -13,6 +13,7 @@ from texpr.lang.scope import Scope, Steps, Use, shown
 from texpr.lang.values import Value, describe, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
+from texpr.support.spelling import counted
 
 if TYPE_CHECKING:
     from texpr.lang.scalars import Scalars
@@ -99,7 +100,7 @@ def _parameter(s: Scalars, node: tree.Reduction) -> DType | int | None:
         return None
     if node.op in ("argmax", "argmin"):
         if not word.text.isdecimal() or len(word.text) > 3 or int(word.text) >= len(node.binders):
-            raise CheckError(f"`{node.op}` has {len(node.binders)} results here", word.span, code="index")
+            raise CheckError(f"`{node.op}` has {counted(len(node.binders), 'result')} here", word.span, code="index")
         return int(word.text)
     if node.op in ("any", "all"):
         raise CheckError(f"`{node.op}` is always a bool", word.span, code="dtype")

@@ -17,6 +17,7 @@ from texpr.lang.scope import Names, Scope, Steps, Use, run, unknown
 from texpr.lang.values import Arithmetic, Value, as_i64, at, describe, literal, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
+from texpr.support.spelling import counted
 
 
 class Scalars:
@@ -158,8 +159,11 @@ class Scalars:
         return self._read(tensor, (), None, span, scope)
 
     def _unbound(self, text: str, span: Span, scope: Scope) -> CheckError:
-        known = [*scope.local, *self.names]
-        error = unknown("name", text, span, known)
+        error = unknown("name", text, span, [*scope.local, *self.names])
+        if scope.outside:
+            return CheckError(f"`{text}` is not a known size or constant", span, code="name",
+                              notes=(error.help,) if error.help.startswith("did you") else (),
+                              help="a size is bound by a dimension of an input, or is a constant after `;`")
         if error.help.startswith("did you mean") and len(text) > 2:
             return error
         return CheckError(f"`{text}` is not bound", span, code="name", notes=(error.help,) if error.help.startswith("did you") else (),
@@ -184,9 +188,8 @@ class Scalars:
         """The flat indices of an element, one per entry of the tensor's shape."""
         if len(nodes) != len(tensor.dims):
             shape = ", ".join(dimension(tensor, k) for k in range(len(tensor.dims)))
-            plural = "index" if len(nodes) == 1 else "indices"
-            raise CheckError(f"`{tensor.name}` has {dimensions(tensor)}, found {len(nodes)} {plural}", span, code="index",
-                             help=f"its shape is [{shape}]")
+            found = counted(len(nodes), "index", "indices")
+            raise CheckError(f"`{tensor.name}` has {dimensions(tensor)}, found {found}", span, code="index", help=f"its shape is [{shape}]")
         result: list[Expr] = []
         for axis, (dim, node) in enumerate(zip(tensor.dims, nodes)):
             entries = node.items if isinstance(node, tree.Group) else (node,)
@@ -227,7 +230,7 @@ def _immediate(value: Value) -> Steps:
 
 def dimensions(tensor: Tensor) -> str:
     """`1 dimension`, `3 dimensions`."""
-    return f"{len(tensor.dims)} dimension{'' if len(tensor.dims) == 1 else 's'}"
+    return counted(len(tensor.dims), "dimension")
 
 
 def dimension(tensor: Tensor, axis: int) -> str:

@@ -35,12 +35,14 @@ class Scope:
         index: an index position: integers become i64.
         widen: inside a sum or product: "default" or the type its integer operands are converted to.
         inlining: the `fn`s around, outermost first.
+        outside: outside of equations, where only sizes and constants have a meaning.
     """
 
     local: dict[str, Var | Value] = field(default_factory=dict)
     index: bool = False
     widen: DType | str = ""
     inlining: tuple[str, ...] = ()
+    outside: bool = False
 
     def bind(self, names: dict[str, Var]) -> Scope:
         return replace(self, local={**self.local, **names})
@@ -56,6 +58,9 @@ class Scope:
 
     def widening(self, wanted: DType | str) -> Scope:
         return self if self.widen == wanted else replace(self, widen=wanted)
+
+
+OUTSIDE = Scope(index=True, outside=True)
 
 
 @dataclass(slots=True)
@@ -87,7 +92,8 @@ class Names:
         """The type a word stands for."""
         found = self.dtypes.get(word.text) or DTYPES.get(word.text)
         if found is None:
-            raise unknown("type", word.text, word.span, (*self.dtypes, *DTYPES))
+            usual = {"float": "f32", "double": "f64", "half": "f16", "int": "i32", "long": "i64", "bfloat16": "bf16"}.get(word.text)
+            raise unknown("type", word.text, word.span, (usual,) if usual else (*self.dtypes, *DTYPES))
         return found
 
     def __contains__(self, name: str) -> bool:
@@ -111,7 +117,7 @@ def shown(word: str, place: Span) -> tuple[str, ...]:
 def unknown(kind: str, name: str, span: Span, known: Iterable[str]) -> CheckError:
     """A name without meaning, and the one probably meant."""
     options = list(dict.fromkeys(known))
-    found = nearest(name, options)
+    found = options[0] if len(options) == 1 else nearest(name, options)
     listed = ", ".join(options[:12])
     return CheckError(f"unknown {kind} `{name[:60]}`", span, code="name",
                       help=f"did you mean `{found}`?" if found else f"known here: {listed}" if listed else "")
@@ -128,6 +134,17 @@ def below(root: tree.Tree) -> Iterator[tree.Tree]:
             part = getattr(node, f.name)
             inside += [p for p in (part if type(part) is tuple else (part,)) if isinstance(p, tree.Tree)]
         stack += reversed(inside)
+
+
+def names_in(root: tree.Tree) -> dict[str, Span]:
+    """Names of tensors, sizes and indices used below `root`, with the place of the first use."""
+    found: dict[str, Span] = {}
+    for node in below(root):
+        if isinstance(node, tree.Name | tree.PackName):
+            found.setdefault(node.text, node.span)
+        elif isinstance(node, tree.Access):
+            found.setdefault(node.name.text, node.name.span)
+    return found
 
 
 def run(steps: Steps) -> Any:

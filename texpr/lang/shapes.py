@@ -10,7 +10,7 @@ from texpr.ir.dtypes import DType
 from texpr.ir.expr import Const, Dim, Expr, Tensor, Var
 from texpr.lang import tree
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope, shown, unknown
+from texpr.lang.scope import OUTSIDE, Names, Scope, shown, unknown
 from texpr.lang.values import Value, literal, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
@@ -38,14 +38,14 @@ def bind_constants(op: tree.Operator, given: Mapping[str, int | float | bool], s
     known = [c.name.text for c in op.constants]
     for name in given:
         if name not in known:
-            raise unknown(f"constant of `{op.name.text}`", name, op.name.span, known)
+            raise unknown("constant", name, op.name.span, known)
     bound: list[tuple[str, object]] = []
     for c in op.constants:
         name = c.name.text
         if name in given:
             value = _given(given[name], c)
         elif c.default is not None:
-            value = s.value(c.default, Scope())
+            value = s.value(c.default, OUTSIDE.as_value())
         else:
             raise CheckError(f"`{op.name.text}` needs a value for the constant `{name}`", c.span, code="constant", help=f"pass {name}=...")
         if c.dtype is not None:
@@ -129,7 +129,7 @@ def check_packs(declarations: Iterable[tree.Declaration]) -> None:
 
 def tensor(d: tree.Declaration, s: Scalars, place: str = "global") -> Tensor:
     """The tensor that a declaration describes."""
-    scope = Scope(index=True)
+    scope = OUTSIDE
     dtype = s.names.dtype(d.type.dtype)
     bounds = None
     if d.type.range is not None:

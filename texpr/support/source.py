@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 _WINDOW = 100  # of a very long line, so many characters are shown on each side
@@ -14,7 +14,7 @@ class Source:
     """A named text, such as the argument of `tx.op` or a `.tx` file."""
 
     name: str
-    text: str
+    text: str = field(repr=False)
 
     @cached_property
     def _line_starts(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Did you mean: the known name nearest to an unknown one."""
+"""Words in messages: the known name nearest to an unknown one, and plurals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     candidates = [k for k in known if k != name]
     same = [k for k in candidates if k.lower() == name.lower()]
     return next(iter(same or get_close_matches(name[:60], candidates, 1, 0.6)), None)
+
+
+def counted(n: int, word: str, plural: str = "") -> str:
+    """`1 index`, `2 indices`."""
+    return f"{n} {word if n == 1 else plural or word + 's'}"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
