@@ -19,7 +19,7 @@ from texpr.passes.unroll import expand_unrolled
 from texpr.runtime.cache import DiskCache
 from texpr.support.options import current
 from texpr.support.trace import run_passes
-from texpr.targets import Artifact, Target, compile_kernel, emit_llvm
+from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
 
 KernelPass = Callable[[Kernel], Kernel]
 
@@ -61,7 +61,7 @@ def object_code(kernel: Kernel, target: Target) -> bytes:
     key = _key(text, target)
     code = cache.get(key) if cache is not None else None
     if code is None:
-        code = compile_kernel(ready, target).object_code
+        code = native_object(text, target)
         if cache is not None:
             cache.put(key, code)
     return code

@@ -127,8 +127,7 @@ class Schedule:
         if self.steps:
             raise ScheduleError("auto() chooses the whole schedule, and steps were applied already", code="auto",
                                 help="call auto() on a fresh schedule; edit its script() to change it")
-        for step in default_schedule(self.naive, find_target(target).machine):
-            self.apply(step)
+        self.steps, self.kernel = default_schedule(self.naive, find_target(target).machine)
         return self
 
     def script(self) -> str:

@@ -80,7 +80,8 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
             if sizes is None:
                 new.append(axis)
                 continue
-            indices[axis.var] = tuple(Var(f"{axis.var.name}{k}") for k in range(len(sizes)))
+            # Equations may share index variables.
+            indices.setdefault(axis.var, tuple(Var(f"{axis.var.name}{k}") for k in range(len(sizes))))
             new += [Axis(v, axis.lo, size) for v, size in zip(indices[axis.var], sizes)]
         return tuple(new)
 

@@ -24,8 +24,8 @@ TILE_ROWS = 8
 LONG = 1 << 40
 
 
-def auto(kernel: Kernel, machine: Machine) -> list[Step]:
-    """The steps of the default schedule for a naive kernel."""
+def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
+    """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = _Plan(kernel, machine)
     plan.step("contract")
     outer: list[tuple[Nest, list[str]]] = []
@@ -35,7 +35,7 @@ def auto(kernel: Kernel, machine: Machine) -> list[Step]:
         else:
             outer.append((nest, _reduction(plan, nest) if nest.reduction else _elementwise(plan, nest)))
     _together(plan, outer)
-    return plan.steps
+    return plan.steps, plan.kernel
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ def _share(plan: _Plan, group: _Group) -> None:
 def _reduction(plan: _Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
     lanes = plan.lanes(nest)
-    candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), extent(n) < lanes, n in nest.reduction, -nest.loops.index(n)))
+    candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
     if not plan.machine.vector_bytes or extent(best) < 2:
         return [qualified(n) for n in nest.spatial]

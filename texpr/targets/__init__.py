@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from texpr.targets.base import Artifact, Launch, Target, symbol_of
 from texpr.targets.launches import Plan, plan
-from texpr.targets.registry import compile_kernel, default_gpu, emit_llvm, find_target, target_names
+from texpr.targets.registry import compile_kernel, default_gpu, emit_llvm, find_target, native_object, target_names
 
 __all__ = [
     "Artifact", "Launch", "Plan", "Target", "compile_kernel", "default_gpu", "emit_llvm", "find_target", "plan", "symbol_of",

@@ -1,0 +1,19 @@
+"""texpr: tensor operators as mathematics, schedules with proofs, machine code, gradients, networks."""
+
+from texpr.compiler import CompiledKernel, Op, Schedule, grad, interpret, load, op, schedule, vjp
+from texpr.support.errors import (
+    CallError,
+    CheckError,
+    CheckpointError,
+    CompileError,
+    Error,
+    ParseError,
+    ResourceError,
+    ScheduleError,
+)
+from texpr.support.options import options
+
+__all__ = [
+    "CallError", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError", "ResourceError",
+    "Schedule", "ScheduleError", "grad", "interpret", "load", "op", "options", "schedule", "vjp",
+]
