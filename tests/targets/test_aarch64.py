@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem
+from tests.targets.cases import CASES, Case, assert_close, kernel_of, matmul, problem
 from texpr.runtime import qemu
 from texpr.support.errors import CompileError, ResourceError
 from texpr.targets import compile_kernel, find_target, symbol_of

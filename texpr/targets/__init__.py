@@ -13,6 +13,6 @@ from texpr.targets.launches import Plan, plan
 from texpr.targets.registry import compile_kernel, default_gpu, emit_llvm, find_target, native_object, target_names
 
 __all__ = [
-    "Artifact", "Launch", "Plan", "Target", "compile_kernel", "default_gpu", "emit_llvm", "find_target", "plan", "symbol_of",
-    "target_names",
+    "Artifact", "Launch", "Plan", "Target", "compile_kernel", "default_gpu", "emit_llvm", "find_target", "native_object", "plan",
+    "symbol_of", "target_names",
 ]

@@ -61,6 +61,11 @@ def _in_child(text: str, target: Target) -> llvm.Code:
     return llvm.Code(optimized.decode(), assembly.decode(), object_code)
 
 
+def native_object(text: str, target: Target) -> bytes:
+    """Object code of emitted LLVM IR, for this machine."""
+    return llvm.object_code(text, target.triple, target.cpu, target.features)
+
+
 def default_gpu() -> str:
     """The GPU target that code is shown for where none is named."""
     return ptx.DEFAULT
