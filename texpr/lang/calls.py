@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from texpr.ir.affine import same_value
-from texpr.ir.build import FALSE, TRUE, product
+from texpr.ir.build import product
 from texpr.ir.dtypes import DTYPES, DType
 from texpr.ir.expr import Compare, Const, Dim, Expr, Tensor, Var
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Invoke, Program
-from texpr.ir.traverse import equal
 from texpr.lang import tree
 from texpr.lang.declaration import OpDeclaration
 from texpr.lang.scalars import Scalars, dimensions
@@ -32,8 +31,8 @@ class Arguments:
     constants: dict[str, int | float | bool] = field(default_factory=dict)
 
 
-def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scalars, requires: list[Expr], instance: Instance) -> Invoke:
-    """`targets = callee(arguments)`; conditions of the callee that are not known to hold are added to `requires`."""
+def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scalars, requires: Sequence[Expr], instance: Instance) -> Invoke:
+    """`targets = callee(arguments)`. What the callee requires is proven with the caller (`poly`), from what the caller `requires`."""
     if node.update != "=" or node.ranges or node.where is not None:
         raise CheckError("a call of an operator is a whole right side", node.span, code="call",
                          help=f"T = {callee.name}(...), then use T[...]")
@@ -50,8 +49,6 @@ def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scala
         sizes.match(parameter, argument, span)
     for parameter in program.inputs:
         sizes.promised(parameter, *found.tensors[parameter.name])
-    for condition in program.requires:
-        _require(folded(condition, sizes.values), callee.name, call.span, requires)
     return Invoke(_targets(node, program, sizes, s), program, arguments, span=node.span)
 
 
@@ -115,13 +112,6 @@ def _absent(callee: OpDeclaration, found: Arguments, call: tree.Call) -> frozens
     if needed:
         raise CheckError(f"`{callee.name}` needs {', '.join(needed)}", call.span, code="call")
     return frozenset(i.name for i in missing)
-
-
-def _require(condition: Expr, callee: str, span: Span, requires: list[Expr]) -> None:
-    if condition is FALSE:
-        raise CheckError(f"a requirement of `{callee}` does not hold", span, code="require")
-    if condition is not TRUE and not any(equal(condition, known) for known in requires):
-        requires.append(condition)
 
 
 class Sizes:
@@ -212,16 +202,9 @@ class Sizes:
                          help=f"give both one name, or state it: require {show(a)} == {show(b)}")
 
     def promised(self, parameter: Tensor, argument: Tensor, span: Span) -> None:
-        """The callee's assumptions on values must be declared of the argument."""
+        """Elements that the callee assumes distinct must be declared so."""
         if parameter.distinct and not argument.distinct:
             raise CheckError(f"`{parameter.name}` must be distinct, `{argument.name}` need not be", span, code="shape")
-        if parameter.value_range is None:
-            return
-        lo, hi = (folded(e, self.values) for e in parameter.value_range)
-        given = argument.value_range
-        if given is None or not same_value(given[0], lo) or not same_value(given[1], hi):
-            raise CheckError(f"`{parameter.name}` must lie in {show(lo)}..{show(hi)}", span, code="bounds",
-                             help=f"declare it: {argument.name}: {argument.dtype}[...] in {show(lo)}..{show(hi)}")
 
     def result(self, output: Tensor, name: str, span: Span) -> Tensor:
         """An output of the callee as a tensor of the caller."""
