@@ -55,8 +55,6 @@ SIGNATURES = [
     "op f(X: f32[N] in 0..3) -> y: f32 { y = 1 }", "op f(X: f32[3 - 4]) -> y: f32 { y = 1 }", "op f(X: f32[*6]) -> y: f32 { y = 1 }",
     "op f() -> y: f32 { y = 1 }\nop f() -> y: f32 { y = 2 }", "op f() -> y: f32 { y = g() }\nop g() -> y: f32 { y = f() }",
     "extern op f(X: f32[N]) -> Y: f32[N]",
-    "op f(i: i32[B] in 0..V, E: f32[V, D]) -> Y: f32[B, D] { Y = e(E, i) }\nop e(E: f32[W, D], i: i32[B] in 0..U; U = 3) -> Y: f32[B, D]\n"
-    "{ Y[b, d] = E[i[b], d] }",
     "op f(X: f32[N]; a = X) -> y: f32 { y = a }", "op f(X: f32[N]; a: i32 = 0.5) -> y: f32 { y = a }",
     "fn f32(v) = v\nop f() -> y: f32 { y = 1 }", "fn exp(v) = v\nop f() -> y: f32 { y = 1 }",
 ]
