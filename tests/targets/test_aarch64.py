@@ -20,7 +20,7 @@ def run(case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str 
     artifact = compile_kernel(kernel, target, alone=True)
     named = {v.name: n for v, n in given.values.items()}
     outputs = given.empty()
-    qemu.run(artifact.object_code, symbol_of(kernel), [*given.inputs, *outputs], [named[v.name] for v in kernel.sizes], cpu=cpu)
+    qemu.run(artifact.object_code, symbol_of(kernel), given.inputs, outputs, [named[v.name] for v in kernel.sizes], cpu=cpu)
     return outputs
 
 
@@ -54,7 +54,7 @@ def test_masks_use_sve():
 def test_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ResourceError) as error:
-        qemu.run(b"", "f", [], [])
+        qemu.run(b"", "f", [], [], [])
     assert str(error.value) == (
         "error[emulator]: qemu-aarch64 is not installed; code for aarch64 runs in it\n"
         "  help: on Debian: apt install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross")
@@ -64,7 +64,7 @@ def test_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch):
 @needs_qemu
 def test_damaged_code():
     with pytest.raises(CompileError, match="does not link"):
-        qemu.run(b"\x7fELF", "f", [], [])
+        qemu.run(b"\x7fELF", "f", [], [], [])
 
 
 @pytest.mark.qemu
@@ -75,6 +75,6 @@ def test_a_wrong_kernel_is_noticed():
     given = problem(case)
     code = compile_kernel(kernel_of(matmul(5, 7, 2), target), target, alone=True).object_code
     outputs = given.empty()
-    qemu.run(code, "texpr_matmul", [*given.inputs, *outputs], [])
+    qemu.run(code, "texpr_matmul", given.inputs, outputs, [])
     with pytest.raises(AssertionError):
         assert_close(outputs, given.expected)

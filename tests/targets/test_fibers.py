@@ -10,9 +10,7 @@ import pytest
 
 from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem
 from tests.targets.test_ptx import TILES
-from texpr.runtime import fibers
-from texpr.targets import Artifact, emit_llvm, find_target
-from texpr.targets.launches import plan
+from texpr.targets import Artifact, emit_llvm, emulate, find_target
 
 SM80 = find_target("sm_80")
 
@@ -24,9 +22,8 @@ def emulated(case: Case, script: str | None = None, change: Callable[[str], str]
     text, launches = emit_llvm(kernel, SM80)
     named = {v.name: n for v, n in given.values.items()}
     sizes = {v: named[v.name] for v in kernel.sizes}
-    ready = plan(Artifact(SM80, text, "", "", b"", launches, kernel.temporaries), sizes)
     outputs = given.empty()
-    fibers.run(change(text), ready.launches, [*given.inputs, *outputs], ready.scratch, list(sizes.values()))
+    emulate(Artifact(SM80, change(text), "", "", b"", launches, kernel.temporaries), "", given.inputs, outputs, sizes)
     return outputs
 
 

@@ -93,22 +93,21 @@ def _apart(states: Sequence[int]) -> str:
     return ", ".join(f"{n} threads {'ended' if state < 0 else f'wait at barrier {state}'}" for state, n in places.items())
 
 
-def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], arrays: Sequence[np.ndarray], scratch: Sequence[int],
-        sizes: Sequence[int]) -> None:
-    """Run launches one after the other. Outputs are written in place.
+def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
+        scratch: Sequence[int], sizes: Sequence[int]) -> None:
+    """Run launches one after the other. Outputs are written in place; all arrays are contiguous and aligned.
 
     Args:
-        text: LLVM IR as it is emitted for a GPU; every kernel takes the arrays, the scratch buffers and the sizes.
+        text: LLVM IR as it is emitted for a GPU; every kernel takes inputs, outputs, scratch buffers and sizes.
         launches: symbol, grid and block of each.
-        arrays: inputs, then outputs, contiguous and aligned.
         scratch: bytes of each buffer that launches pass to each other.
     Raises:
         AssertionError: threads of a block do not meet at a barrier.
     """
-    for array in arrays:
+    for array in (*inputs, *outputs):
         assert array.flags.c_contiguous and array.flags.aligned, "the emulator takes contiguous aligned arrays"
     buffers = [np.full(max(size, 1), 0xFF, np.uint8) for size in scratch]
-    words = [*(a.ctypes.data for a in (*arrays, *buffers)), *sizes]
+    words = [*(a.ctypes.data for a in (*inputs, *outputs, *buffers)), *sizes]
     slots = (ctypes.c_int64 * max(len(words), 1))(*words)
     for symbol, grid, block in launches:
         load(text).launch(symbol, grid, block, slots)

@@ -28,7 +28,10 @@ class Processor:
     packages: str
 
 
-PROCESSORS = {"aarch64": Processor("qemu-aarch64", "aarch64-linux-gnu-gcc", "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross")}
+PROCESSORS = {
+    "aarch64": Processor("qemu-aarch64", "aarch64-linux-gnu-gcc", "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    "x86_64": Processor("qemu-x86_64", "x86_64-linux-gnu-gcc", "qemu-user gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
+}
 
 
 def missing(processor: str = "aarch64") -> str:
@@ -37,13 +40,13 @@ def missing(processor: str = "aarch64") -> str:
     return next((t for t in (tools.emulator, tools.compiler) if shutil.which(t) is None), "")
 
 
-def run(object_code: bytes, symbol: str, arrays: Sequence[np.ndarray], sizes: Sequence[int], *, processor: str = "aarch64",
-        cpu: str = "max") -> None:
-    """Run `symbol` of object code that is complete but for the C library. Outputs are written in place.
+def run(object_code: bytes, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Sequence[int], *,
+        processor: str = "aarch64", cpu: str = "max") -> None:
+    """Run `symbol` of object code that needs only the C library. Outputs are written in place; all arrays are contiguous.
 
     Args:
-        arrays: inputs, then outputs, contiguous.
         sizes: the symbolic sizes, which follow the arrays in the slots.
+        processor: a key of `PROCESSORS`.
         cpu: QEMU's name of the processor, with features.
     Raises:
         ResourceError: a tool is not installed, or the kernel ran out of memory or for more than two minutes.
@@ -52,6 +55,7 @@ def run(object_code: bytes, symbol: str, arrays: Sequence[np.ndarray], sizes: Se
     if tool := missing(processor):
         raise ResourceError(f"{tool} is not installed; code for {processor} runs in it", code="emulator",
                             help=f"on Debian: apt install {PROCESSORS[processor].packages}")
+    arrays = (*inputs, *outputs)
     for array in arrays:
         assert array.flags.c_contiguous, "the emulator takes contiguous arrays"
     with TemporaryDirectory(prefix="texpr-") as folder:
@@ -59,10 +63,9 @@ def run(object_code: bytes, symbol: str, arrays: Sequence[np.ndarray], sizes: Se
         offsets = _write(file, arrays, sizes)
         _execute([PROCESSORS[processor].emulator, "-cpu", cpu, str(executable), str(file)], symbol)
         with file.open("rb") as content:
-            for array, offset in zip(arrays, offsets):
-                if array.flags.writeable:
-                    content.seek(offset)
-                    array[...] = np.frombuffer(content.read(array.nbytes), array.dtype).reshape(array.shape)
+            for array, offset in zip(outputs, offsets[len(inputs) :]):
+                content.seek(offset)
+                array[...] = np.frombuffer(content.read(array.nbytes), array.dtype).reshape(array.shape)
 
 
 def _linked(object_code: bytes, symbol: str, tools: Processor, folder: Path) -> Path:
@@ -103,7 +106,7 @@ def _execute(command: list[str], symbol: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT)
     except subprocess.TimeoutExpired:
-        raise ResourceError(f"{symbol} was stopped in the emulator after {_TIMEOUT} s", code="emulator", help="use smaller arrays") from None
+        raise ResourceError(f"{symbol} ran for {_TIMEOUT} s in the emulator", code="emulator", help="use smaller arrays") from None
     status = done.returncode
     if status == _STATUS + 2:
         raise ResourceError(f"{symbol} ran out of memory in the emulator", code="memory")
