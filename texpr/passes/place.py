@@ -84,8 +84,6 @@ def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[F
         kept.append(base)
         shape.append(size if base is None else index(extent))
     small = replace(tensor, dims=plain(*shape), scope="stack" if common else tensor.scope)
-    if any(v in outside for s in shape for v in _variables(s)):
-        return kernel
 
     def moved(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return tuple(i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, kept))
@@ -103,10 +101,6 @@ def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[F
     placed = rewrite(kernel, rule)
     left = ((small if t is tensor else t) for t in kernel.temporaries if common == () or t is not tensor)
     return replace(placed, temporaries=tuple(left))  # type: ignore[type-var]
-
-
-def _variables(e: Expr) -> list[Var]:
-    return [n for n in walk(e) if isinstance(n, Var)]
 
 
 def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> tuple[Linear | None, int]:

@@ -9,6 +9,7 @@ from texpr.ir.affine import same_value
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import substitute
+from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import find_loops, loops_around, span_of, stores
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
@@ -44,6 +45,7 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
     if conflict is not None:
         raise refused(kernel, f"compute_at({tensor}, {at.var.name}) reverses a dependence", conflict, "the new order runs the second first",
                       help="compute it at an outer loop, or leave it where it is")
+    check_moved(kernel, after, "compute_at")
     return after
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr import poly
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor, Var
+from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel
+from texpr.schedule.independent import check_independent
 from texpr.schedule.loops import find_loops, private_temporaries, replace_loops, span_of
-from texpr.schedule.refuse import refused
 from texpr.support.errors import ResourceError, ScheduleError
 
 MOST_LANES = 1024
@@ -76,7 +75,7 @@ def vectorize(kernel: Kernel, loop: str | Var) -> Kernel:
         if _constant_extent(kernel, n, "vectorize") > MOST_LANES:
             raise ScheduleError(f"`{n.var.name}` has {integer(n.extent)} iterations; at most {MOST_LANES} lanes fit",
                                 span_of(kernel, n), code="vectorize", help=f'split it first: split("{n.var.name}", 16)')
-        _independent(kernel, n, "vectorize", private=())
+        check_independent(kernel, n, "vectorize", private=())
     return _marked(kernel, found, "vector")
 
 
@@ -105,19 +104,8 @@ def bind(kernel: Kernel, loop: str | Var, to: str) -> Kernel:
 def _concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel:
     found = find_loops(kernel, loop)
     for n in found:
-        _independent(kernel, n, step, private=private_temporaries(kernel, n))
+        check_independent(kernel, n, step, private=private_temporaries(kernel, n))
     return _marked(kernel, found, kind)
-
-
-def _independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...]) -> None:
-    conflict = poly.carried(kernel, loop, private=private)
-    if conflict is None:
-        return
-    source, sink = conflict.source[0], conflict.sink[0]
-    sums = source is sink and sink.update is not None
-    help = f'rfactor("{loop.var.name}") gives each lane a sum of its own' if sums else "choose a loop whose iterations are independent"
-    raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict,
-                  "they may not run at once", help=help)
 
 
 def contract(kernel: Kernel) -> Kernel:

@@ -9,6 +9,7 @@ from texpr import poly
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import substitute
+from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import find_loops, paths, qualified, span_of
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
@@ -48,6 +49,7 @@ def reorder(kernel: Kernel, names: Sequence[str | Var]) -> Kernel:
         text = ", ".join(f.var.name for f, *_ in families)
         raise refused(kernel, f"reorder({text}) reverses a dependence", conflict, "the new order runs the second first",
                       help="keep the order of these loops, or reorder others")
+    check_moved(kernel, after, "reorder")
     return after
 
 

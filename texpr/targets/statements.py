@@ -162,7 +162,9 @@ class Emitter(Accesses):
         extent = self.index(loop.extent)
         declared = {s.tensor for s in walk(loop) if isinstance(s, Alloc)}
         used = [t for t in self._used(loop) if t not in declared]
-        free = [v for v in sorted(variables(loop), key=lambda v: v.name) if v in self.variables and v is not loop.var]
+        # Sizes are needed for strides and buffers even where no expression names them.
+        needed = variables(loop) | set(self.kernel.sizes)
+        free = [v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var]
         context = f.slot(f"[{len(used) + len(free) + 1} x i64]", 8)
         captured: list[Value | str] = [*(self.pointers[t] for t in used), *(self.variables[v] for v in free)]
         for k, item in enumerate(captured):

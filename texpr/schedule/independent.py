@@ -1,0 +1,46 @@
+"""What every loop that runs its iterations at once must prove, when it is marked and whenever a step moves it."""
+
+from __future__ import annotations
+
+from texpr import poly
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.loop import For, Kernel
+from texpr.schedule.loops import all_loops, loops_around, private_temporaries
+from texpr.schedule.refuse import refused
+
+
+def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...]) -> None:
+    """Prove that no iteration of `loop` uses what another one writes; `private` tensors have a copy per iteration.
+
+    Raises:
+        ScheduleError: with the smallest pair of iterations that do.
+    """
+    conflict = poly.carried(kernel, loop, private=private)
+    if conflict is None:
+        return
+    source, sink = conflict.source[0], conflict.sink[0]
+    sums = source is sink and sink.update is not None
+    help = f'rfactor("{loop.var.name}") gives each iteration a sum of its own' if sums else "choose a loop whose iterations are independent"
+    raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict, "they may not run at once",
+                  help=help)
+
+
+def check_moved(before: Kernel, after: Kernel, step: str) -> None:
+    """Prove again what holds of loops that run at once and that stand under other loops than before.
+
+    Raises:
+        ScheduleError: such a loop is no longer independent where it stands now.
+    """
+    stood = {loop.var: _outer(before, loop) for loop in all_loops(before) if _at_once(loop)}
+    for loop in all_loops(after):
+        if _at_once(loop) and stood.get(loop.var) != _outer(after, loop):
+            private = () if loop.kind == "vector" else private_temporaries(after, loop)
+            check_independent(after, loop, f"after {step}, {loop.kind} run", private)
+
+
+def _at_once(loop: For) -> bool:
+    return loop.kind not in ("serial", "unroll")
+
+
+def _outer(kernel: Kernel, loop: For) -> tuple[Var, ...]:
+    return tuple(n.var for n in loops_around(kernel, loop))
