@@ -1,64 +1,74 @@
-"""Operators at small awkward sizes, for whatever runs foreign code: inputs and what the interpreter says of them."""
+"""Operators at small awkward sizes, for whatever runs foreign code: inputs, and what the interpreter says of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
-from tests import programs
+import texpr as tx
+from texpr.compiler import pipeline
 from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.expr import Tensor, Var
+from texpr.ir.expr import Var
 from texpr.ir.interpret import interpret
 from texpr.ir.loop import Kernel
-from texpr.ir.shapes import flat_shape
+from texpr.ir.shapes import bind_sizes, flat_shape
 from texpr.ir.tensor import Program
-from texpr.passes import lower, specialize
-from texpr.passes.chunk import chunk_vectors
-from texpr.passes.place import place
-from texpr.passes.unroll import expand_unrolled
-from texpr.schedule.auto import auto
-from texpr.schedule.script import parse_script
 from texpr.targets import Target
+
+MATMUL = "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+CONV2D = """
+op conv2d(X: f32[N, C, H, W], F: f32[K, C, R, Q], b: f32[K]; S = 1, P = 0) -> Y: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1]
+  require S >= 1, R <= H + 2*P, Q <= W + 2*P {
+  Y[n, k, y, x] = b[k] + sum(c, r, q: X[n, c, S*y + r - P, S*x + q - P | 0] * F[k, c, r, q])
+}"""
+SOFTMAX = """
+op softmax<T: float>(X: T[*A:axis, D, *B]; axis = 0) -> Y: T[*A, D, *B] {
+  m[*a, *b]    = max(j: X[*a, j, *b])
+  e[*a, j, *b] = exp(X[*a, j, *b] - m[*a, *b])
+  Y[*a, j, *b] = e[*a, j, *b] / sum(k: e[*a, k, *b])
+}"""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One operator at one choice of sizes; `fixed` sizes are constants of the kernel, the others stay symbolic."""
+    """One operator at one choice of shapes; with `fixed`, its sizes are constants of the kernel."""
 
     name: str
-    make: Callable[[], Program]
-    sizes: dict[str, int]
+    text: str
+    shapes: tuple[tuple[int, ...], ...]
+    constants: dict[str, int] = field(default_factory=dict)
     fixed: bool = True
 
     def __str__(self) -> str:
-        return f"{self.name}{'' if self.fixed else '-symbolic'}-{'x'.join(map(str, self.sizes.values()))}"
+        shapes = "_".join("x".join(map(str, shape)) for shape in self.shapes)
+        return f"{self.name}{'' if self.fixed else '-symbolic'}-{shapes}-{'-'.join(map(str, self.constants.values()))}"
 
 
 def matmul(m: int, k: int, n: int, fixed: bool = True) -> Case:
-    return Case("matmul", programs.matmul, {"M": m, "K": k, "N": n}, fixed)
+    return Case("matmul", MATMUL, ((m, k), (k, n)), fixed=fixed)
 
 
-def conv2d(stride: int, pad: int, fixed: bool = True) -> Case:
-    return Case(f"conv2d-{stride}-{pad}", lambda: programs.conv2d(stride, pad),
-                {"N": 2, "C": 3, "H": 7, "W": 9, "K": 5, "R": 3, "Q": 2}, fixed)
+def conv2d(stride: int, pad: int) -> Case:
+    return Case("conv2d", CONV2D, ((2, 3, 7, 9), (5, 3, 3, 2), (5,)), {"S": stride, "P": pad})
 
 
-def softmax(a: int, d: int, b: int) -> Case:
-    return Case("softmax", programs.softmax, {"A": a, "D": d, "B": b})
+def softmax(*shape: int, axis: int) -> Case:
+    return Case("softmax", SOFTMAX, (shape,), {"axis": axis})
 
 
-CASES = (matmul(5, 7, 3), matmul(1, 1, 1), matmul(33, 17, 65), conv2d(1, 0), conv2d(2, 1), conv2d(3, 2))
+CASES = (matmul(5, 7, 3), matmul(1, 1, 1), matmul(33, 17, 65), conv2d(1, 0), conv2d(2, 1), conv2d(3, 2), softmax(3, 5, axis=1),
+         softmax(2, 37, 3, axis=1), softmax(300, axis=0))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A program, its sizes, inputs, and what the interpreter makes of them."""
+    """A program, its sizes, inputs in flat shapes, and what the interpreter makes of them."""
 
     program: Program
-    values: dict[Var, int]
+    sizes: dict[Var, int]
     inputs: tuple[np.ndarray, ...]
     expected: tuple[np.ndarray, ...]
 
@@ -69,40 +79,29 @@ class Problem:
 
 @cache
 def problem(case: Case) -> Problem:
-    program = case.make()
-    values = {v: case.sizes[v.name] for v in program.sizes}
+    program = tx.op(case.text).program(constants=case.constants)
+    sizes, _ = bind_sizes(program.inputs, case.shapes)
     generator = np.random.default_rng(0)
-    inputs = tuple(_random(generator, t, values) for t in program.inputs)
-    # Sizes become numbers first: the interpreter takes the same program as the kernel.
-    return Problem(program, values, inputs, interpret(program, inputs, case.sizes))
-
-
-def _random(generator: np.random.Generator, t: Tensor, values: dict[Var, int]) -> np.ndarray:
-    shape = flat_shape(t, values)
-    if t.value_range is not None:
-        return generator.integers(0, t.value_range[1].value, shape).astype(numpy_dtype(t.dtype))  # type: ignore[attr-defined]
-    return generator.standard_normal(shape).astype(numpy_dtype(t.dtype))
+    inputs = tuple((2 * generator.standard_normal(shape)).astype(numpy_dtype(t.dtype)) for t, shape in zip(program.inputs, case.shapes))
+    outputs = interpret(program, inputs)
+    flat = [a.reshape(flat_shape(t, sizes)) for t, a in zip((*program.inputs, *program.outputs), (*inputs, *outputs))]
+    return Problem(program, sizes, tuple(flat[: len(inputs)]), tuple(flat[len(inputs) :]))
 
 
 def kernel_of(case: Case, target: Target, script: str | None = None) -> Kernel:
-    """The kernel of a case after the schedule, by default the automatic one, and the loop passes."""
-    kernel, steps = naive(case), None
-    steps = auto(kernel, target.machine) if script is None else parse_script(script)
-    for step in steps:
-        kernel = step.apply(kernel)
-    return passes(kernel, target)
-
-
-def naive(case: Case) -> Kernel:
+    """The kernel of a case as it is emitted, after a schedule: the automatic one, or a script."""
     given = problem(case)
-    return lower(specialize(given.program, given.values if case.fixed else {}))
+    plan = tx.Schedule(given.program, given.sizes if case.fixed else {})
+    plan = plan.auto(target.name) if script is None else plan.replay(script)
+    return pipeline.prepared(plan.kernel, target)
 
 
-def passes(kernel: Kernel, target: Target) -> Kernel:
-    """What stands between a scheduled kernel and its code."""
-    return chunk_vectors(expand_unrolled(place(kernel)), target.machine.vector_bytes or 16)
+def sizes_of(case: Case, kernel: Kernel) -> dict[Var, int]:
+    """The values of the sizes that are still symbolic."""
+    named = {v.name: n for v, n in problem(case).sizes.items()}
+    return {v: named[v.name] for v in kernel.sizes}
 
 
 def assert_close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
     for f, e in zip(found, expected, strict=True):
-        np.testing.assert_allclose(f, e, rtol=2e-6, atol=2e-6)
+        np.testing.assert_allclose(f, e, rtol=4e-6, atol=4e-6)

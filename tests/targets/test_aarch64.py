@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.cases import CASES, Case, assert_close, kernel_of, matmul, problem
+from tests.targets.cases import CASES, Case, assert_close, kernel_of, matmul, problem, sizes_of
 from texpr.runtime import qemu
 from texpr.support.errors import CompileError, ResourceError
 from texpr.targets import compile_kernel, find_target, symbol_of
@@ -18,9 +18,8 @@ def run(case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str 
     given, target = problem(case), find_target(name)
     kernel = kernel_of(case, target, script)
     artifact = compile_kernel(kernel, target, alone=True)
-    named = {v.name: n for v, n in given.values.items()}
     outputs = given.empty()
-    qemu.run(artifact.object_code, symbol_of(kernel), given.inputs, outputs, [named[v.name] for v in kernel.sizes], cpu=cpu)
+    qemu.run(artifact.object_code, symbol_of(kernel), given.inputs, outputs, list(sizes_of(case, kernel).values()), cpu=cpu)
     return outputs
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem
+from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem, sizes_of
 from tests.targets.test_ptx import TILES
 from texpr.runtime import cuda
 from texpr.support.errors import ResourceError
@@ -18,9 +18,8 @@ SM80 = find_target("sm_80")
 
 def check(case: Case, script: str | None = None) -> None:
     given, kernel = problem(case), kernel_of(case, SM80, script)
-    named = {v.name: n for v, n in given.values.items()}
     outputs = given.empty()
-    run_on_gpu(compile_kernel(kernel, SM80), given.inputs, outputs, {v: named[v.name] for v in kernel.sizes})
+    run_on_gpu(compile_kernel(kernel, SM80), given.inputs, outputs, sizes_of(case, kernel))
     assert_close(outputs, given.expected)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem
+from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem, sizes_of
 from tests.targets.test_ptx import TILES
 from texpr.targets import Artifact, emit_llvm, emulate, find_target
 
@@ -20,10 +20,8 @@ def emulated(case: Case, script: str | None = None, change: Callable[[str], str]
     given = problem(case)
     kernel = kernel_of(case, SM80, script)
     text, launches = emit_llvm(kernel, SM80)
-    named = {v.name: n for v, n in given.values.items()}
-    sizes = {v: named[v.name] for v in kernel.sizes}
     outputs = given.empty()
-    emulate(Artifact(SM80, change(text), "", "", b"", launches, kernel.temporaries), "", given.inputs, outputs, sizes)
+    emulate(Artifact(SM80, change(text), "", "", b"", launches, kernel.temporaries), "", given.inputs, outputs, sizes_of(case, kernel))
     return outputs
 
 
