@@ -110,6 +110,16 @@ class Function:
         self.slots.append(f"  {name} = alloca {type_}, align {alignment}")
         return name
 
+    def heap_buffer(self, size: str) -> str:
+        """Memory of `size` bytes until the function returns, on every way out; status 2 if there is none."""
+        held = self.slot("ptr", 8)
+        self.slots.append(f"  store ptr null, ptr {held}, align 8")
+        pointer = self.define(f"call ptr @tx_alloc(i64 {size})")
+        self.emit(f"store ptr {pointer}, ptr {held}, align 8")
+        self.heap.append(held)
+        self.leave_if(self.define(f"icmp eq ptr {pointer}, null"), 2)
+        return pointer
+
     def leave_if(self, condition: str, status: int) -> None:
         """Return `status` where the i1 `condition` holds."""
         after = self.fresh("on")
@@ -123,5 +133,6 @@ class Function:
         self.exits.append((0, self.block))
         phis = ", ".join(f"[ {status}, %{block} ]" for status, block in self.exits)
         body += ["  br label %leave", "leave:", f"  %status = phi i32 {phis}"]
-        body += [f"  call void @tx_free(ptr {p})" for p in self.heap]
+        for k, held in enumerate(self.heap):
+            body += [f"  %held{k} = load ptr, ptr {held}, align 8", f"  call void @tx_free(ptr %held{k})"]
         return "\n".join([*body, "  ret i32 %status", "}"])

@@ -24,6 +24,7 @@ class Emitter(Accesses):
         self.contract = kernel.contract
         self.functions: list[str] = []
         self.in_worker = False
+        self.looping = 0
         self.workers = 0
 
     def statements(self, body: tuple[Stmt, ...]) -> None:
@@ -108,7 +109,9 @@ class Emitter(Accesses):
         hole = len(f.lines)
         f.lines.append("")
         self.variables[loop.var] = Value(var, I64)
+        self.looping += 1
         self.loop_body(loop)
+        self.looping -= 1
         f.emit(f"{following} = add nuw nsw i64 {var}, 1")
         f.lines[hole] = f"  {var} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
         more = f.define(f"icmp slt i64 {following}, {stop.text}")
@@ -147,13 +150,9 @@ class Emitter(Accesses):
             count, element = integer(product(tensor.shape)) or 0, memory_type(tensor.dtype)
             self.pointers[tensor] = f.slot(f"[{max(count, 1)} x {element}]", 64 if count > 1 else tensor.dtype.bytes)
             return
-        if f.block != "entry":
-            raise AssertionError(f"{tensor.name} of variable or large size is allocated inside a loop")
+        assert not self.looping, f"{tensor.name} of variable or large size is allocated inside a loop"
         elements = self.index(product(tensor.shape))
-        size = f.define(f"mul i64 {elements.text}, {tensor.dtype.bytes}")
-        self.pointers[tensor] = f.define(f"call ptr @tx_alloc(i64 {size})")
-        f.leave_if(f.define(f"icmp eq ptr {self.pointers[tensor]}, null"), 2)
-        f.heap.append(self.pointers[tensor])
+        self.pointers[tensor] = f.heap_buffer(f.define(f"mul i64 {elements.text}, {tensor.dtype.bytes}"))
 
     def _parallel(self, loop: For) -> None:
         """The loop becomes a function over a range of iterations, which the pool calls on its threads."""
@@ -183,7 +182,8 @@ class Emitter(Accesses):
 
     def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var]) -> None:
         """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
-        outer = self.function, self.pointers, self.variables
+        outer = self.function, self.pointers, self.variables, self.looping, self.known
+        self.looping, self.known = 0, [{}]
         types = ["ptr"] * len(used) + ["i64"] * len(free)
         parameters = [f"%p{k}" for k in range(len(types))]
         typed = (f"ptr noalias {p}" if t == "ptr" else f"{t} {p}" for t, p in zip(types, parameters))
@@ -196,7 +196,7 @@ class Emitter(Accesses):
         self._serial(loop, Value("%lo", I64), Value("%hi", I64))
         self.in_worker = False
         self.functions += [self.function.text(), _unpacking(name, types)]
-        self.function, self.pointers, self.variables = outer
+        self.function, self.pointers, self.variables, self.looping, self.known = outer
 
     def _hoisted_buffers(self, loop: For) -> None:
         """Buffers that are too large for the stack are allocated once per function, before its loops."""
