@@ -172,7 +172,7 @@ def _only_read(var: Var, value: Expr, contribution: Contribution) -> Read | None
         return None
     read = users[0]
     places = [n for n, i in enumerate(read.indices) if i is var]
-    axis = next(axis for axis in scope.axes if axis.var is var)
+    axis = next(axis for axis in scope.axes if axis.var is var)  # a binder that solving has made is in no read
     whole = len(places) == 1 and _same(axis.lo, build.literal(0, axis.lo.dtype)) and _same(axis.hi, read.tensor.shape[places[0]])
     return read if whole and _gives_zero(read.guard) else None
 

@@ -59,8 +59,8 @@ def solve(indices: Sequence[Expr], axes: Sequence[Axis], outer: int, target: Seq
 
 class _Solver:
     def __init__(self, axes: Sequence[Axis], outer: int, target: Sequence[Axis]) -> None:
-        self.given = {axis.var: axis for axis in axes}
-        self.axes = dict(self.given)
+        self.axes = {axis.var: axis for axis in axes}
+        self.all_axes = dict(self.axes)
         self.target = tuple(target)
         self.inner = {axis.var for axis in axes[outer:]}
         self.values: dict[Var, Expr] = {}
@@ -136,6 +136,7 @@ class _Solver:
         if like in self.axes:
             axes.insert([v for v, _ in axes].index(like), axes.pop())
         self.axes = dict(axes)
+        self.all_axes[var] = self.axes[var]
         self.inner.add(var)
         return var
 
@@ -202,7 +203,7 @@ class _Solver:
         known = (*self.target, *remaining)
         conditions = [divided(substitute(c, self.values), known) for c in self.conditions]
         result = Solution(self.values, remaining, [c for c in conditions if c is not build.TRUE])
-        for var, axis in self.given.items():
+        for var, axis in self.all_axes.items():
             if var in self.values:
                 axis = self._resolved(axis)
                 if not (at_least(self.values[var], axis.lo, known) and below(self.values[var], axis.hi, known)):
