@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from texpr.autodiff import grad, vjp
+from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.interpret import interpret
 from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_program
@@ -27,6 +27,7 @@ def check_gradient(program: Program, *arrays: np.ndarray, wrt: Sequence[str] | N
         expected = _central_difference(program, arrays, positions[name], cotangents)
         np.testing.assert_allclose(value, expected, rtol=TOLERANCE, atol=TOLERANCE, err_msg=f"d{name}")
     check_vjp(program, arrays, cotangents, found, wrt)
+    check_jvp(program, arrays, cotangents, found, wrt)
     return gradient
 
 
@@ -66,3 +67,19 @@ def check_vjp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequen
     found = interpret(backward, [known[t.name] for t in backward.inputs])
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def check_jvp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequence[np.ndarray], gradient: Sequence[np.ndarray],
+              wrt: Sequence[str] | None) -> None:
+    """Both modes agree: u . (J v) == (J^T u) . v."""
+    forward_mode = jvp(program, wrt)
+    verify_program(forward_mode)
+    random = np.random.default_rng(2)
+    tangents = [random.normal(size=g.shape) for g in gradient]
+    results = interpret(forward_mode, [*arrays, *tangents])
+    for a, b in zip(results, interpret(program, arrays)):
+        np.testing.assert_array_equal(a, b)
+    changes = results[len(program.outputs):]
+    left = sum(float((u * c).sum()) for u, c in zip(cotangents, changes, strict=True))
+    right = sum(float((g * v).sum()) for g, v in zip(gradient, tangents, strict=True))
+    np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-9)

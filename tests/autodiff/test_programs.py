@@ -7,7 +7,7 @@ import pytest
 
 from tests.autodiff.checking import check_gradient
 from tests.autodiff.writing import Value, array, axes, call, equation, iff, invoke, maximum, names, or_value, program, reduce, to
-from texpr.autodiff import grad, register_vjp
+from texpr.autodiff import grad, register_vjp, vjp
 from texpr.autodiff.custom import _GRADIENTS
 from texpr.ir.dtypes import F16, F32, F64, I64
 from texpr.ir.expr import Guard
@@ -252,6 +252,37 @@ def test_a_gradient_by_hand():
         assert grad(p) is by_hand
     finally:
         del _GRADIENTS["odd"]
+
+
+def test_a_gradient_by_hand_may_take_outputs():
+    N, i, j = names("N i j")
+    X, Y, dY, dX = array("X", N), array("Y", N), array("dY", N), array("dX", N)
+    by_hand = program("quick_grad", [Y, dY], [dX], [equation(dX, (i,), axes(i, N), dY[i] * Y[i])], [N])
+    p = program("quick", [X], [Y], [equation(Y, (i,), axes(i, N), call("exp", X[i]))], [N])
+    Z = array("Z", N)
+    caller = program("caller", [X], [Z], [invoke([Y], p, X), equation(Z, (j,), axes(j, N), Y[j] * Y[j])], [N])
+    register_vjp("quick", lambda program, wrt, outputs: by_hand)
+    try:
+        check_gradient(p, normal(3))
+        check_gradient(caller, normal(3))
+        assert vjp(p).backward is by_hand
+    finally:
+        del _GRADIENTS["quick"]
+
+
+def test_a_gradient_by_hand_with_a_wrong_input():
+    N, i = names("N i")
+    X, Y, Q, dX = array("X", N), array("Y", N), array("Q", N), array("dX", N)
+    wrong = program("odd_grad", [Q], [dX], [equation(dX, (i,), axes(i, N), Q[i])], [N])
+    p = program("odd", [X], [Y], [equation(Y, (i,), axes(i, N), X[i])], [N])
+    register_vjp("odd", lambda program, wrt, outputs: wrong)
+    try:
+        with pytest.raises(CheckError) as e:
+            grad(p)
+    finally:
+        del _GRADIENTS["odd"]
+    assert str(e.value) == """error[gradient]: the gradient of `odd` has an unknown input `Q`
+  help: it may take X, Y, dY"""
 
 
 COMPLAINTS = {

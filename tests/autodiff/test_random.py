@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.autodiff.checking import check_gradient
 from tests.autodiff.writing import Array, Value, array, axes, call, equation, iff, names, or_value, program, reduce, to
-from texpr.ir.dtypes import F64
 from texpr.autodiff import grad
+from texpr.ir.dtypes import F64
 from texpr.ir.expr import Guard
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program

@@ -9,7 +9,7 @@ from texpr.autodiff.algebra import convert, is_value, plus, times
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.names import renamed
 from texpr.autodiff.rules import operand_adjoints
-from texpr.autodiff.scope import Contribution, Scope, equation_scope, inside
+from texpr.autodiff.scope import Contribution, Scope, equation_scope, inside, stored_value
 from texpr.ir import build
 from texpr.ir.expr import Cast, Compare, Expr, Guard, Max, Min, Node, Read, Reduce, Select, Tensor
 from texpr.ir.tensor import Equation
@@ -32,12 +32,9 @@ def contributions(equation: Equation, cotangent: Tensor, active: set[Tensor], fo
     Raises:
         CheckError: a scalar function without a rule, or a fold that has no gradient.
     """
-    if equation.update not in (None, "add"):
-        raise CheckError(f"a fold with `{_SPELLING[equation.update]}` has no gradient", equation.span, code="gradient",
-                         help="write it as a reduction, max(k: ...), where that is possible")
+    check_fold(equation)
     seed = Read(cotangent, equation.indices, _read_guard(equation.guard, cotangent))
-    own = Read(equation.target, equation.indices) if equation.update is None and equation.target.dtype == equation.value.dtype else None
-    visit = _Visit(equation, own, active, forward)
+    visit = _Visit(equation, active, forward)
     jobs = [_Job(equation.value, seed, equation_scope(equation))]
     while jobs:
         jobs += visit.run(jobs.pop())
@@ -45,7 +42,12 @@ def contributions(equation: Equation, cotangent: Tensor, active: set[Tensor], fo
     return [c for _, c in sorted(visit.found, key=lambda pair: position.get(pair[0], 0))]
 
 
-_SPELLING = {"mul": "*=", "max": "max=", "min": "min="}
+def check_fold(equation: Equation) -> None:
+    """Only sums are folded with a derivative."""
+    if equation.update not in (None, "add"):
+        spelling = {"mul": "*=", "max": "max=", "min": "min="}[equation.update]
+        raise CheckError(f"a fold with `{spelling}` has no gradient", equation.span, code="gradient",
+                         help="write it as a reduction, max(k: ...), where that is possible")
 
 
 def _read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
@@ -56,10 +58,11 @@ def _read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
 
 
 class _Visit:
-    """One equation's chain rule. `own` is a read of what the equation's whole value is stored in, if that is exact."""
+    """One equation's chain rule."""
 
-    def __init__(self, equation: Equation, own: Read | None, active: set[Tensor], forward: Forward) -> None:
-        self.equation, self.own, self.active, self.forward = equation, own, active, forward
+    def __init__(self, equation: Equation, active: set[Tensor], forward: Forward) -> None:
+        self.equation, self.active, self.forward = equation, active, forward
+        self.own = stored_value(equation)
         self.nodes = active_nodes(equation.value, active)
         self.found: list[tuple[int, Contribution]] = []
 
@@ -133,7 +136,7 @@ class _Visit:
         around = replace(scope, conditions=tuple(_apart(c, node) for c in scope.conditions))
         within = around.inside(node.axes, node.where)
         if node.op == "prod":
-            adjoint = times(adjoint, _others(node))
+            adjoint = times(adjoint, others(node))
         if node.op in ("max", "min"):
             places = self.forward.extreme(node, around, self.equation.target.name)
             within = within.when(*(Compare("==", axis.var, place) for axis, place in zip(node.axes, places)))
@@ -166,7 +169,7 @@ def _apart(e: Expr, reduction: Reduce) -> Expr:
     return rewrite(e, rule)  # type: ignore[return-value]
 
 
-def _others(node: Reduce) -> Expr:
+def others(node: Reduce) -> Expr:
     """The product of all factors but the one at the binders' values: right where factors are 0."""
     copy = renamed(node)
     differs = build.FALSE

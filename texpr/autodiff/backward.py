@@ -11,9 +11,9 @@ from texpr.autodiff.algebra import convert, plus, zero
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.gather import gather, scatter
 from texpr.autodiff.names import Names, freshen
-from texpr.autodiff.scope import Contribution
+from texpr.autodiff.scope import Contribution, target_axes
 from texpr.ir.dtypes import accumulator
-from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
+from texpr.ir.expr import Expr, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.support.errors import CheckError
 
@@ -156,14 +156,3 @@ def _sum_of(terms: list[Expr], into: Tensor) -> Expr:
     for term in terms:
         result = plus(result, convert(term, wide if len(terms) > 1 else term.dtype))
     return zero(into.dtype) if result is None else convert(result, into.dtype)
-
-
-def target_axes(tensor: Tensor, reads: list[Contribution]) -> tuple[Axis, ...]:
-    """The axes of an equation that defines all of `tensor`'s cotangent, named as its reads or its sizes are."""
-    packs = [dim.pack for dim in tensor.dims for _ in dim.sizes]
-    axes: list[Axis] = []
-    for n, (size, pack) in enumerate(zip(tensor.shape, packs)):
-        bare = [i.name for c in reads if isinstance(i := c.indices[n], Var) and any(i is a.var for a in c.scope.axes)]
-        name = bare[0] if bare else size.name.lower() if isinstance(size, Var) else "ijklmn"[n % 6]
-        axes.append(Axis(Var(name, pack), index(0), size))
-    return tuple(axes)

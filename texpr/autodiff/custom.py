@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from texpr.ir.tensor import Program
+from texpr.autodiff.names import Names
+from texpr.ir.expr import Tensor
+from texpr.ir.tensor import Invoke, Program
+from texpr.support.errors import CheckError
 
 CustomGradient = Callable[[Program, Sequence[str], Sequence[str]], Program | None]
 _GRADIENTS: dict[str, CustomGradient] = {}
@@ -13,13 +17,44 @@ _GRADIENTS: dict[str, CustomGradient] = {}
 def register_vjp(name: str, function: CustomGradient) -> None:
     """The gradient of every program called `name` is `function(program, wrt, outputs)`; None means "differentiate as usual".
 
-    Its result has the primal inputs and one cotangent per output in `outputs` as inputs, and one output per name in `wrt`. A later
-    registration replaces an earlier one.
+    Its inputs are named after inputs and outputs of the primal and `d{output}` for the cotangents of `outputs`, any of them, in any
+    order; its outputs are the cotangents of `wrt`, in that order. A later registration replaces an earlier one.
     """
     _GRADIENTS[name] = function
 
 
 def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program | None:
-    """The gradient registered for this program, if there is one and it applies."""
+    """The gradient registered for this program, if there is one and it applies.
+
+    Raises:
+        CheckError: its inputs and outputs are not those of a gradient of the program.
+    """
     function = _GRADIENTS.get(program.name)
-    return None if function is None else function(program, wrt, outputs)
+    found = None if function is None else function(program, wrt, outputs)
+    if found is None:
+        return None
+    known = {t.name for t in (*program.inputs, *program.outputs)} | {f"d{name}" for name in outputs}
+    for tensor in found.inputs:
+        if tensor.name not in known:
+            raise CheckError(f"the gradient of `{program.name}` has an unknown input `{tensor.name}`", tensor.span or found.span,
+                             code="gradient", help=f"it may take {', '.join(sorted(known))}")
+    if len(found.outputs) != len(wrt):
+        raise CheckError(f"the gradient of `{program.name}` has {len(found.outputs)} outputs for {len(wrt)} inputs", found.span,
+                         code="gradient", help=f"one per input in {', '.join(wrt)}")
+    return found
+
+
+def with_primal(program: Program, gradient: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program:
+    """A gradient of any signature as one of all primal inputs and cotangents, which computes the primal outputs that it needs."""
+    if [t.name for t in gradient.inputs] == [*(t.name for t in program.inputs), *(f"d{name}" for name in outputs)]:
+        return gradient
+    names = Names(program)
+    by_name = {t.name: t for t in program.outputs}
+    seeds = {f"d{name}": replace(by_name[name], name=names.fresh(f"d{name}")) for name in outputs}
+    results = tuple(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for n in wrt for t in program.inputs if t.name == n)
+    known = {t.name: t for t in program.inputs} | by_name | seeds
+    calls = [Invoke(results, gradient, tuple(known[t.name] for t in gradient.inputs))]
+    if any(t.name in by_name for t in gradient.inputs):
+        calls.insert(0, Invoke(program.outputs, program, program.inputs))
+    return replace(program, name=f"{program.name}_grad", inputs=(*program.inputs, *seeds.values()), outputs=results,
+                   equations=tuple(calls), doc="")

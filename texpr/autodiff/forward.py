@@ -28,8 +28,9 @@ class Forward:
     def __init__(self, equations: tuple[Equation | Invoke, ...], varying: set[Tensor], names: Names) -> None:
         self.names = names
         self.equations: list[Equation | Invoke] = []
-        self._varying = set(varying)
+        self.varying = set(varying)
         self._extremes: dict[tuple[int, ...], Expr] = {}
+        self._alive: list[object] = []
         for equation in equations:
             self._add(equation)
 
@@ -49,7 +50,7 @@ class Forward:
 
     def _split(self, equation: Equation) -> list[Equation]:
         """The equation with its outermost splittable reductions replaced by reads, then the equations of those."""
-        active = active_nodes(equation.value, self._varying)
+        active = active_nodes(equation.value, self.varying)
         replaced: dict[int, Expr] = {}
         parts: list[Equation] = []
         for node, scope in _splittable(equation, active):
@@ -57,7 +58,7 @@ class Forward:
             replaced[id(node)] = read
             parts.append(part)
             if id(node) in active:
-                self._varying.add(read.tensor)
+                self.varying.add(read.tensor)
         value = rewrite(equation.value, lambda n: replaced.get(id(n))) if replaced else equation.value
         return [replace(equation, value=value), *parts]
 
@@ -68,6 +69,7 @@ class Forward:
     def _position(self, node: Reduce, which: int, scope: Scope, label: str) -> Expr:
         key = (id(node), which, *map(id, scope.conditions))
         if key not in self._extremes:
+            self._alive += [node, *scope.conditions]  # the keys are their ids
             search = renamed(Reduce(f"arg{node.op}", node.axes, node.body, node.where, which, dtype=I64))
             wish = f"{label}_{search.op}" + (f"_{node.axes[which].var.name}" if len(node.axes) > 1 else "")
             if storable(search, scope):

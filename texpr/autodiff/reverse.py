@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from texpr.autodiff.activity import active_tensors, components, reachable, smooth_sources, targets
+from texpr.autodiff.activity import active_tensors, components, targets
 from texpr.autodiff.backward import Backward
-from texpr.autodiff.custom import custom_gradient
+from texpr.autodiff.custom import custom_gradient, with_primal
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names
+from texpr.autodiff.signature import check_defined, floats, selected, telling_sizes, used_sizes, varying, with_pack_lengths
 from texpr.autodiff.simplify import Equations, reads, renamed, simplify, without_dead
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CheckError
 
@@ -32,8 +33,7 @@ def grad(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[s
     Raises:
         CheckError: there is no such input or output, it is not a float, or something in between has no gradient.
     """
-    return _grad(program, *_selected(program, wrt, outputs))
-
+    return _grad(program, *selected(program, wrt, outputs))
 
 
 class Vjp(NamedTuple):
@@ -51,14 +51,18 @@ def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[st
 
     Stored is every primal tensor, input or intermediate, that an equation of a cotangent reads, and inputs that alone tell a size.
     """
-    parts = _Reverse(program, *_selected(program, wrt, outputs))
+    chosen = selected(program, wrt, outputs)
+    by_hand = custom_gradient(program, *chosen)
+    if by_hand is not None:
+        return Vjp(replace(program, name=f"{program.name}_forward"), by_hand)
+    parts = _Reverse(program, *chosen)
     backward = simplify(parts.backward, parts.results, parts.own)
     defined = {t for e in backward for t in targets(e)} | set(parts.seeds)
     read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
     order = [*program.inputs, *(t for e in parts.forward for t in targets(e))]
     kept = [t for t in dict.fromkeys(order) if t in read]
     needed = used_sizes((*kept, *parts.seeds, *parts.results, *(t for e in backward for t in targets(e))), backward)
-    residuals = _telling_sizes(kept, parts.seeds, needed, program)
+    residuals = telling_sizes(kept, parts.seeds, needed, program)
     lengths = {t: with_pack_lengths(t, program) for t in residuals if t not in program.inputs}
     forward, backward = renamed(without_dead(parts.forward, (*program.outputs, *lengths)), lengths), renamed(backward, lengths)
     residuals = tuple(lengths.get(t, t) for t in residuals)
@@ -74,7 +78,7 @@ def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[st
 def _grad(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> Program:
     by_hand = custom_gradient(program, wrt, outputs)
     if by_hand is not None:
-        return by_hand
+        return with_primal(program, by_hand, wrt, outputs)
     parts = _Reverse(program, wrt, outputs)
     equations = simplify([*parts.forward, *parts.backward], parts.results, parts.own)
     return _backward_program(program, "grad", (*program.inputs, *parts.seeds), parts.results, equations)
@@ -90,15 +94,6 @@ def _backward_program(program: Program, suffix: str, inputs: tuple[Tensor, ...],
                    requires=requires, doc="")
 
 
-def _selected(program: Program, wrt: Sequence[str] | None, outputs: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names asked for, by default all that are floats."""
-    if wrt is None:
-        wrt = [t.name for t in program.inputs if t.dtype.is_float]
-    if outputs is None:
-        outputs = [t.name for t in program.outputs if t.dtype.is_float]
-    return tuple(wrt), tuple(outputs)
-
-
 class _Reverse:
     """The equations of a program's gradient.
 
@@ -111,87 +106,21 @@ class _Reverse:
     """
 
     def __init__(self, program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> None:
-        sources = _floats(program, program.inputs, wrt, "input")
-        goals = _floats(program, program.outputs, outputs, "output")
+        sources = floats(program, program.inputs, wrt, "input")
+        goals = floats(program, program.outputs, outputs, "output")
         if not goals:
             raise CheckError(f"`{program.name}` has no float output to differentiate", program.span, code="gradient")
         names = Names(program)
         seeds = {t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in goals}
         results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}
-        forward = Forward(program.equations, _varying(program, sources), names)
+        forward = Forward(program.equations, varying(program.equations, sources), names)
         active = active_tensors(forward.equations, sources, goals)
         tensors = dict.fromkeys((*program.inputs, *(t for e in forward.equations for t in targets(e))))
         order = [t for component in reversed(components(tensors, forward.equations, active)) for t in component]
         active -= irrelevant(forward.equations, order, goals)
-        _check_defined(program, active, forward)
+        check_defined(program, active, forward.equations)
         backward = Backward(forward, names, seeds, results, active, _grad)
         backward.run(program)
         self.forward, self.backward = forward.equations, backward.equations
         self.seeds, self.results = tuple(seeds.values()), tuple(results.values())
         self.own = {t for e in self.backward for t in targets(e) if accumulator(t.dtype) == t.dtype}
-
-
-def _floats(program: Program, tensors: Sequence[Tensor], names: tuple[str, ...], what: str) -> list[Tensor]:
-    by_name = {t.name: t for t in tensors}
-    found = []
-    for name in names:
-        tensor = by_name.get(name)
-        if tensor is None:
-            raise CheckError(f"`{program.name}` has no {what} `{name}`", program.span, code="gradient",
-                             help=f"its {what}s are {', '.join(by_name)}")
-        if not tensor.dtype.is_float:
-            raise CheckError(f"{what} `{name}` of `{program.name}` is {tensor.dtype}: only floats have gradients",
-                             tensor.span or program.span, code="gradient")
-        found.append(tensor)
-    return found
-
-
-def _varying(program: Program, sources: list[Tensor]) -> set[Tensor]:
-    users: dict[Tensor, list[Tensor]] = {}
-    for equation in program.equations:
-        for source in smooth_sources(equation):
-            users.setdefault(source, []).extend(t for t in targets(equation) if t.dtype.is_float)
-    return reachable(sources, users)
-
-
-def _check_defined(program: Program, active: set[Tensor], forward: Forward) -> None:
-    """An output of a program without equations is that of an extern operator."""
-    defined = {t for e in forward.equations for t in targets(e)}
-    for tensor in program.outputs:
-        if tensor not in defined and (not program.equations or tensor in active):
-            raise CheckError(f"`{program.name}` is extern: its gradient has to be given", program.span, code="gradient",
-                             help="register it with texpr.autodiff.register_vjp")
-
-
-def with_pack_lengths(tensor: Tensor, program: Program) -> Tensor:
-    """The tensor, its packs as long as the program's inputs say: it is going to be an input without those beside it."""
-    known = {dim.sizes[0]: dim.length for t in program.inputs for dim in t.dims if dim.pack and dim.length is not None}
-    return replace(tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims))
-
-
-def _telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], needed: set[Var], program: Program) -> tuple[Tensor, ...]:
-    """The residuals, with further inputs as long as a needed size is not told by any."""
-    chosen = list(residuals)
-    for size in program.sizes:
-        if size in needed and size not in told_sizes((*chosen, *seeds)):
-            telling = [t for t in program.inputs if size in told_sizes((t, *chosen, *seeds))]
-            chosen += telling[:1]
-    order = {t: n for n, t in enumerate(program.inputs)}
-    return tuple(sorted(chosen, key=lambda t: order.get(t, len(order))))
-
-
-def told_sizes(tensors: Sequence[Tensor]) -> set[Var]:
-    """The sizes that the shapes of these inputs tell: alone in a dimension, or the one unknown factor of a group."""
-    told: set[Var] = set()
-    while True:
-        new = {s for t in tensors for dim in t.dims if len(unknown := [s for s in dim.sizes if s not in told]) == 1
-               for s in unknown if isinstance(s, Var)}
-        if not new:
-            return told
-        told |= new
-
-
-def used_sizes(tensors: Iterable[Tensor], equations: Equations) -> set[Var]:
-    """The variables in shapes and equations."""
-    shapes = [size for t in tensors for size in (*t.shape, *(t.value_range or ()))]
-    return variables(*shapes, *(e for e in equations if isinstance(e, Equation)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr.ir import build
-from texpr.ir.expr import Axis, Expr, Guard, Read, Tensor, index
+from texpr.ir.expr import Axis, Expr, Guard, Read, Tensor, Var, index
 from texpr.ir.tensor import Equation
 from texpr.support.source import Span
 
@@ -58,3 +59,27 @@ def inside(read: Read) -> Expr:
     """The condition that the read's indices are within its tensor."""
     pairs = zip(read.indices, read.tensor.shape)
     return build.conjunction(*(c for i, size in pairs for c in (build.compare("<=", index(0), i), build.compare("<", i, size))))
+
+
+def stored_value(equation: Equation) -> Read | None:
+    """A read of what the equation's whole value is stored in, if it is stored as it is."""
+    if equation.update is not None or equation.target.dtype != equation.value.dtype:
+        return None
+    return Read(equation.target, equation.indices)
+
+
+def whole(tensor: Tensor, value: Expr) -> Equation:
+    """The equation that makes every element of the tensor the same."""
+    axes = target_axes(tensor, ())
+    return Equation(tensor, tuple(axis.var for axis in axes), axes, value)
+
+
+def target_axes(tensor: Tensor, reads: Sequence[Contribution]) -> tuple[Axis, ...]:
+    """The axes of an equation that defines all of the tensor, named as its reads or its sizes are."""
+    packs = [dim.pack for dim in tensor.dims for _ in dim.sizes]
+    axes: list[Axis] = []
+    for n, (size, pack) in enumerate(zip(tensor.shape, packs)):
+        bare = [i.name for c in reads if isinstance(i := c.indices[n], Var) and any(i is a.var for a in c.scope.axes)]
+        name = bare[0] if bare else size.name.lower() if isinstance(size, Var) else "ijklmn"[n % 6]
+        axes.append(Axis(Var(name, pack), index(0), size))
+    return tuple(axes)
