@@ -30,7 +30,10 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def cut_vectors(kernel: Kernel) -> Kernel:
         return chunk_vectors(kernel, target.machine.vector_bytes or 16)
 
-    common: list[KernelPass] = [place, expand_unrolled, drop_guards, cut_vectors, expand_math]
+    def expand_functions(kernel: Kernel) -> Kernel:
+        return expand_math(kernel, target.machine.functions)
+
+    common: list[KernelPass] = [place, expand_unrolled, drop_guards, cut_vectors, expand_functions]
     return [*common, insert_polls] if target.native else common
 
 

@@ -16,6 +16,7 @@ class Machine:
         cores: threads that run at once.
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
+        functions: scalar functions that are one instruction, beside those that every target provides.
     """
 
     vector_bytes: int
@@ -24,3 +25,4 @@ class Machine:
     cores: int
     gpu_threads: int = 0
     fma: bool = True
+    functions: frozenset[str] = frozenset()

@@ -33,14 +33,15 @@ define internal void @tx_free(ptr %p) {
 @tx_interrupted = internal global i32 0"""
 
 
-def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False) -> str:
+def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter) -> str:
     """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
 
     Args:
         attributes: function attributes of the target, such as `"target-cpu"="znver4"`.
         alone: define what the runtime would provide, for objects that are linked without it.
+        using: the emitter of a target that differs.
     """
-    emitter = Emitter(kernel)
+    emitter = using(kernel)
     arguments = (*kernel.inputs, *kernel.outputs)
     parameters = [*(f"ptr noalias %t{k}" for k in range(len(arguments))), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
     name = symbol_of(kernel)

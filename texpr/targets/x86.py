@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import platform
 
+from texpr.ir.dtypes import I32
+from texpr.ir.expr import Call
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
+from texpr.targets.function import Value
+from texpr.targets.statements import Emitter
 
 NAMES = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 _TRIPLE = "x86_64-unknown-linux-gnu"
@@ -30,10 +34,26 @@ def target(name: str) -> Target | None:
 
 
 def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: int, fma: bool) -> Machine:
-    return Machine(vector_bytes, registers, caches, cores, fma=fma)
+    functions = frozenset({"scale"}) if vector_bytes == 64 else frozenset()
+    return Machine(vector_bytes, registers, caches, cores, fma=fma, functions=functions)
+
+
+class WideEmitter(Emitter):
+    """AVX-512 multiplies by a power of two in one instruction, vscalef."""
+
+    def _call(self, e: Call) -> Value:
+        if e.function != "scale":
+            return super()._call(e)
+        a, n = self._same(*(self.value(operand) for operand in e.args))
+        if a.lanes * a.dtype.bits == 512:
+            name, mask = ("ps", "i16 -1") if a.dtype.bits == 32 else ("pd", "i8 -1")
+            rest = (f"{a.type} zeroinitializer", mask, "i32 4")
+            return Value(self.intrinsic(f"llvm.x86.avx512.mask.scalef.{name}.512", a.type, str(a), str(n), *rest), a.dtype, a.lanes)
+        whole = self.cast(n, I32)
+        return Value(self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)), a.dtype, a.lanes)
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     # Without these, LLVM splits 512-bit vectors on some CPUs.
     width = target.machine.vector_bytes * 8
-    return emit_module(kernel, f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"', alone=alone), ()
+    return emit_module(kernel, f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"', alone=alone, using=WideEmitter), ()
