@@ -56,7 +56,10 @@ kernel all_of_it(A: f32[*S:2, (C, H)], i: i32[*6] in 0..C * H distinct, p: i64) 
         for c in 0..4 unroll
           T[c, 0] = if p < b then f32(1.0) + -0.5 else inf  start reassoc eq 3
           T[c, a] max= -A[a, (b, 0)] * f32(i[c] // 2)  reassoc
+        let U: f32[2]  stack
+        U[0] = 1.0
         barrier
+        poll
       Y[a] = bf16(T[0, i64(i[a])])
   for Y.a in 0..N vector
     Y[a] = bf16(T[0, -a + -1])

@@ -239,3 +239,13 @@ def test_definitions_may_follow_their_use():
 def test_a_long_sum_is_no_problem():
     text = "op f(x: f32) -> y: f32 { y = x" + " + x" * 20_000 + " }"
     assert sum(1 for _ in walk(program(text))) == 20_000 + 20_003
+
+
+def test_an_argmax_may_be_an_index():
+    x, z = f32(3, 4), f32(4)
+    close(one("op f(X: f32[N, D], Z: f32[D]) -> Y: f32[N] { Y[i] = Z[argmax(j: X[i, j])] }", x, z), z[x.argmax(1)])
+
+
+def test_definitions_are_put_before_their_uses_in_the_program():
+    made = program("op f(X: f32[N]) -> Y: f32[N] { Y[i] = t[i]  Y[i] += u[i]  t[i] = u[i]  u[i] = X[i] }")
+    assert [e.target.name for e in made.equations] == ["u", "t", "Y", "Y"]

@@ -76,13 +76,14 @@ def _show_one(program: Program) -> str:
     for k, condition in enumerate(program.requires):
         writer.items("\n   require " if k == 0 else ", ", Part(condition))
     writer.write(" {\n")
+    declared = {*program.inputs, *program.outputs, *undeducible(program)}
     for tensor in program.temporaries:
-        if needs_declaration(tensor, program):
+        if tensor in declared:
             writer.write("  let ")
             _declarations(writer, (tensor,))
             writer.write("\n")
     for equation in program.equations:
-        writer.items("  ", *_statement(equation, program, names), "\n")
+        writer.items("  ", *_statement(equation, declared, names), "\n")
     writer.write("}\n")
     return writer.text
 
@@ -98,9 +99,16 @@ def _declarations(writer: Writer, tensors: Iterable[Tensor]) -> None:
         writer.items(", " if k else "", f"{writer.names[tensor]}: ", *type_items(tensor))
 
 
-def needs_declaration(tensor: Tensor, program: Program) -> bool:
-    """Whether the shape or dtype of this intermediate is other than what inference finds."""
-    definitions = [e for e in program.equations if tensor in (e.targets if isinstance(e, Invoke) else (e.target,))]
+def undeducible(program: Program) -> set[Tensor]:
+    """The intermediates whose shape or dtype is other than what inference finds."""
+    definitions: dict[Tensor, list[Equation | Invoke]] = {}
+    for e in program.equations:
+        for tensor in e.targets if isinstance(e, Invoke) else (e.target,):
+            definitions.setdefault(tensor, []).append(e)
+    return {tensor for tensor in program.temporaries if _needs_declaration(tensor, definitions[tensor])}
+
+
+def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke]) -> bool:
     only = definitions[0]
     if isinstance(only, Invoke):
         return len(definitions) > 1
@@ -113,15 +121,14 @@ def needs_declaration(tensor: Tensor, program: Program) -> bool:
                for axis, declared, dim in zip(only.axes, tensor.shape, tensor.dims))
 
 
-def _statement(equation: Equation | Invoke, program: Program, names: Names) -> list[str | Part]:
+def _statement(equation: Equation | Invoke, declared: set[Tensor], names: Names) -> list[str | Part]:
     if isinstance(equation, Invoke):
         return [_call_text(equation, names)]
-    declared = equation.target in (*program.inputs, *program.outputs) or needs_declaration(equation.target, program)
     result = element(equation.target, equation.indices, equation.guard, names)
     result += [f" {UPDATES[equation.update]} ", Part(equation.value)]
     separator = "  for "
     for axis in equation.axes:
-        items = binder(axis, _left_size(axis, equation, declared), names)
+        items = binder(axis, _left_size(axis, equation, equation.target in declared), names)
         if len(items) > 1:
             result += [separator, *items]
             separator = ", "

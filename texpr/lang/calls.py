@@ -127,7 +127,7 @@ class Sizes:
         given = list(argument.dims)
         todo = list(parameter.dims)
         while todo and self._count(todo[0]) is not None:
-            self._take(todo.pop(0), given, 0, parameter, argument, span)
+            self._take(todo.pop(0), given, parameter, argument, span)
         tail: list[tuple[Dim, list[Dim]]] = []
         while len(todo) > 1 and self._count(todo[-1]) is not None:
             dim = todo.pop()
@@ -140,7 +140,7 @@ class Sizes:
             self._bind_pack(todo[0], tuple(given), argument, span)
             given = []
         for dim, taken in tail:
-            self._take(dim, taken, 0, parameter, argument, span)
+            self._take(dim, taken, parameter, argument, span)
         if given:
             raise self._rank(parameter, argument, span)
 
@@ -156,12 +156,12 @@ class Sizes:
         return CheckError(f"`{parameter.name}` takes {counted(least, 'dimension')}, `{argument.name}` has {dimensions(argument)}", span,
                           code="shape")
 
-    def _take(self, dim: Dim, given: list[Dim], at: int, parameter: Tensor, argument: Tensor, span: Span) -> None:
+    def _take(self, dim: Dim, given: list[Dim], parameter: Tensor, argument: Tensor, span: Span) -> None:
         count = self._count(dim) or 0
         if len(given) < count:
             raise self._rank(parameter, argument, span)
-        taken = tuple(given[at : at + count])
-        del given[at : at + count]
+        taken = tuple(given[:count])
+        del given[:count]
         if dim.pack:
             self._bind_pack(dim, taken, argument, span)
             return
@@ -182,16 +182,17 @@ class Sizes:
         if len(sizes) != len(others):
             raise CheckError(f"`*{var.name}` has {len(sizes)} and {counted(len(others), 'dimension')}", span, code="shape")
         for a, b in zip(sizes, others):
-            self._same(a, b, argument, span)
+            self.same(a, b, argument, span)
         self.values[var] = product(tuple(sizes))
 
     def _bind(self, size: Expr, value: Expr, argument: Tensor, span: Span) -> None:
         if isinstance(size, Var) and size not in self.values:
             self.values[size] = value
         else:
-            self._same(folded(size, self.values), value, argument, span)
+            self.same(folded(size, self.values), value, argument, span)
 
-    def _same(self, a: Expr, b: Expr, argument: Tensor, span: Span) -> None:
+    def same(self, a: Expr, b: Expr, argument: Tensor, span: Span) -> None:
+        """Two sizes must be equal, by arithmetic or because the caller requires it."""
         if same_value(a, b):
             return
         for r in self.requires:
@@ -231,6 +232,6 @@ def _targets(node: tree.Equation, program: Program, sizes: Sizes, s: Scalars) ->
                              f"with {dimensions(made)}", target.span, code="shape")
         else:
             for a, b in zip(known.shape, made.shape):
-                sizes._same(a, b, known, target.span)
+                sizes.same(a, b, known, target.span)
         result.append(known)
     return tuple(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import replace
 
 from texpr.ir.build import integer
@@ -12,7 +13,7 @@ from texpr.ir.traverse import children, tensors
 from texpr.lang import tree
 from texpr.lang.reductions import axis_of, fresh, range_steps
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Scope, below, run
+from texpr.lang.scope import Scope, Steps, below, run
 from texpr.lang.values import Value, materialize
 from texpr.support.errors import CheckError
 
@@ -82,7 +83,7 @@ def _bounds(node: tree.Equation, variables: dict[str, Var], scope: Scope, s: Sca
     return bounds
 
 
-def _left(target: tree.Target, known: Tensor | None, scope: Scope, s: Scalars):
+def _left(target: tree.Target, known: Tensor | None, scope: Scope, s: Scalars) -> Steps:
     if known is not None:
         return (yield s.indices(known, target.indices, target.span, scope, False))
     result = []
@@ -129,23 +130,35 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
 
 def ordered(equations: list[Equation | Invoke]) -> tuple[Equation | Invoke, ...]:
     """Definitions before reads, otherwise as in the text; equations of a recurrence stay as in the text."""
-    defining: dict[Tensor, set[int]] = {}
+    needs = _needs(equations)
+    left = [len(n) for n in needs]
+    users: dict[int, list[int]] = {}
+    for k, n in enumerate(needs):
+        for d in n:
+            users.setdefault(d, []).append(k)
+    ready = [k for k, count in enumerate(left) if count == 0]
+    turns, done = iter(range(len(equations))), dict[int, None]()
+    while len(done) < len(equations):
+        k = heapq.heappop(ready) if ready else next(k for k in turns if k not in done)
+        if k in done:
+            continue
+        done[k] = None
+        for user in users.get(k, []):
+            left[user] -= 1
+            if left[user] == 0:
+                heapq.heappush(ready, user)
+    return tuple(equations[k] for k in done)
+
+
+def _needs(equations: list[Equation | Invoke]) -> list[set[int]]:
+    """What each equation waits for: the equation before it with the same target, and the last equation of what it reads."""
+    last = {t: k for k, e in enumerate(equations) for t in targets_of(e)}
+    before: dict[Tensor, int] = {}
+    needs: list[set[int]] = []
     for k, e in enumerate(equations):
-        for t in targets_of(e):
-            defining.setdefault(t, set()).add(k)
-    needs = [{d for t in reads_of(e) for d in defining.get(t, ())} | _earlier(k, e, defining) for k, e in enumerate(equations)]
-    waiting, done = list(range(len(equations))), set[int]()
-    result: list[Equation | Invoke] = []
-    while waiting:
-        k = next((k for k in waiting if needs[k] - {k} <= done), waiting[0])
-        waiting.remove(k)
-        done.add(k)
-        result.append(equations[k])
-    return tuple(result)
-
-
-def _earlier(k: int, e: Equation | Invoke, defining: dict[Tensor, set[int]]) -> set[int]:
-    return {d for t in targets_of(e) for d in defining[t] if d < k}
+        needs.append(({last[t] for t in reads_of(e) if t in last} | {before[t] for t in targets_of(e) if t in before}) - {k})
+        before |= dict.fromkeys(targets_of(e), k)
+    return needs
 
 
 def targets_of(e: Equation | Invoke) -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
-from texpr.ir.loop import LOOP_KINDS, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
 from texpr.lang.exact import ExactArithmetic
@@ -163,8 +163,10 @@ class _Reader:
 
     def _statement(self, line: Line, blocks: list[Block]) -> None:
         text, block = self.text(line), blocks[-1]
-        if text == "barrier":
-            block.body.append(Barrier())
+        if text in ("barrier", "poll"):
+            block.body.append(Barrier() if text == "barrier" else Poll())
+        elif text.startswith("let "):
+            block.body.append(Alloc(self._declare(*self._let(line))))
         elif text.startswith("if "):
             node = parse_part(self.source, "expression", line.start + len("if"), line.stop)
             blocks.append(Block(line.indent, If(self.scalars.condition(node, block.scope), ()), block.scope))

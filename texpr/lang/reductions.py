@@ -22,18 +22,15 @@ if TYPE_CHECKING:
 def reduction(s: Scalars, node: tree.Reduction, scope: Scope) -> Steps:
     """`op(binders where cond: body)`; binders cover the condition, the body and later ranges."""
     variables = bind(s, node.binders, scope)
-    inner = scope.bind(variables)
+    inner = scope.as_value().bind(variables)
     parameter = _parameter(s, node)
     bounds: list[tuple[Expr, Expr] | None] = []
     for k, b in enumerate(node.binders):
         earlier = scope.bind({b.name: variables[b.name] for b in node.binders[:k]})
         bounds.append((yield range_steps(s, b.range, earlier)) if b.range else None)
     where = None if node.where is None else (yield s.condition_steps(node.where, inner))
-    if inner.index:
-        body = Value((yield s.index_steps(node.body, inner)))
-    else:
-        default = "default" if node.op in ("sum", "prod") else ""
-        body = yield s.steps(node.body, inner.widening(parameter if isinstance(parameter, DType) else default))
+    default = "default" if node.op in ("sum", "prod") else ""
+    body = yield s.steps(node.body, inner.widening(parameter if isinstance(parameter, DType) else default))
     axes = tuple(axis_of(s.uses, variables[b.name], found, b.span) for b, found in zip(node.binders, bounds))
     return Value(_reduce(s, node, axes, body, where, parameter))
 

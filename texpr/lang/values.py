@@ -18,6 +18,8 @@ from texpr.lang import tree
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+
 
 class Value(NamedTuple):
     """An expression on its way into the IR.
@@ -223,7 +225,11 @@ class Arithmetic:
         return at(self.comparison(symbol, x, y), span)
 
     def comparison(self, symbol: str, x: Expr, y: Expr) -> Expr:
-        return build.compare(symbol, x, y) if x.dtype.is_int else Compare(symbol, x, y)
+        if x.dtype.is_int:
+            return build.compare(symbol, x, y)
+        if isinstance(x, Const) and isinstance(y, Const):
+            return build.TRUE if _COMPARISONS[symbol](x.value, y.value) else build.FALSE
+        return Compare(symbol, x, y)
 
     def select(self, cond: Expr, then: Value, orelse: Value, span: Span) -> Value:
         """`if cond then then else orelse`."""

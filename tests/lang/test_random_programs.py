@@ -1,0 +1,21 @@
+"""Random programs: the printed text means the same, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+
+from tests.strategies import Case, cases
+from texpr.ir.interpret import interpret
+from texpr.ir.show_tensor import show_program
+from texpr.lang import elaborate, parse
+
+
+@given(cases())
+@settings(max_examples=100)
+def test_printing_keeps_the_meaning(case: Case):
+    text = show_program(case.program)
+    again = elaborate(parse(text).ops["case"], {}, {})
+    for a, b in zip(interpret(case.program, case.arrays), interpret(again, case.arrays)):
+        np.testing.assert_array_equal(a, b)
+    assert show_program(elaborate(parse(show_program(again)).ops["case"], {}, {})) == show_program(again)
