@@ -50,12 +50,22 @@ def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[.
     spec = _normal(spec)
     wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make
     failed = _Failed(spec.name)
-    run = _builtin("tx_run", _FASTCALL, f"{spec.name}.run", "", _pack(entry, spec, failed=failed), (failed, keep))
+    run = make_runner(entry, spec, keep)
     slow = SlowCall(spec, run, wrap)  # type: ignore[arg-type]
     if spec.checks or not _is_plain(spec) or not _layouts_are_known():
         return slow
     words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap if len(spec.outputs) > 1 else None)
     return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
+
+
+def make_runner(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., Any]:
+    """A function that runs the kernel on arrays as they are: all of them, in order, then an int64 array of the sizes.
+
+    Nothing is checked: arrays must be C-contiguous, of the right dtypes and extents. It waits, fails and reacts to Ctrl-C as what
+    `make_callable` makes does.
+    """
+    failed = _Failed(spec.name)
+    return _builtin("tx_run", _FASTCALL, f"{spec.name}.run", "", _pack(entry, spec, failed=failed), (failed, keep))
 
 
 def _normal(spec: CallSpec) -> CallSpec:

@@ -1,0 +1,192 @@
+"""Recording a program: operators applied to symbolic tensors become calls in the Tensor IR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from texpr import autodiff
+from texpr.compiler import Op
+from texpr.compiler.kernel import check_requirements
+from texpr.graph.symbolic import Symbolic
+from texpr.graph.variable import Variable
+from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
+from texpr.ir.expr import Tensor, index, plain
+from texpr.ir.shapes import Shape, bind_sizes, caller_shape
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.support.errors import CallError
+
+
+class Capture:
+    """A program while it grows.
+
+    Its inputs are data (given at every run), variables (which keep their values between runs) and constants. Every tensor has
+    a shape of numbers.
+
+    Attributes:
+        inputs: data inputs, in the order in which they were declared.
+        variables, constants: other inputs, with what they are bound to.
+        updates: for each variable that the program assigns to, its next value.
+        equations: calls, and sums of cotangents; every tensor is defined before it is read.
+    """
+
+    def __init__(self, name: str = "graph") -> None:
+        self.name = name
+        self.inputs: list[Tensor] = []
+        self.variables: dict[Variable, Tensor] = {}
+        self.constants: dict[Tensor, np.ndarray] = {}
+        self.updates: dict[Variable, Tensor] = {}
+        self.equations: list[Equation | Invoke] = []
+        self._names: set[str] = set()
+
+    def input(self, name: str, shape: Sequence[int], dtype: DType) -> Symbolic:
+        """Declare data of the given shape."""
+        tensor = self._tensor(name, shape, dtype)
+        self.inputs.append(tensor)
+        return Symbolic(tensor, self)
+
+    def variable(self, variable: Variable) -> Symbolic:
+        """The value that a variable has at the start of the program."""
+        if variable not in self.variables:
+            self.variables[variable] = self._tensor(variable.name, variable.shape, variable.dtype)
+        return Symbolic(self.variables[variable], self)
+
+    def constant(self, value: np.ndarray, name: str = "constant") -> Symbolic:
+        """An array that is the same in every run."""
+        array = np.array(value, order="C")
+        dtype = from_numpy(array.dtype)
+        if dtype is None:
+            raise CallError(f"a constant has dtype {array.dtype}, which texpr does not have", code="dtype")
+        tensor = self._tensor(name, array.shape, dtype)
+        self.constants[tensor] = array
+        return Symbolic(tensor, self)
+
+    def assign(self, variable: Variable, value: Symbolic) -> None:
+        """Let a variable have this value after the program.
+
+        Raises:
+            CallError: the shape or the dtype is another one.
+        """
+        if (value.shape, value.dtype) != (variable.shape, variable.dtype):
+            raise CallError(f"{variable!r} cannot become {value.dtype}{list(value.shape)}", code="shape")
+        assert value.tensor in self._defined() and value.tensor not in self.updates.values(), "an update is a tensor of its own"
+        self.variable(variable)
+        self.updates[variable] = value.tensor
+
+    def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Symbolic | tuple[Symbolic, ...]:
+        """Append a call of `operator`.
+
+        Args:
+            inputs: by name: symbolic tensors, variables, arrays, numbers.
+        Raises:
+            CallError: inputs that do not fit the operator.
+        """
+        dtypes = operator.signature.bind_dtypes({n: t for n, value in inputs.items() if (t := _dtype(value)) is not None})
+        absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
+        program = operator.program(dtypes, constants, absent)
+        arguments = [self._argument(operator, formal, inputs[formal.name]) for formal in program.inputs]
+        shapes = _result_shapes(operator, program, [a.shape for a in arguments])
+        targets = tuple(self._tensor(operator.__name__, shape, t.dtype) for t, shape in zip(program.outputs, shapes))
+        self._check_ranges(operator, program, arguments)
+        self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
+        results = tuple(Symbolic(t, self) for t in targets)
+        return results[0] if len(results) == 1 else results
+
+    def gradients(self, loss: Symbolic, wrt: Sequence[Symbolic]) -> list[Symbolic | None]:
+        """Append the equations of d loss / d w for every w in `wrt`; None for those that the loss does not depend on.
+
+        Raises:
+            CallError: the loss is no single float.
+            CheckError: an operator has no gradient.
+        """
+        if loss.shape != () or not loss.dtype.is_float:
+            raise CallError(f"the loss is {loss.dtype}{list(loss.shape)}, expected one float", code="gradient",
+                            help="reduce it, for example with texpr.ops.mean_all")
+        reached = self._reached(loss.tensor)
+        asked = list(dict.fromkeys(w.tensor for w in wrt if w.tensor in reached))
+        if not asked:
+            return [None for _ in wrt]
+        gradient = autodiff.grad(self.program([loss.tensor]), [t.name for t in asked], [loss.tensor.name])
+        seed = gradient.inputs[-1]
+        self.constants[seed] = np.ones((), numpy_dtype(seed.dtype))
+        defined = self._defined()
+        self.equations += [e for e in gradient.equations if not defined.issuperset(_targets(e))]
+        self._names.update(t.name for t in (seed, *(t for e in self.equations for t in _targets(e))))
+        results = dict(zip(asked, gradient.outputs))
+        return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
+
+    def program(self, outputs: Sequence[Tensor]) -> Program:
+        """What was captured so far, with these outputs."""
+        inputs = (*self.inputs, *self.variables.values(), *self.constants)
+        return Program(self.name, inputs, tuple(outputs), tuple(self.equations))
+
+    def _reached(self, result: Tensor) -> set[Tensor]:
+        """Everything that `result` is computed from."""
+        reached = {result}
+        for equation in reversed(self.equations):
+            if isinstance(equation, Invoke) and reached & set(equation.targets):
+                reached.update(equation.args)
+        return reached
+
+    def _defined(self) -> set[Tensor]:
+        return {t for e in self.equations for t in _targets(e)}
+
+    def _tensor(self, wish: str, shape: Sequence[int], dtype: DType) -> Tensor:
+        return Tensor(self._fresh(wish), dtype, plain(*(index(n) for n in shape)))
+
+    def _fresh(self, wish: str) -> str:
+        base = re.sub(r"\W", "_", wish)
+        name, count = base, 1
+        while name in self._names:
+            count += 1
+            name = f"{base}_{count}"
+        self._names.add(name)
+        return name
+
+    def _argument(self, operator: Op, formal: Tensor, value: object) -> Symbolic:
+        """An input of a call as a symbolic tensor."""
+        if isinstance(value, Symbolic):
+            if value.capture is not self:
+                raise CallError(f"{operator.__name__}: `{formal.name}` belongs to another capture", code="symbolic",
+                                help="a symbolic tensor must not outlive the function it was given to")
+            found = value
+        elif isinstance(value, Variable):
+            found = self.variable(value)
+        elif isinstance(value, bool | int | float):
+            found = self.constant(np.array(value, numpy_dtype(formal.dtype)))
+        else:
+            found = self.constant(np.asarray(value))
+        if found.dtype != formal.dtype:
+            raise CallError(f"{operator.__name__}: `{formal.name}` is {found.dtype}, expected {formal.dtype}", code="dtype")
+        return found
+
+    def _check_ranges(self, operator: Op, program: Program, arguments: Sequence[Symbolic]) -> None:
+        """A stated range of values is checked where data comes in; nothing can be said of what is computed."""
+        defined = self._defined()
+        for formal, argument in zip(program.inputs, arguments):
+            if formal.value_range is not None and argument.tensor in defined:
+                raise CallError(f"{operator.__name__}: `{formal.name}` has a range of values, and `{argument.tensor.name}` is computed",
+                                code="range", help="pass it as data")
+
+
+def _dtype(value: object) -> DType | None:
+    if isinstance(value, Symbolic | Variable):
+        return value.dtype
+    return from_numpy(value.dtype) if isinstance(value, np.ndarray | np.generic) else None
+
+
+def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
+    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
+
+
+def _result_shapes(operator: Op, program: Program, shapes: Sequence[Shape]) -> list[Shape]:
+    try:
+        sizes, packs = bind_sizes(program.inputs, shapes)
+        check_requirements(program.name, program.requires, sizes)
+    except CallError as error:
+        given = ", ".join(f"{t.name} {list(shape)}" for t, shape in zip(program.inputs, shapes))
+        raise CallError(f"{operator.__name__}: {error.message}", code=error.code, notes=(f"given: {given}", *error.notes),
+                        help=error.help) from None
+    return [caller_shape(t, sizes, packs) for t in program.outputs]

@@ -1,0 +1,56 @@
+"""How much arithmetic a program does, counted from its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from texpr.ir.expr import Add, Axis, Call, Div, Expr, Max, Min, Mul, Neg, Node, Pow, Reduce, Sub, Var
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import children, variables, walk
+
+_ARITHMETIC = (Add, Sub, Mul, Div, Max, Min, Neg, Pow, Call)
+
+
+def operations(program: Program, sizes: Mapping[Var, int]) -> int:
+    """Float operations of one run, a fold into a reduction counted as one."""
+    return sum(_per_equation(e, sizes) for e in _equations(program))
+
+
+def multiply_adds(program: Program, sizes: Mapping[Var, int]) -> int:
+    """Terms of all sums of products: the MACs of a layer."""
+    total = 0
+    for equation in _equations(program):
+        for node in walk(equation.value):
+            if isinstance(node, Reduce) and node.op == "sum" and node.dtype.is_float and isinstance(node.body, Mul):
+                total += _points(equation.axes, sizes) * _points(node.axes, sizes)
+    return total
+
+
+def _equations(program: Program) -> list[Equation]:
+    """The equations of a program; calls in it are not followed."""
+    return [e for e in program.equations if not isinstance(e, Invoke)]
+
+
+def _per_equation(equation: Equation, sizes: Mapping[Var, int]) -> int:
+    total = 0
+    stack: list[tuple[Node, int]] = [(equation.value, _points(equation.axes, sizes))]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, Reduce):
+            times *= _points(node.axes, sizes)
+            total += times if node.dtype.is_float else 0
+        elif isinstance(node, _ARITHMETIC) and node.dtype.is_float:
+            total += times
+        stack += [(child, times) for child in children(node) if isinstance(child, Expr)]
+    return total
+
+
+def _points(axes: tuple[Axis, ...], sizes: Mapping[Var, int]) -> int:
+    """Instances of the axes; a bound that depends on another index counts as if that were 0."""
+    return prod(max(0, _value(axis.hi, sizes) - _value(axis.lo, sizes)) for axis in axes)
+
+
+def _value(bound: Expr, sizes: Mapping[Var, int]) -> int:
+    return evaluate_size(bound, {v: sizes.get(v, 0) for v in variables(bound)})

@@ -1,0 +1,74 @@
+"""Tensors that live longer than one step: parameters, the state of optimizers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from texpr.ir.dtypes import DType, from_numpy
+from texpr.support.errors import CallError
+
+
+class Variable:
+    """A tensor with a value, of a shape and a dtype that never change.
+
+    A step that assigns to it writes a second array and exchanges the two when the step is complete: a step that fails leaves the old
+    value, and no kernel writes what it reads. So take `data` anew after each step; an array taken before holds an older value.
+
+    Args:
+        data: the first value, copied.
+        name: for messages and listings.
+    Raises:
+        CallError: a dtype that texpr does not have.
+    """
+
+    __slots__ = ("__weakref__", "_current", "_spare", "dtype", "name")
+
+    def __init__(self, data: object, name: str = "variable") -> None:
+        array = np.array(data, order="C")
+        dtype = from_numpy(array.dtype)
+        if dtype is None:
+            raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
+        self.name, self.dtype = name, dtype
+        self._current: np.ndarray = array
+        self._spare: np.ndarray | None = None
+
+    @property
+    def data(self) -> np.ndarray:
+        """The value. Writing into this array changes the value; assigning to `data` copies."""
+        return self._current
+
+    @data.setter
+    def data(self, value: object) -> None:
+        array = np.asarray(value)
+        if array.shape != self.shape or from_numpy(array.dtype) != self.dtype:
+            raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}", code="shape",
+                            help="a variable keeps its shape and dtype; make a new one")
+        self._current[...] = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._current.shape
+
+    @property
+    def size(self) -> int:
+        return self._current.size
+
+    @property
+    def ndim(self) -> int:
+        return self._current.ndim
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """The array that holds the value, and the one a step may write."""
+        if self._spare is None:
+            self._spare = np.empty_like(self._current)
+        return self._current, self._spare
+
+    def exchange(self) -> None:
+        """Make the array that a step has written the value."""
+        self._current, self._spare = self._spare, self._current  # type: ignore[assignment]
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._current, dtype=dtype, copy=copy)  # type: ignore[call-overload]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}: {self.dtype}[{', '.join(map(str, self.shape))}])"

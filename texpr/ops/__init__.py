@@ -1,0 +1,49 @@
+"""The operator library: `.tx` files beside this one, in the same language and through the same door as users' operators.
+
+`texpr.ops.linear` parses and proves the file that defines it, on first use. `names()` lists what there is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from types import SimpleNamespace
+
+from texpr.compiler import Op, load
+from texpr.support.suggest import did_you_mean
+
+_DEFINITION = re.compile(r"^op ([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
+
+
+@cache
+def _places() -> dict[str, str]:
+    """The file that defines each operator."""
+    found: dict[str, str] = {}
+    for file in sorted(files(__name__).iterdir(), key=lambda f: f.name):
+        if file.name.endswith(".tx"):
+            for name in _DEFINITION.findall(file.read_text(encoding="utf-8")):
+                assert name not in found, f"{name} is defined in {found[name]} and {file.name}"
+                found[name] = file.name
+    return found
+
+
+@cache
+def _library(file: str) -> SimpleNamespace:
+    return load(str(files(__name__) / file))
+
+
+def names() -> tuple[str, ...]:
+    """All operators of the library."""
+    return tuple(sorted(_places()))
+
+
+def __getattr__(name: str) -> Op:
+    if name not in _places():
+        hint = did_you_mean(name, names())
+        raise AttributeError(f"texpr.ops has no operator `{name}`" + (f"; {hint}" if hint else ""))
+    return getattr(_library(_places()[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*names(), "names"])
