@@ -76,6 +76,9 @@ class Op:
         out = options.pop("out", None)
         constants = {n: options.pop(n) for n in [c.name for c in self.signature.constants] if n in options}
         inputs, outputs = self._inputs(arrays, options)
+        symbolic = next((a for a in inputs.values() if hasattr(type(a), "__texpr_call__")), None)
+        if symbolic is not None:
+            return symbolic.__texpr_call__(self, inputs, constants)  # type: ignore[attr-defined]
         given = {n: _array(n, a) for n, a in inputs.items()}
         dtypes = self.signature.bind_dtypes({n: t for n, a in given.items() if a.shape or isinstance(inputs[n], np.ndarray | np.generic)
                                              for t in [self._dtype(n, a)]})
