@@ -97,12 +97,25 @@ class Plan:
             CallError: a value outside its range.
         """
         with self._lock:
+            self.compute()
+            self.commit()
+
+    def compute(self) -> None:
+        """Run without the assignments: variables keep their values until `commit`.
+
+        Raises:
+            CallError: a value outside its range.
+        """
+        with self._lock:
             for check in self._checks:
                 check(self.inputs, {})
             for step in self._bound():
                 step()
-            for variable in self._updates:
-                variable.exchange()
+
+    def commit(self) -> None:
+        """Make what the last `compute` has written the values of the variables."""
+        for variable in self._updates:
+            variable.exchange()
 
     def profile(self, repeats: int = 20) -> list[Timing]:
         """The time of each launch, measured on what the memory holds now; nothing is assigned."""

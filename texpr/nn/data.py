@@ -1,0 +1,63 @@
+"""What is given to train on: checked once, cut into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from texpr.nn.module import as_input
+from texpr.support.errors import CallError
+
+
+def checked_inputs(x: object, dtype: np.dtype | None) -> np.ndarray:
+    """Examples along the first axis, floats in the model's dtype.
+
+    Raises:
+        CallError: no examples, or no numbers.
+    """
+    array = as_input(x, dtype)
+    if array.ndim == 0 or len(array) == 0:
+        raise CallError(f"x has shape {array.shape}, expected at least one example along axis 0", code="data")
+    return array
+
+
+def checked_targets(y: object, count: int, labels: bool, dtype: np.dtype | None) -> np.ndarray:
+    """One target per example: class numbers as int64, floats in the model's dtype.
+
+    Raises:
+        CallError: another number of targets than examples, or class numbers that are no integers.
+    """
+    array = np.asarray(y)
+    if array.ndim == 0 or len(array) != count:
+        found = "1 target" if array.ndim == 0 else f"{len(array)} targets"
+        raise CallError(f"x has {count} examples and y {found}", code="data")
+    if not labels:
+        return as_input(array, dtype)
+    if array.dtype.kind not in "iub":
+        raise CallError(f"the labels are {array.dtype}, expected integers", code="data", help="convert them: y.astype(np.int64)")
+    return array.astype(np.int64)
+
+
+def check_labels(y: np.ndarray, classes: int) -> None:
+    """Raise CallError for the first label that is no class."""
+    bad = (y < 0) | (y >= classes)
+    if bad.any():
+        at = np.unravel_index(int(np.argmax(bad)), y.shape)
+        raise CallError(f"the label y[{', '.join(map(str, at))}] is {y[at]}, expected 0 to {classes - 1}", code="data",
+                        notes=(f"{int(bad.sum())} of {y.size} labels are out of range; the model has {classes} outputs",))
+
+
+def batches(count: int, size: int, order: np.ndarray | None) -> Iterator[np.ndarray | slice]:
+    """Positions of each batch; the last one may be smaller."""
+    for start in range(0, count, size):
+        part = slice(start, min(start + size, count))
+        yield part if order is None else order[part]
+
+
+def fill(target: np.ndarray, source: np.ndarray, part: np.ndarray | slice) -> None:
+    """Copy a batch to where a plan reads it."""
+    if isinstance(part, slice):
+        np.copyto(target, source[part])
+    else:
+        np.take(source, part, axis=0, out=target, mode="clip")
