@@ -53,7 +53,7 @@ def train_cnn(data: Data) -> float:
     trainer = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=2e-3), metrics=["accuracy"])
 
     def slow_down(trainer: nn.Trainer, epoch: int, values: object) -> None:
-        trainer.optimizer.lr *= 0.8
+        trainer.optimizer.lr *= 0.9
 
     trainer.fit(x, y, epochs=15, batch_size=64, callbacks=[slow_down])
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,6 @@ from texpr.graph.capture import Capture
 from texpr.graph.launches import Launch, input_ranges, make_launches, shape_of, show_launches
 from texpr.graph.memory import share_buffers
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.runtime.spec import RangeCheck

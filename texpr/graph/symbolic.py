@@ -45,25 +45,25 @@ class Symbolic:
         return self.capture.apply(operator, inputs, constants)
 
     def __add__(self, other: object) -> Symbolic:
-        return _both(ops.add, self, other) if _is_tensor(other) else ops.affine(self, 1.0, other)
+        return _both(ops.add, self, other) if _is_tensor(other) else _number(self, 1.0, other)
 
     def __radd__(self, other: object) -> Symbolic:
         return self + other
 
     def __sub__(self, other: object) -> Symbolic:
-        return _both(ops.subtract, self, other) if _is_tensor(other) else ops.affine(self, 1.0, -other)  # type: ignore[operator]
+        return _both(ops.subtract, self, other) if _is_tensor(other) else _number(self, 1.0, -other)  # type: ignore[operator]
 
     def __rsub__(self, other: object) -> Symbolic:
-        return _both(ops.subtract, other, self) if _is_tensor(other) else ops.affine(self, -1.0, other)
+        return _both(ops.subtract, other, self) if _is_tensor(other) else _number(self, -1.0, other)
 
     def __mul__(self, other: object) -> Symbolic:
-        return _both(ops.multiply, self, other) if _is_tensor(other) else ops.affine(self, other, 0.0)
+        return _both(ops.multiply, self, other) if _is_tensor(other) else _number(self, other, 0.0)
 
     def __rmul__(self, other: object) -> Symbolic:
         return self * other
 
     def __truediv__(self, other: object) -> Symbolic:
-        return _both(ops.divide, self, other) if _is_tensor(other) else ops.affine(self, 1.0 / other, 0.0)  # type: ignore[operator]
+        return _both(ops.divide, self, other) if _is_tensor(other) else _number(self, 1.0 / other, 0.0)  # type: ignore[operator]
 
     def __matmul__(self, other: object) -> Symbolic:
         return ops.matmul(self, other)  # type: ignore[return-value]
@@ -85,7 +85,7 @@ class Symbolic:
     __array_ufunc__ = None
 
     def _no_values(self, wanted: str) -> CallError:
-        return CallError(f"`{self.tensor.name}` has no values yet: it stands for {self.dtype}{list(self.shape)} while a program is captured, "
+        return CallError(f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured; it has no values yet, "
                          f"and {wanted} was asked of it", code="symbolic", help="use operators of texpr.ops, or write one with tx.op")
 
     def __repr__(self) -> str:
@@ -94,6 +94,11 @@ class Symbolic:
 
 def _is_tensor(value: object) -> bool:
     return hasattr(value, "shape") and value.shape != ()  # type: ignore[attr-defined]
+
+
+def _number(x: Symbolic, a: object, b: object) -> Symbolic:
+    """a * x + b"""
+    return ops.affine(x, a, b)  # type: ignore[return-value]
 
 
 def _both(operator: Op, a: object, b: object) -> Symbolic:

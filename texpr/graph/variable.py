@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from texpr.ir.dtypes import DType, from_numpy
+from texpr.ir.dtypes import from_numpy
 from texpr.support.errors import CallError
 
 
@@ -41,8 +41,8 @@ class Variable:
     def data(self, value: object) -> None:
         array = np.asarray(value)
         if array.shape != self.shape or from_numpy(array.dtype) != self.dtype:
-            raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}", code="shape",
-                            help="a variable keeps its shape and dtype; make a new one")
+            raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
+                            code="shape", help="a variable keeps its shape and dtype; make a new one")
         self._current[...] = array
 
     @property

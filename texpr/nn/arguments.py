@@ -23,7 +23,8 @@ def pair(layer: str, name: str, value: object, least: int = 1) -> tuple[int, int
         if len(value) != 2:
             raise CallError(f"{layer}: {name} is {value!r}, expected an integer or a pair of them", code="arguments")
         return whole(layer, name, value[0], least), whole(layer, name, value[1], least)
-    return (whole(layer, name, value, least),) * 2
+    both = whole(layer, name, value, least)
+    return both, both
 
 
 def number(owner: str, name: str, value: object, least: float = 0.0, below: float = float("inf")) -> float:

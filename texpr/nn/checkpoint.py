@@ -88,6 +88,6 @@ def _damaged(path: str | Path, reason: str) -> CheckpointError:
 
 
 def _refuse(path: str | Path, missing: list[str], unexpected: list[str], wrong: list[str]) -> None:
-    notes = [*wrong, *([f"missing: {', '.join(missing)}"] if missing else []), *([f"unexpected: {', '.join(unexpected)}"] if unexpected else [])]
+    notes = wrong + [f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unexpected", unexpected)) if names]
     raise CheckpointError(f"{path} is of another model", code="checkpoint", notes=notes,
                           help="strict=False ignores missing and unexpected names" if not wrong else "")

@@ -99,7 +99,7 @@ def captured_loss(model: Module, loss: LossFunction, x_shape: tuple[int, ...], x
         raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
     value = loss(output, y)
     if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
-        raise CallError(f"the loss is {value!r}, expected one float", code="training", help="reduce it, for example with texpr.ops.mean_all")
+        raise CallError(f"the loss is {value!r}, expected one float", code="training", help="reduce it, such as with texpr.ops.mean_all")
     return capture, value, output
 
 

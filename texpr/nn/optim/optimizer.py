@@ -33,7 +33,7 @@ class Optimizer:
             if not isinstance(p, Parameter):
                 raise CallError(f"{self._name}: {p!r} is no parameter", code="arguments", help="pass model.parameters()")
         if not self.parameters:
-            raise CallError(f"{self._name}: there are no parameters", code="arguments", help="pass model.parameters() of a model that has some")
+            raise CallError(f"{self._name}: there are no parameters", code="arguments", help="pass the parameters of a model that has some")
         if len(set(self.parameters)) < len(self.parameters):
             raise CallError(f"{self._name}: a parameter is listed twice", code="arguments")
         self.lr = lr
