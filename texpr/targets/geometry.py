@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer, maximum
-from texpr.ir.expr import Expr, Var, index
-from texpr.ir.loop import Alloc, Barrier, For, If, Stmt
+from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.loop import Alloc, Barrier, For, If, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
 
@@ -97,6 +97,24 @@ def _check_place(loop: For, above: tuple[Stmt, ...], beside: int, sizes: set[Var
     if is_block(loop) and above and beside > 1:
         raise _refused(f"`{loop.var.name}`, bound to {loop.kind}, is not the only statement in the loop around it",
                        "blocks do not wait for each other: give the other statements a nest of their own")
+
+
+def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
+    """Refuse a buffer that iterations of a bound loop use one after the other: they run at once.
+
+    Raises:
+        CompileError: there is such a buffer.
+    """
+    results = set(outputs)
+    for loop in walk(nest):
+        if not isinstance(loop, For) or not (is_block(loop) or is_thread(loop)) or integer(loop.extent) == 1:
+            continue
+        # What is allocated in a block is one per block.
+        inside = {s.tensor for s in walk(loop if is_thread(loop) else nest) if isinstance(s, Alloc)} | results
+        for s in walk(loop):
+            if isinstance(s, Store) and s.tensor not in inside and loop.var not in variables(*s.indices):
+                raise _refused(f"each iteration of `{loop.var.name}`, bound to {loop.kind}, writes its own {s.tensor.name}, "
+                               "and there is one of it", "put unrolled and vectorized loops inside the bound ones")
 
 
 def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, walk
 from texpr.support.errors import CompileError
 from texpr.targets.function import Function, Value, constant
@@ -188,7 +188,7 @@ class GpuEmitter(Emitter):
 
     def _buffer(self, tensor: Tensor, body: tuple[Stmt, ...]) -> None:
         """A buffer allocated where threads run together: shared if loops over threads use it, one for each thread around them."""
-        if not any(is_thread(n) for n in walk(*body)):
+        if not any(_uses_of(tensor, n) for n in walk(*body) if is_thread(n)):
             self.allocate(tensor)
             return
         size, copies = _bytes(tensor, SHARED_BYTES, "shared memory"), 1
@@ -205,6 +205,10 @@ class GpuEmitter(Emitter):
         self.spaces[tensor] = SHARED
         offset = self.index(mul(copy, index(size)))
         self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}") if copies > 1 else name
+
+
+def _uses_of(tensor: Tensor, inside: Node) -> bool:
+    return any(isinstance(n, Read | Store) and n.tensor is tensor for n in walk(inside))
 
 
 def _bytes(tensor: Tensor, most: int, where: str) -> int:

@@ -10,7 +10,7 @@ from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
 from texpr.targets.base import Launch, Target, symbol_of
 from texpr.targets.function import Value
-from texpr.targets.geometry import THREADS_OF_A_BLOCK, Geometry, geometry
+from texpr.targets.geometry import THREADS_OF_A_BLOCK, Geometry, check_private, geometry
 from texpr.targets.gpu import GLOBAL, GpuEmitter
 
 # Processors and the oldest version of PTX that knows them.
@@ -41,6 +41,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     for number, nest in enumerate(kernel.body):
         symbol = f"{_plain(symbol_of(kernel))}_{number}"
         where = geometry(nest, kernel.sizes)
+        check_private(nest, kernel.outputs)
         emitter = _emitted(kernel, nest, symbol, where)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
