@@ -1,21 +1,18 @@
-"""Expressions as integer constraints: linear forms over variables and unknowns, in disjunctive normal form.
-
-Everything here is an over-approximation: a condition that is not affine holds or fails freely, a value that is not affine is an
-unknown within what is known of it. So "these constraints have no solution" is always a proof. `exact` says that nothing was lost.
-"""
+"""Expressions as integer constraints: index arithmetic and conditions in disjunctive normal form (`forms`)."""
 
 from __future__ import annotations
 
 import operator
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import product
 
 from texpr.ir.dtypes import BOOL, I64, U64, DType, int_range
 from texpr.ir.expr import (
     Add,
     And,
+    Axis,
     Call,
     Cast,
     Compare,
@@ -38,131 +35,23 @@ from texpr.ir.expr import (
     Var,
 )
 from texpr.ir.traverse import children, tensors, variables
-
-CASES_LIMIT = 32
-"""More cases than this are given up: the value or the condition counts as unknown."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unknown:
-    """An integer that is not a variable of the program.
-
-    Attributes:
-        opaque: nothing but bounds is known of it (a value of data); else its constraints define it (a quotient).
-        shared: the same for all instances, because it depends on sizes and rank-0 inputs alone.
-        node: the expression it stands for.
-    """
-
-    opaque: bool
-    shared: bool
-    node: Expr
-
-
-Key = Var | Unknown
-
-
-def is_parameter(key: Key) -> bool:
-    """Whether a key that all instances share can have any value, rather than one its constraints give."""
-    return isinstance(key, Var) or key.opaque
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """`sum of coefficient * key + constant`, keys in order of appearance."""
-
-    terms: tuple[tuple[Key, int], ...] = ()
-    constant: int = 0
-
-    def plus(self, other: Form, factor: int = 1) -> Form:
-        terms = dict(self.terms)
-        for key, c in other.terms:
-            terms[key] = terms.get(key, 0) + factor * c
-        return Form(tuple((k, c) for k, c in terms.items() if c), self.constant + factor * other.constant)
-
-    def times(self, factor: int) -> Form:
-        return Form(tuple((k, c * factor) for k, c in self.terms) if factor else (), self.constant * factor)
-
-    def shifted(self, by: int) -> Form:
-        return Form(self.terms, self.constant + by)
-
-    @property
-    def opaque(self) -> bool:
-        return any(isinstance(k, Unknown) and k.opaque and not k.shared for k, _ in self.terms)
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """`form == 0` or `form >= 0`."""
-
-    form: Form
-    equality: bool = False
-
-
-Piece = tuple[Constraint, ...]
-"""A conjunction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """An integer expression: in each case the constraints under which, and that define how, it is the form."""
-
-    cases: tuple[tuple[Piece, Form], ...]
-    exact: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A condition: when it can be true and when it can be false, as disjunctions."""
-
-    true: tuple[Piece, ...]
-    false: tuple[Piece, ...]
-    exact: bool = True
-
-    @property
-    def negated(self) -> Truth:
-        return Truth(self.false, self.true, self.exact)
-
-
-ANYTHING = Truth(((),), ((),), exact=False)
-ALWAYS = Truth(((),), ())
-
-
-def at_least(lhs: Form, rhs: Form) -> Constraint:
-    """lhs >= rhs."""
-    return Constraint(lhs.plus(rhs, -1))
-
-
-def below(lhs: Form, rhs: Form) -> Constraint:
-    """lhs < rhs."""
-    return Constraint(rhs.plus(lhs, -1).shifted(-1))
-
-
-def same(lhs: Form, rhs: Form) -> Constraint:
-    """lhs == rhs."""
-    return Constraint(lhs.plus(rhs, -1), equality=True)
-
-
-def variable(key: Key) -> Form:
-    """A variable as a form."""
-    return Form(((key, 1),))
-
-
-def both(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """The conjunction of two disjunctions."""
-    return tuple(p + q for p in left for q in right)
-
-
-def conjoined(a: Truth, b: Truth) -> Truth:
-    """Both; cut down to one of them where the cases would be too many."""
-    if len(a.true) * len(b.true) > CASES_LIMIT:
-        smaller = min(a, b, key=lambda t: len(t.true))
-        return Truth(smaller.true, ((),), exact=False)
-    return Truth(both(a.true, b.true), a.false + b.false, a.exact and b.exact)
-
-
-def is_exact(piece: Piece) -> bool:
-    """Whether no constraint has an opaque part."""
-    return not any(c.form.opaque for c in piece)
+from texpr.poly.forms import (
+    ALWAYS,
+    ANYTHING,
+    CASES_LIMIT,
+    Constraint,
+    Form,
+    Key,
+    Piece,
+    Truth,
+    Unknown,
+    Values,
+    at_least,
+    below,
+    conjoined,
+    is_exact,
+    variable,
+)
 
 
 class _Bounded(OrderedDict):
@@ -211,6 +100,7 @@ class Converter:
         self._unknowns: dict[tuple, Values] = {}
 
     def is_shared(self, key: Key) -> bool:
+        """Whether all instances have the same value of it."""
         return key.shared if isinstance(key, Unknown) else key not in self.bound
 
     def values(self, e: Expr) -> Values:
@@ -456,6 +346,13 @@ def _keeps_values(operand: Expr, to: DType) -> bool:
     return low <= lo and hi <= high
 
 
+def within(converter: Converter, axis: Axis) -> Truth:
+    """The axis' variable lies in its range."""
+    at, lows, highs = variable(axis.var), converter.values(axis.lo), converter.values(axis.hi)
+    cases = tuple((*p, *q, at_least(at, lo), below(at, hi)) for (p, lo), (q, hi) in product(lows.cases, highs.cases))
+    return Truth(cases, (), lows.exact and highs.exact)
+
+
 def _declared_range(e: Expr) -> tuple[Expr, Expr] | None:
     match e:
         case Read(tensor):
@@ -463,3 +360,15 @@ def _declared_range(e: Expr) -> tuple[Expr, Expr] | None:
         case Reduce("argmax" | "argmin", axes):
             return axes[e.which].lo, axes[e.which].hi
     return None
+
+
+def distinct_arguments(converter: Converter, i: Form, j: Form) -> list[tuple[Form, Form]]:
+    """Equal elements of one `distinct` tensor that nothing writes are the same element: its indices are equal."""
+    if len(i.terms) != 1 or i.constant != j.constant or len(j.terms) != 1 or i.terms[0][1] != j.terms[0][1]:
+        return []
+    match i.terms[0][0], j.terms[0][0]:
+        case Unknown(node=Read(tensor, args)), Unknown(node=Read(other, others)) if (
+                tensor is other and tensor.distinct and tensor in converter.stable):
+            pairs = ((converter.values(a).cases, converter.values(b).cases) for a, b in zip(args, others))
+            return [(a[0][1], b[0][1]) for a, b in pairs if len(a) == len(b) == 1 and not a[0][0] and not b[0][0]]
+    return []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from texpr.ir.expr import Tensor, index
 from texpr.ir.loop import For, Kernel
-from texpr.poly.affine import Key, Unknown, is_parameter, variable
+from texpr.poly.forms import Key, Unknown, is_parameter, variable
 from texpr.poly.nest import Access, Nest, Statement, model
 from texpr.poly.order import earlier
 from texpr.poly.solver import OutOfQuota, Question, Region, System, asked

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import Store
-from texpr.poly.affine import Form, Key, Piece, is_parameter, variable
+from texpr.poly.forms import Form, Key, Piece, is_parameter, variable
 from texpr.poly.nest import Nest, Statement
 from texpr.poly.solver import Question, Region, System
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
-from texpr.poly.affine import Form, Unknown, variable
+from texpr.poly.affine import distinct_arguments
+from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, model
 from texpr.poly.order import earlier, level
@@ -196,24 +197,14 @@ def _meetings(old: Nest, new: Nest, pair: _Pair) -> Iterator[tuple[Question, int
         question.require(old.facts)
         question.require(p, SOURCE)
         question.require(q, SINK)
+        for v in old.private.get(pair.first.tensor, ()):
+            question.add(question.compare(variable(v), SOURCE, variable(v), SINK))
         for e, i, j in zip(elements, at, to):
             question.add(question.compare(variable(e), 0, i, SOURCE))
             question.add(question.compare(variable(e), 0, j, SINK))
-            for k, m in _distinct_arguments(i, j, old):
+            for k, m in distinct_arguments(old.converter, i, j):
                 question.add(question.compare(k, SOURCE, m, SINK))
         yield question, shown
-
-
-def _distinct_arguments(i: Form, j: Form, nest: Nest) -> list[tuple[Form, Form]]:
-    """Equal elements of one `distinct` tensor that nothing writes are the same element: its indices are equal."""
-    if len(i.terms) != 1 or i.constant != j.constant or len(j.terms) != 1 or i.terms[0][1] != j.terms[0][1]:
-        return []
-    match i.terms[0][0], j.terms[0][0]:
-        case Unknown(node=Read(tensor, args)), Unknown(node=Read(other, others)) if (
-                tensor is other and tensor.distinct and tensor in nest.converter.stable):
-            pairs = ((nest.converter.values(a).cases, nest.converter.values(b).cases) for a, b in zip(args, others))
-            return [(a[0][1], b[0][1]) for a, b in pairs if len(a) == len(b) == 1 and not a[0][0] and not b[0][0]]
-    return []
 
 
 def _smallest(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:

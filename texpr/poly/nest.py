@@ -6,10 +6,12 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from itertools import product
 
-from texpr.ir.expr import Expr, Read, Select, Tensor
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, tensors, walk
-from texpr.poly.affine import Constraint, Converter, Form, Piece, Truth, below, conjoined, variable
+from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import tensors, walk
+from texpr.poly.affine import Converter
+from texpr.poly.forms import Constraint, Form, Piece, Truth, below, conjoined, variable
+from texpr.poly.sites import sites
 from texpr.poly.solver import possible
 from texpr.support.errors import ScheduleError
 
@@ -57,12 +59,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """The statements of a kernel in textual order, and what is known of its sizes."""
+    """The statements of a kernel in textual order, and what is known of its sizes.
+
+    Attributes:
+        private: loops each of whose iterations has a buffer of its own.
+    """
 
     kernel: Kernel
     statements: tuple[Statement, ...]
     converter: Converter
     facts: Piece
+    private: dict[Tensor, tuple[Var, ...]]
 
 
 _MEMO: OrderedDict[int, Nest] = OrderedDict()
@@ -86,7 +93,7 @@ def _modelled(kernel: Kernel) -> Nest:
                        for order, (store, loops, conditions) in enumerate(_stores(kernel)))
     seen = {s.store for s in statements}
     assert len(seen) == len(statements), "a store stands in two places"
-    return Nest(kernel, statements, converter, facts_of(converter, kernel.requires))
+    return Nest(kernel, statements, converter, facts_of(converter, kernel.requires), _private(kernel))
 
 
 def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
@@ -112,6 +119,22 @@ def _stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Expr, ..
     return found
 
 
+def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
+    """The loops around each `alloc`."""
+    found: dict[Tensor, tuple[Var, ...]] = {}
+    stack: list[tuple[Stmt, tuple[Var, ...]]] = [(s, ()) for s in kernel.body]
+    while stack:
+        node, loops = stack.pop()
+        match node:
+            case For():
+                stack += [(s, (*loops, node.var)) for s in node.body]
+            case If():
+                stack += [(s, loops) for s in node.body]
+            case Alloc(tensor):
+                found[tensor] = loops
+    return found
+
+
 def _stays_true(node: If) -> None:
     """The condition is modelled as read by each statement below; so it must not change below."""
     read = tensors(node.cond)
@@ -130,9 +153,9 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
     domain = replace(domain, true=_possible(converter, domain.true), exact=exact)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
-    for read, condition in reads((*store.indices, store.value, *conditions), converter):
-        if read.tensor in written:
-            accesses.append(_access(converter, read.tensor, "read", read.indices, conjoined(domain, condition)))
+    for site in sites((*store.indices, store.value, *conditions), converter, domain):
+        if isinstance(site.node, Read) and site.node.tensor in written:
+            accesses.append(_access(converter, site.node.tensor, "read", site.node.indices, site.condition))
     return Statement(store, loops, order, domain.true, exact, _distinct(accesses))
 
 
@@ -164,24 +187,3 @@ def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr
 
 def _distinct(accesses: list[Access]) -> tuple[Access, ...]:
     return tuple({(a.tensor, a.kind, a.cases): a for a in accesses}.values())
-
-
-def reads(roots: tuple[Expr, ...], converter: Converter) -> list[tuple[Read, Truth]]:
-    """The reads below expressions, each with the conditions of the `if`s around it; conditions and indices are read themselves."""
-    found: list[tuple[Read, Truth]] = []
-    seen: set[tuple[int, tuple[Piece, ...]]] = set()
-    stack = [(root, Truth(((),), ())) for root in reversed(roots)]
-    while stack:
-        node, condition = stack.pop()
-        if (id(node), condition.true) in seen:
-            continue
-        seen.add((id(node), condition.true))
-        match node:
-            case Select(cond, then, orelse):
-                holds = converter.truth(cond)
-                stack += [(orelse, conjoined(condition, holds.negated)), (then, conjoined(condition, holds)), (cond, condition)]
-                continue
-            case Read():
-                found.append((node, condition))
-        stack += [(below_it, condition) for below_it in reversed(children(node)) if isinstance(below_it, Expr)]
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from texpr.poly.affine import variable
+from texpr.poly.forms import variable
 from texpr.poly.nest import Statement
 from texpr.poly.solver import Question, Row
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 from texpr.ir.expr import Axis, Expr
-from texpr.poly.affine import Converter, Truth, at_least, below, conjoined, variable
+from texpr.poly.affine import Converter, within
+from texpr.poly.forms import conjoined
 from texpr.poly.solver import OutOfQuota, asked, possible
 
 
@@ -25,7 +25,7 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
     truth = converter.truth(condition)
     wanted = truth.negated if negated else truth
     for axis in axes:
-        wanted = conjoined(wanted, _within(converter, axis))
+        wanted = conjoined(wanted, within(converter, axis))
     for fact in facts:
         wanted = conjoined(wanted, converter.truth(fact))
 
@@ -36,8 +36,3 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
         return asked(none)
     except OutOfQuota:
         return False
-
-
-def _within(converter: Converter, axis: Axis) -> Truth:
-    at, lows, highs = variable(axis.var), converter.values(axis.lo).cases, converter.values(axis.hi).cases
-    return Truth(tuple((*p, *q, at_least(at, lo), below(at, hi)) for (p, lo), (q, hi) in product(lows, highs)), ())

@@ -12,7 +12,8 @@ from typing import TypeVar
 import islpy as isl
 
 from texpr.ir.expr import Var
-from texpr.poly.affine import Constraint, Converter, Form, Key, Piece
+from texpr.poly.affine import Converter
+from texpr.poly.forms import Constraint, Form, Key, Piece
 
 QUOTA = 2_000_000
 """isl operations per question; about a second."""

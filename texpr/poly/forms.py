@@ -1,0 +1,141 @@
+"""Linear forms over variables and unknowns, constraints on them, and disjunctions of conjunctions of constraints.
+
+Everything made of these over-approximates: a condition that is not affine holds or fails freely, a value that is not affine is an
+unknown within what is known of it. So "these constraints have no solution" is always a proof. `exact` says that nothing was lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.ir.expr import Expr, Var
+
+CASES_LIMIT = 32
+"""More cases than this are given up: the value or the condition counts as unknown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unknown:
+    """An integer that is not a variable of the program.
+
+    Attributes:
+        opaque: nothing but bounds is known of it (a value of data); else its constraints define it (a quotient).
+        shared: the same for all instances, because it depends on sizes and rank-0 inputs alone.
+        node: the expression it stands for.
+    """
+
+    opaque: bool
+    shared: bool
+    node: Expr
+
+
+Key = Var | Unknown
+
+
+def is_parameter(key: Key) -> bool:
+    """Whether a key that all instances share can have any value, rather than one its constraints give."""
+    return isinstance(key, Var) or key.opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`sum of coefficient * key + constant`, keys in order of appearance."""
+
+    terms: tuple[tuple[Key, int], ...] = ()
+    constant: int = 0
+
+    def plus(self, other: Form, factor: int = 1) -> Form:
+        """self + factor * other."""
+        terms = dict(self.terms)
+        for key, c in other.terms:
+            terms[key] = terms.get(key, 0) + factor * c
+        return Form(tuple((k, c) for k, c in terms.items() if c), self.constant + factor * other.constant)
+
+    def times(self, factor: int) -> Form:
+        """factor * self."""
+        return Form(tuple((k, c * factor) for k, c in self.terms) if factor else (), self.constant * factor)
+
+    def shifted(self, by: int) -> Form:
+        """self + by."""
+        return Form(self.terms, self.constant + by)
+
+    @property
+    def opaque(self) -> bool:
+        """A value of data is part of it, so that it can be anything within its bounds."""
+        return any(isinstance(k, Unknown) and k.opaque and not k.shared for k, _ in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`form == 0` or `form >= 0`."""
+
+    form: Form
+    equality: bool = False
+
+
+Piece = tuple[Constraint, ...]
+"""A conjunction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """An integer expression: in each case the constraints under which, and that define how, it is the form."""
+
+    cases: tuple[tuple[Piece, Form], ...]
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A condition: when it can be true and when it can be false, as disjunctions."""
+
+    true: tuple[Piece, ...]
+    false: tuple[Piece, ...]
+    exact: bool = True
+
+    @property
+    def negated(self) -> Truth:
+        """The opposite condition."""
+        return Truth(self.false, self.true, self.exact)
+
+
+ANYTHING = Truth(((),), ((),), exact=False)
+ALWAYS = Truth(((),), ())
+
+
+def at_least(lhs: Form, rhs: Form) -> Constraint:
+    """lhs >= rhs."""
+    return Constraint(lhs.plus(rhs, -1))
+
+
+def below(lhs: Form, rhs: Form) -> Constraint:
+    """lhs < rhs."""
+    return Constraint(rhs.plus(lhs, -1).shifted(-1))
+
+
+def same(lhs: Form, rhs: Form) -> Constraint:
+    """lhs == rhs."""
+    return Constraint(lhs.plus(rhs, -1), equality=True)
+
+
+def variable(key: Key) -> Form:
+    """The key itself."""
+    return Form(((key, 1),))
+
+
+def both(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The conjunction of two disjunctions."""
+    return tuple(p + q for p in left for q in right)
+
+
+def conjoined(a: Truth, b: Truth) -> Truth:
+    """Both conditions."""
+    if len(a.true) * len(b.true) > CASES_LIMIT:
+        smaller = min(a, b, key=lambda t: len(t.true))
+        return Truth(smaller.true, ((),), exact=False)
+    return Truth(both(a.true, b.true), a.false + b.false, a.exact and b.exact)
+
+
+def is_exact(piece: Piece) -> bool:
+    """No constraint is about a value of which only bounds are known."""
+    return not any(c.form.opaque for c in piece)

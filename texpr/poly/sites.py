@@ -1,0 +1,93 @@
+"""Where expressions read and reduce: each place with the condition under which it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
+from texpr.ir.expr import Axis, Expr, Guard, Read, Reduce, Select, index
+from texpr.ir.traverse import children
+from texpr.poly.affine import Converter, within
+from texpr.poly.forms import Piece, Truth, conjoined
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A read or a reduction.
+
+    Attributes:
+        condition: when it is evaluated.
+        axes: the binders around it, outermost first.
+    """
+
+    node: Read | Reduce
+    condition: Truth
+    axes: tuple[Axis, ...]
+
+
+_Below = list[tuple[Expr, Truth, tuple[Axis, ...]]]
+
+
+def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()) -> list[Site]:
+    """The reads and reductions below expressions; `if`s, binders and guards restrict what is below them."""
+    found: list[Site] = []
+    seen: set[tuple[int, tuple[Piece, ...]]] = set()
+    stack = [(root, condition, axes) for root in reversed(roots)]
+    while stack:
+        node, condition, axes = stack.pop()
+        if (id(node), condition.true) in seen:
+            continue
+        seen.add((id(node), condition.true))
+        below: _Below
+        match node:
+            case Select(cond, then, orelse):
+                holds = converter.truth(cond)
+                below = [(cond, condition, axes), (then, conjoined(condition, holds), axes),
+                         (orelse, conjoined(condition, holds.negated), axes)]
+            case Reduce():
+                found.append(Site(node, condition, axes))
+                below = _below_reduction(node, converter, condition, axes)
+            case Read(tensor, indices, guard):
+                found.append(Site(node, condition, axes))
+                below = [(i, condition, axes) for i in indices]
+                if isinstance(guard, Guard) and guard.value is not None:
+                    outside = converter.truth(inside(indices, tensor.shape)).negated
+                    below.append((guard.value, conjoined(condition, outside), axes))
+            case _:
+                below = [(c, condition, axes) for c in children(node) if isinstance(c, Expr)]
+        stack += reversed(below)
+    return found
+
+
+def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes: tuple[Axis, ...]) -> _Below:
+    below: _Below = []
+    for axis in node.axes:
+        below += [(axis.lo, condition, axes), (axis.hi, condition, axes)]
+        condition, axes = conjoined(condition, within(converter, axis)), (*axes, axis)
+    if node.where is None:
+        return [*below, (node.body, condition, axes)]
+    return [*below, (node.where, condition, axes), (node.body, conjoined(condition, converter.truth(node.where)), axes)]
+
+
+def inside(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
+    """The condition that the indices lie in the shape."""
+    return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
+
+
+def folded(indices: Sequence[Expr], shape: Sequence[Expr], guard: Guard | None) -> tuple[Expr, ...]:
+    """Where accesses outside the shape go under `clamp`, `wrap` and `reflect`."""
+    mode = guard.mode if guard is not None else ""
+    return tuple(_folded(i, n, mode) for i, n in zip(indices, shape))
+
+
+def _folded(i: Expr, n: Expr, mode: str) -> Expr:
+    last = sub(n, index(1))
+    match mode:
+        case "clamp":
+            return maximum(index(0), minimum(i, last))
+        case "wrap":
+            return select(compare("<", i, index(0)), add(i, n), select(compare("<", i, n), i, sub(i, n)))
+        case "reflect":
+            return select(compare("<", i, index(0)), neg(i), select(compare("<", i, n), i, sub(add(last, last), i)))
+    return i
