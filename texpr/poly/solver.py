@@ -168,20 +168,54 @@ class Region:
     """The values of some columns for which systems have a solution: a set that can be cut and compared.
 
     Args:
-        systems: whose first `count` columns mean the same.
+        count: of columns; the first `count` columns of all systems mean the same.
     """
 
     def __init__(self, count: int, systems: Iterable[System] = ()) -> None:
-        self._count = count
+        self.count = count
         self._set = isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
         for system in systems:
             self._set = self._set.union(system.projected(count))
 
     def minus(self, other: Region) -> Region:
-        result = Region(self._count)
-        result._set = self._set.subtract(other._set)
-        return result
+        """The points that are not in `other`."""
+        return self._with(self.count, self._set.subtract(other._set))
+
+    def first(self, count: int) -> Region:
+        """The values the first columns take."""
+        return self._with(count, self._set.project_out(_SET, count, self.count - count))
+
+    def from_one(self, count: int) -> Region:
+        """The points whose first `count` columns are at least 1."""
+        cut = self._set
+        for k in range(count):
+            cut = cut.lower_bound_val(_SET, k, _value(1))
+        return self._with(self.count, cut)
 
     @property
     def is_empty(self) -> bool:
         return self._set.is_empty()
+
+    def smallest(self) -> tuple[int, ...]:
+        """The lexicographically smallest point; there must be one."""
+        point = self._set.lexmin().sample_point()
+        return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(self.count))
+
+    def conjunctions(self, given: Region) -> list[list[Row]] | None:
+        """The region as a disjunction of constraints, leaving out what `given` says; None where quotients are needed."""
+        found = []
+        for basic in self._set.coalesce().gist(given._set.coalesce()).coalesce().get_basic_sets():
+            if basic.dim(isl.dim_type.div):
+                return None
+            found.append([self._row(c) for c in basic.get_constraints()])
+        return found
+
+    def _row(self, c: isl.Constraint) -> Row:
+        coefficients = [(k, c.get_coefficient_val(_SET, k).to_python()) for k in range(self.count)]
+        return [(k, n) for k, n in coefficients if n], c.get_constant_val().to_python(), c.is_equality()
+
+    @staticmethod
+    def _with(count: int, found: isl.Set) -> Region:
+        region = Region(count)
+        region._set = found
+        return region

@@ -1,0 +1,197 @@
+"""Reads and writes stay inside their tensors, extents are not negative, and reductions without a neutral element are not empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from texpr.ir.affine import same_value
+from texpr.ir.build import add, compare, integer, neg, sub
+from texpr.ir.expr import Axis, Const, Expr, Guard, Read, Reduce, Tensor, Var, index
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.show_expr import show
+from texpr.ir.tensor import Equation
+from texpr.ir.traverse import tensors, variables
+from texpr.poly.affine import within
+from texpr.poly.forms import Truth, Unknown, conjoined
+from texpr.poly.proof import Example, Place, Proof
+from texpr.poly.sites import Site
+from texpr.poly.solver import Region
+from texpr.support.errors import CheckError
+from texpr.support.source import Span
+
+
+def check_extents(proof: Proof) -> None:
+    """No output or intermediate has a negative extent."""
+    for tensor in (*proof.program.outputs, *proof.program.temporaries):
+        for n in tensor.shape:
+            if isinstance(n, Var | Const):
+                continue
+            used = variables(n)
+
+            def complain(example: Example, n=n, tensor=tensor, used=used) -> CheckError:
+                value = evaluate_size(n, example.sizes)
+                return CheckError(f"an extent of {tensor.name} can be negative", tensor.span or proof.program.span, code="bounds",
+                                  label=f"{show(n)} is {value}", notes=[example.note((), used)],
+                                  help=f"add `require {example.holds}`" if example.holds else f"add `require {show(n)} >= 0`")
+
+            proof.claim(proof.refuting(proof.facts, compare("<", n, index(0)), ()), complain)
+
+
+def check_accesses(proof: Proof, place: Place) -> None:
+    """What an equation reads and writes is inside, or guarded."""
+    for site in place.sites:
+        if isinstance(site.node, Read):
+            _check_read(proof, place, site, site.node)
+    _check_write(proof, place)
+
+
+def _check_read(proof: Proof, place: Place, site: Site, read: Read) -> None:
+    for k, (i, violations) in enumerate(_violations(read.tensor, read.indices, read.guard, site.axes)):
+        def complain(example: Example, k=k, i=i) -> CheckError:
+            return _outside(proof, place, read.tensor, k, i, read.guard, example, site.axes, read.span, _guarded_read(read), "read")
+
+        for violation in violations:
+            proof.claim(proof.refuting(site.condition, violation, site.axes), complain)
+
+
+def _check_write(proof: Proof, place: Place) -> None:
+    e = place.equation
+    for k, (i, violations) in enumerate(_violations(e.target, e.indices, e.guard, e.axes)):
+        def complain(example: Example, k=k, i=i) -> CheckError:
+            help = f"restrict the indices (`for i in lo..hi`), or drop what lies outside: {_target(e, guard=Guard('drop'))}"
+            return _outside(proof, place, e.target, k, i, e.guard, example, e.axes, e.span, help, "written")
+
+        for violation in violations:
+            proof.claim(proof.refuting(place.domain, violation, e.axes), complain)
+
+
+def _violations(tensor: Tensor, indices: Sequence[Expr], guard: Guard | None, axes: Sequence[Axis]) -> list[tuple[Expr, list[Expr]]]:
+    """For each index the conditions under which it is outside what its guard can bring back. None for an axis over the dimension."""
+    ranges = {a.var: a for a in axes}
+    found = []
+    for i, n in zip(indices, tensor.shape):
+        axis = ranges.get(i) if isinstance(i, Var) else None
+        safe = axis is not None and (low := integer(axis.lo)) is not None and low >= 0 and same_value(axis.hi, n)
+        found.append((i, [] if safe else _outside_of(i, n, guard.mode if guard is not None else "")))
+    return found
+
+
+def _outside_of(i: Expr, n: Expr, mode: str) -> list[Expr]:
+    match mode:
+        case "value" | "drop":
+            return []
+        case "clamp":
+            return [compare("<=", n, index(0))]
+        case "wrap":
+            return [compare("<", add(i, n), index(0)), compare("<=", add(n, n), i)]
+        case "reflect":
+            last = sub(n, index(1))
+            return [compare("<", i, neg(last)), compare("<", add(last, last), i)]
+    return [compare("<", i, index(0)), compare("<=", n, i)]
+
+
+def _outside(proof: Proof, place: Place, tensor: Tensor, k: int, i: Expr, guard: Guard | None, example: Example, axes: Sequence[Axis],
+             span: Span | None, help: str, done: str) -> CheckError:
+    """The error for index `i` of dimension `k`."""
+    n = tensor.shape[k]
+    known = _is_known(proof, i, n)
+    values = {**example.sizes, **{a.var: v for a, v in zip(axes, example.shown)}}
+    at = str(evaluate_size(i, values)) if known else show(i)
+    size = f"{show(n)} = {evaluate_size(n, example.sizes)}" if variables(n) <= values.keys() and not isinstance(n, Const) else show(n)
+    used, names = _relevant(i, n, axes)
+    message = f"{tensor.name} {'is' if known else 'may be'} {done} outside its shape"
+    if guard is not None:
+        message = f"{guard.mode} cannot bring this index of {tensor.name} back inside"
+        far = "there is no element to take" if guard.mode == "clamp" else f"`{guard.mode}` folds once"
+        help = f"add `require {example.holds}`" if example.holds else f"{far}: add a `require` that excludes this"
+    elif not known:
+        help = f"{_declare_range(i)}{help}"
+    note = example.note(names, used)
+    return CheckError(message, _place_of(i, span, place.equation), code="bounds", label=f"axis {k} has size {size}, index is {at}",
+                      notes=[note] if note else (), help=help)
+
+
+def _is_known(proof: Proof, i: Expr, n: Expr) -> bool:
+    """Both are affine: the example's values are real."""
+    found = [proof.converter.values(x) for x in (i, n)]
+    return all(v.exact and not any(isinstance(k, Unknown) and k.opaque for _, f in v.cases for k, _ in f.terms) for v in found)
+
+
+def _place_of(i: Expr, span: Span | None, equation: Equation) -> Span | None:
+    """Where the index was written; an index variable is one object for all its uses, so its place is that of the read."""
+    own = None if isinstance(i, Var) else i.span
+    return own or span or equation.span
+
+
+def _relevant(i: Expr, n: Expr, axes: Sequence[Axis]) -> tuple[set[Var], list[str]]:
+    """The sizes to show, and the names of axes with the others empty: those the index and its ranges depend on."""
+    ranges = {a.var: a for a in axes}
+    used: set[Var] = set()
+    stack = [*variables(i, n)]
+    while stack:
+        v = stack.pop()
+        if v not in used:
+            used.add(v)
+            stack += variables(ranges[v].lo, ranges[v].hi) if v in ranges else ()
+    return used, [a.var.name if a.var in used else "" for a in axes]
+
+
+def _declare_range(i: Expr) -> str:
+    read = next(iter(tensors(i)), None)
+    return f"declare a range (`{read.name}: {read.dtype}[...] in lo..hi`), or " if read is not None and read.value_range is None else ""
+
+
+def _guarded_read(read: Read) -> str:
+    """How to write the read with a guard: in the user's words where they are known."""
+    zero = "false" if read.dtype.kind == "bool" else "0"
+    text = read.span.text if read.span is not None else show(replace(read, guard=None))
+    return f"guard the read: {text[:-1]} | {zero}]" if text.endswith("]") else "guard the read"
+
+
+def _target(e: Equation, guard: Guard) -> str:
+    return show(Read(e.target, e.indices, dtype=e.target.dtype))[:-1] + f" | {guard.mode}]"
+
+
+NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
+
+
+def check_reductions(proof: Proof, place: Place) -> None:
+    """`max`, `min`, `argmax` and `argmin` have something to choose from."""
+    for site in place.sites:
+        if isinstance(site.node, Reduce) and site.node.op in NEED_ELEMENTS:
+            _check_not_empty(proof, place, site, site.node)
+
+
+def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> None:
+    def complain(example: Example) -> CheckError:
+        used, names = _relevant(node, node, (*site.axes, *node.axes))
+        help = f"write the filter into the body: {node.op}(k: if ... then x else lowest(T))" if node.where is not None else (
+            f"add `require {example.holds}`" if example.holds else "make the range of its binders non-empty for every element")
+        note = example.note(names, used)
+        return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
+                          label="nothing to choose from", notes=[note] if note else (), help=help)
+
+    bound = {a.var for a in node.axes}
+    if node.where is None and all(bound.isdisjoint(variables(a.lo, a.hi)) for a in node.axes):
+        for axis in node.axes:
+            if not _never_empty(axis):
+                proof.claim(proof.refuting(site.condition, compare("<=", axis.hi, axis.lo), site.axes), complain)
+        return
+    proof.claim(_empty_for(proof, site, node), complain)
+
+
+def _never_empty(axis: Axis) -> bool:
+    lo, hi = integer(axis.lo), integer(axis.hi)
+    return lo is not None and hi is not None and lo < hi
+
+
+def _empty_for(proof: Proof, site: Site, node: Reduce) -> Region:
+    """Outer instances for which no instance of the binders satisfies the condition for certain."""
+    inner = site.condition
+    for axis in node.axes:
+        inner = conjoined(inner, within(proof.converter, axis))
+    if node.where is not None:
+        inner = conjoined(inner, proof.converter.truth(node.where))
+    nothing = Truth((), ())
+    return proof.region(site.condition, site.axes).minus(proof.region(inner if inner.exact else nothing, site.axes))

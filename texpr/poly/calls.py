@@ -1,0 +1,91 @@
+"""What a called operator requires is proven in the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from texpr.ir.affine import linear
+from texpr.ir.build import compare, conjunction, fold, product, sub
+from texpr.ir.expr import Dim, Expr, Tensor, Var, index
+from texpr.ir.show_expr import show
+from texpr.ir.tensor import Invoke, Program
+from texpr.ir.traverse import rewrite, substitute, variables
+from texpr.poly.proof import Example, Proof
+from texpr.support.errors import CheckError
+
+
+def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tuple[Expr, ...]]) -> None:
+    """The callee's requirements and the value ranges of its inputs hold for the arguments.
+
+    Args:
+        requirements: what a program requires beyond what it says.
+    """
+    sizes = _bound_sizes(call)
+    for condition in (*call.program.requires, *requirements(call.program)):
+        if variables(condition) <= sizes.keys():
+            here = _in(condition, sizes)
+
+            def complain(example: Example, here=here, condition=condition) -> CheckError:
+                note = example.note((), variables(here))
+                return CheckError(f"{call.program.name} requires {show(condition)}", call.span, code="require",
+                                  label=f"here: {show(here)}", notes=[note] if note else (),
+                                  help=f"add `require {example.holds or show(here)}`")
+
+            proof.require(here, complain)
+    for inner, outer in zip(call.program.inputs, call.args):
+        if inner.value_range is not None:
+            _check_range(proof, call, inner, outer, sizes)
+
+
+def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
+    assert inner.value_range is not None
+    lo, hi = (_in(x, sizes) for x in inner.value_range)
+    wanted = f"{inner.name} in {show(lo)}..{show(hi)}"
+
+    def complain(example: Example) -> CheckError:
+        note = example.note((), variables(lo, hi))
+        return CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"the range of {outer.name} is larger",
+                          notes=[note] if note else (), help=f"declare `{outer.name}: {outer.dtype}[...] in {show(lo)}..{show(hi)}`")
+
+    if outer.value_range is None:
+        raise CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"{outer.name} has no range",
+                         help=f"declare `{outer.name}: {outer.dtype}[...] in {show(lo)}..{show(hi)}`")
+    own_lo, own_hi = outer.value_range
+    proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
+
+
+def _in(e: Expr, sizes: Mapping[Var, Expr]) -> Expr:
+    """The callee's expression over the caller's sizes."""
+    return rewrite(substitute(e, sizes), fold)  # type: ignore[return-value]
+
+
+def _bound_sizes(call: Invoke) -> dict[Var, Expr]:
+    """The callee's sizes as expressions of the caller's, as far as the shapes tell."""
+    sizes: dict[Var, Expr] = {}
+    for inner, outer in zip(call.program.inputs, call.args):
+        for dim, given in _matched(inner, outer):
+            extent = product(tuple(n for d in given for n in d.sizes))
+            if len(dim.sizes) > 1 and len(given) == 1 and len(given[0].sizes) == len(dim.sizes):
+                sizes.update((n, m) for n, m in zip(dim.sizes, given[0].sizes) if isinstance(n, Var))
+            elif len(dim.sizes) == 1:
+                _bind(dim.sizes[0], extent, sizes)
+    return sizes
+
+
+def _bind(size: Expr, extent: Expr, sizes: dict[Var, Expr]) -> None:
+    """size == extent, solved for the size's variable where it is one plus a constant."""
+    form = linear(size)
+    if len(form.terms) == 1 and isinstance(v := form.terms[0][0], Var) and form.terms[0][1] == 1 and v not in sizes:
+        sizes[v] = extent if form.constant == 0 else sub(extent, index(form.constant))
+
+
+def _matched(inner: Tensor, outer: Tensor) -> list[tuple[Dim, tuple[Dim, ...]]]:
+    """The argument's dimensions that each dimension of the input takes."""
+    extra = len(outer.dims) - sum(1 if d.length is None else d.length for d in inner.dims if not d.pack or d.length is not None)
+    matched, at = [], 0
+    for dim in inner.dims:
+        length = 1 if not dim.pack else extra if dim.length is None else dim.length
+        matched.append((dim, outer.dims[at : at + length]))
+        at += length
+    return matched
+

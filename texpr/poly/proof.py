@@ -1,0 +1,189 @@
+"""Claims about a program: each holds for all sizes, holds but for sizes of zero, or has a smallest counterexample.
+
+A claim is refuted by a region: values of sizes, then of what an example shows, for which it fails. An empty region is a proof. If
+only zero sizes refute, the claim becomes a requirement; otherwise the smallest point is the example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from texpr.ir.affine import Linear
+from texpr.ir.build import compare, disjunction, negation
+from texpr.ir.expr import Axis, Expr, Var, index
+from texpr.ir.show_expr import show
+from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import equal, walk
+from texpr.poly.affine import Converter, within
+from texpr.poly.forms import ALWAYS, Key, Piece, Truth, both, conjoined
+from texpr.poly.sites import Site, sites
+from texpr.poly.solver import Question, Region, Row, System
+from texpr.support.errors import CheckError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """An equation with the instances it has and what they read and reduce."""
+
+    equation: Equation
+    domain: Truth
+    sites: tuple[Site, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The smallest refutation.
+
+    Attributes:
+        sizes: values of the sizes.
+        shown: values of the columns after the sizes.
+        holds: when there is no refutation, as far as it is readable; else empty.
+    """
+
+    sizes: dict[Var, int]
+    shown: tuple[int, ...]
+    holds: str
+
+    def note(self, names: Iterable[str], used: set[Var]) -> str:
+        """`at W=2, Q=3, x=0` for the sizes in `used` and the named columns, with the condition under which the claim holds."""
+        parts = [f"{v.name}={n}" for v, n in self.sizes.items() if v in used]
+        parts += [f"{name}={n}" for name, n in zip(names, self.shown) if name]
+        condition = f"holds when  {self.holds}" if self.holds else ""
+        return ("        " if condition and parts else "").join(p for p in ("at " + ", ".join(parts) if parts else "", condition) if p)
+
+
+class Proof:
+    """What is known of a program, and the requirements found so far."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        every = [*program.inputs, *program.outputs, *program.temporaries]
+        self.converter = Converter({n.var for n in walk(program) if isinstance(n, Axis)}, every)
+        self.facts = ALWAYS
+        for fact in (*program.requires, *self._extents()):
+            self.facts = conjoined(self.facts, self.converter.truth(fact))
+        self.places = [self._place(e) for e in program.equations if isinstance(e, Equation)]
+        self.required: list[Expr] = []
+
+    def _extents(self) -> list[Expr]:
+        """Inputs exist, so their extents are not negative."""
+        extents = (n for t in self.program.inputs for n in t.shape if not isinstance(n, Var))
+        return [compare("<=", index(0), n) for n in extents]
+
+    def _place(self, equation: Equation) -> Place:
+        domain = self.facts
+        found: list[Site] = []
+        for k, axis in enumerate(equation.axes):
+            found += sites((axis.lo, axis.hi), self.converter, domain, equation.axes[:k])
+            domain = conjoined(domain, within(self.converter, axis))
+        if equation.where is not None:
+            found += sites((equation.where,), self.converter, domain, equation.axes)
+            domain = conjoined(domain, self.converter.truth(equation.where))
+        found += sites((*equation.indices, equation.value), self.converter, domain, equation.axes)
+        return Place(equation, domain, tuple(found))
+
+    def question(self, columns: Sequence[tuple[Key, int]]) -> Question:
+        """A question whose first columns are the sizes and the given keys in their copies."""
+        question = Question(self.converter.is_shared)
+        for size in self.program.sizes:
+            question.column(size)
+        for key, copy in columns:
+            question.column(key, copy)
+        return question
+
+    def refuting(self, condition: Truth, violation: Expr, axes: Sequence[Axis]) -> Region:
+        """Sizes and values of the axes for which the condition and the violation can hold together."""
+        return self.region(Truth(both(condition.true, self.converter.truth(violation).true), ()), axes)
+
+    def region(self, condition: Truth, axes: Sequence[Axis]) -> Region:
+        """Sizes and values of the axes for which the condition can hold."""
+        return Region(len(self.program.sizes) + len(axes), [self._system(p, axes) for p in condition.true])
+
+    def _system(self, piece: Piece, axes: Sequence[Axis]) -> System:
+        question = self.question([(a.var, 0) for a in axes])
+        question.require(piece)
+        return question.system()
+
+    def claim(self, refuting: Region, complain: Callable[[Example], CheckError]) -> None:
+        """Nothing may be in `refuting`, whose first columns are the sizes.
+
+        Raises:
+            CheckError: what `complain` makes of the smallest example, if there is one with sizes of at least 1.
+        """
+        if refuting.is_empty:
+            return
+        count = len(self.program.sizes)
+        positive = refuting.from_one(count)
+        if positive.is_empty:
+            self._require(refuting.first(count))
+            return
+        values = positive.smallest()
+        raise complain(Example(dict(zip(self.program.sizes, values)), values[count:], self._holds(positive.first(count))))
+
+    def _sizes(self) -> Region:
+        """All sizes that satisfy the facts."""
+        questions = []
+        for piece in self.facts.true:
+            question = self.question(())
+            question.require(piece)
+            questions.append(question.system())
+        return Region(len(self.program.sizes), questions)
+
+    def _require(self, failing: Region) -> None:
+        """Sizes of zero refute: what they must satisfy instead, one condition for each way to fail."""
+        ways = failing.conjunctions(self._sizes())
+        if ways is None:
+            ways = [[([(k, 1)], 0, True)] for k in range(len(self.program.sizes))]
+        for way in ways:
+            self._add(disjunction_of([opposite for row in _zeros_first(way) for opposite in self._opposites(row)]))
+
+    def _add(self, condition: Expr) -> None:
+        if not any(equal(condition, known) for known in (*self.program.requires, *self.required)):
+            self.required.append(condition)
+
+    def require(self, condition: Expr, complain: Callable[[Example], CheckError]) -> None:
+        """A condition over sizes must hold: for all of them, or for those of at least 1 and be required of the others."""
+        self.claim(self.refuting(self.facts, negation(condition), ()), complain)
+
+    def _holds(self, failing: Region) -> str:
+        """The opposite of `failing` where it is one comparison, else nothing."""
+        ways = failing.conjunctions(self._sizes().from_one(len(self.program.sizes)))
+        if ways is None or len(ways) != 1 or len(ways[0]) != 1 or ways[0][0][2]:
+            return ""
+        return show(self._opposites(ways[0][0])[0])
+
+    def _opposites(self, row: Row) -> list[Expr]:
+        """The comparisons of which one holds where the row does not."""
+        terms, constant, equality = row
+        below_zero = comparison([(self.program.sizes[k], -c) for k, c in terms], -constant - 1)
+        if not equality:
+            return [below_zero]
+        above = comparison([(self.program.sizes[k], c) for k, c in terms], constant - 1)
+        if len(terms) == 1 and constant == 0:
+            return [above if terms[0][1] > 0 else below_zero]
+        return [above, below_zero]
+
+
+def _zeros_first(way: list[Row]) -> list[Row]:
+    return sorted(way, key=lambda row: not row[2])
+
+
+def disjunction_of(conditions: Sequence[Expr]) -> Expr:
+    """One of them."""
+    result = conditions[0]
+    for c in conditions[1:]:
+        result = disjunction(result, c)
+    return result
+
+
+def comparison(terms: Sequence[tuple[Var, int]], constant: int) -> Expr:
+    """`terms + constant >= 0` with positive coefficients on both sides; `D == 0` for a size that may not be positive."""
+    left = tuple((v, -c) for v, c in terms if c < 0)
+    right = tuple((v, c) for v, c in terms if c > 0)
+    if not left:
+        return compare(">=", Linear(right, 0).expr(), index(-constant))
+    if not right and len(left) == 1 and left[0][1] == 1 and constant == 0:
+        return compare("==", left[0][0], index(0))
+    return compare("<=", Linear(left, max(-constant, 0)).expr(), Linear(right, max(constant, 0)).expr())
+
