@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import product
 
@@ -362,13 +362,27 @@ def _declared_range(e: Expr) -> tuple[Expr, Expr] | None:
     return None
 
 
-def distinct_arguments(converter: Converter, i: Form, j: Form) -> list[tuple[Form, Form]]:
-    """Equal elements of one `distinct` tensor that nothing writes are the same element: its indices are equal."""
-    if len(i.terms) != 1 or i.constant != j.constant or len(j.terms) != 1 or i.terms[0][1] != j.terms[0][1]:
-        return []
-    match i.terms[0][0], j.terms[0][0]:
-        case Unknown(node=Read(tensor, args)), Unknown(node=Read(other, others)) if (
-                tensor is other and tensor.distinct and tensor in converter.stable):
-            pairs = ((converter.values(a).cases, converter.values(b).cases) for a, b in zip(args, others))
-            return [(a[0][1], b[0][1]) for a, b in pairs if len(a) == len(b) == 1 and not a[0][0] and not b[0][0]]
-    return []
+def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:
+    """What else is equal where two elements are: rows of a `distinct` tensor that nothing writes hold each value once.
+
+    If an index is `p[a, i]` here and `p[b, j]` there, the two are equal, and so are `a` and `b` because they are indices
+    themselves, then `i` equals `j`.
+    """
+    known = set(zip(at, to))
+    found = []
+    for i, j in zip(at, to):
+        if len(i.terms) == len(j.terms) == 1 and i.constant == j.constant and i.terms[0][1] == j.terms[0][1]:
+            here, there = (_elements_of_distinct(converter, f.terms[0][0]) for f in (i, j))
+            if here and there and here[0] is there[0] and known.issuperset(zip(here[1][:-1], there[1][:-1])):
+                found.append((here[1][-1], there[1][-1]))
+    return found
+
+
+def _elements_of_distinct(converter: Converter, key: Key) -> tuple[Tensor, list[Form]] | None:
+    """The tensor and indices of a read from a distinct tensor, where the indices are plain forms."""
+    match key:
+        case Unknown(node=Read(tensor, args)) if tensor.distinct and tensor in converter.stable and args:
+            cases = [converter.values(a).cases for a in args]
+            if all(len(c) == 1 and not c[0][0] for c in cases):
+                return tensor, [c[0][1] for c in cases]
+    return None

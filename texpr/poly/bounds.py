@@ -97,7 +97,8 @@ def _outside(proof: Proof, place: Place, tensor: Tensor, k: int, i: Expr, guard:
     n = tensor.shape[k]
     known = _is_known(proof, i, n)
     values = {**example.sizes, **{a.var: v for a, v in zip(axes, example.shown)}}
-    at = str(evaluate_size(i, values)) if known else show(i)
+    at = str(evaluate_size(i, values)) if known else i.span.text if i.span is not None else show(i)
+    example = example if known else replace(example, holds="")
     size = f"{show(n)} = {evaluate_size(n, example.sizes)}" if variables(n) <= values.keys() and not isinstance(n, Const) else show(n)
     used, names = _relevant(i, n, axes)
     message = f"{tensor.name} {'is' if known else 'may be'} {done} outside its shape"

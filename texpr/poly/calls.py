@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from texpr.ir.affine import linear
-from texpr.ir.build import compare, conjunction, fold, product, sub
-from texpr.ir.expr import Dim, Expr, Tensor, Var, index
+from texpr.ir.build import compare, conjunction, disjunction, fold, product, sub
+from texpr.ir.expr import Compare, Const, Dim, Expr, Mul, Node, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, variables
@@ -56,7 +56,17 @@ def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes
 
 def _in(e: Expr, sizes: Mapping[Var, Expr]) -> Expr:
     """The callee's expression over the caller's sizes."""
-    return rewrite(substitute(e, sizes), fold)  # type: ignore[return-value]
+    return rewrite(substitute(e, sizes), lambda n: _product_compared(n) or fold(n))  # type: ignore[return-value]
+
+
+def _product_compared(node: Node) -> Expr | None:
+    """m*n == 0 is m == 0 or n == 0; m*n >= 1 is m >= 1 and n >= 1. For sizes, that is for what is not negative."""
+    match node:
+        case Compare("==" | ">=" as op, Mul(m, n), Const(value)) if value == (op == ">=") and linear(m).is_affine and linear(n).is_affine:
+            joined = disjunction if op == "==" else conjunction
+            bound = index(int(op == ">="))
+            return joined(compare(op, m, bound), compare(op, n, bound))
+    return None
 
 
 def _bound_sizes(call: Invoke) -> dict[Var, Expr]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
-from texpr.ir.expr import Expr, Guard, Read, Tensor, Var, index
+from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke
 from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_parameter, variable
@@ -46,12 +47,24 @@ def _only_by_call(tensor: Tensor, places: Sequence[Place]) -> None:
 
 
 def _is_whole(e: Equation) -> bool:
-    """Every index is an axis of its own over the whole dimension: the common case, without asking isl."""
-    ranges = {a.var: a for a in e.axes}
-    if e.where is not None or len(set(e.indices)) != len(e.indices) or len(e.axes) != len(e.indices):
+    """Every index is an axis of its own over the whole dimension, or a permutation of one: the common case, without asking isl."""
+    ranges: dict[Expr, Axis] = {a.var: a for a in e.axes}
+    if e.where is not None or len(e.axes) != len(e.indices):
         return False
-    return all(isinstance(i, Var) and i in ranges and integer(ranges[i].lo) == 0 and same_value(ranges[i].hi, n)
-               for i, n in zip(e.indices, e.target.shape))
+    axes = [i if isinstance(i, Var) else _permuted(i, n, e) for i, n in zip(e.indices, e.target.shape)]
+    return len(set(axes)) == len(axes) and all(
+        v in ranges and integer(ranges[v].lo) == 0 and same_value(ranges[v].hi, n) for v, n in zip(axes, e.target.shape))
+
+
+def _permuted(i: Expr, n: Expr, e: Equation) -> Expr:
+    """`k` where the index is `p[..., k]` and each row of `p` is a permutation of 0..n; else the index."""
+    read = i.operand if isinstance(i, Cast) else i
+    if not isinstance(read, Read) or not read.tensor.distinct or read.tensor.value_range is None or not read.indices:
+        return i
+    (lo, hi), row = read.tensor.value_range, read.tensor.shape[-1]
+    if integer(lo) != 0 or not same_value(hi, n) or not same_value(row, n):
+        return i
+    return read.indices[-1] if all(any(x is j for j in e.indices) for x in read.indices[:-1]) else i
 
 
 def elements(proof: Proof, condition: Truth, tensor: Tensor, indices: Sequence[Expr], guard: Guard | None) -> tuple[list[Element], bool]:
@@ -158,7 +171,7 @@ def _meetings(proof: Proof, a: Place, b: Place, columns: Sequence[tuple[Key, int
         question.require(q, 2)
         for i, j in zip(at, to):
             question.add(question.compare(i, 1, j, 2))
-            question.add_all([question.compare(k, 1, m, 2) for k, m in distinct_arguments(proof.converter, i, j)])
+        question.add_all([question.compare(i, 1, j, 2) for i, j in distinct_arguments(proof.converter, at, to)])
         yield from _apart(question, a, b)
 
 
@@ -179,7 +192,7 @@ def _twice(a: Equation, b: Equation, example: Example) -> CheckError:
     def instance(e: Equation, values: Sequence[int]) -> str:
         return ", ".join(f"{x.var.name}={v}" for x, v in zip(e.axes, values)) or "no indices"
 
-    at = example.note((), set(example.sizes))
+    at = replace(example, holds="").note((), set(example.sizes))
     note = f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) define the same element"
     help = "restrict the equations with `for` or `where` so that they do not meet"
     if a is b:

@@ -202,8 +202,7 @@ def _meetings(old: Nest, new: Nest, pair: _Pair) -> Iterator[tuple[Question, int
         for e, i, j in zip(elements, at, to):
             question.add(question.compare(variable(e), 0, i, SOURCE))
             question.add(question.compare(variable(e), 0, j, SINK))
-            for k, m in distinct_arguments(old.converter, i, j):
-                question.add(question.compare(k, SOURCE, m, SINK))
+        question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(old.converter, at, to)])
         yield question, shown
 
 

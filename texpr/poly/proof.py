@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import compare, disjunction, negation
@@ -132,11 +133,13 @@ class Proof:
 
     def _require(self, failing: Region) -> None:
         """Sizes of zero refute: what they must satisfy instead, one condition for each way to fail."""
-        ways = failing.conjunctions(self._sizes())
+        given = self._sizes()
+        ways = failing.conjunctions(given)
         if ways is None:
             ways = [[([(k, 1)], 0, True)] for k in range(len(self.program.sizes))]
         for way in ways:
-            self._add(disjunction_of([opposite for row in _zeros_first(way) for opposite in self._opposites(row)]))
+            opposites = [e for row in sorted(way, key=lambda row: not row[2]) for e in self._opposites(row, given)]
+            self._add(reduce(disjunction, opposites))
 
     def _add(self, condition: Expr) -> None:
         if not any(equal(condition, known) for known in (*self.program.requires, *self.required)):
@@ -148,33 +151,20 @@ class Proof:
 
     def _holds(self, failing: Region) -> str:
         """The opposite of `failing` where it is one comparison, else nothing."""
-        ways = failing.conjunctions(self._sizes().from_one(len(self.program.sizes)))
-        if ways is None or len(ways) != 1 or len(ways[0]) != 1 or ways[0][0][2]:
+        given = self._sizes().from_one(len(self.program.sizes))
+        ways = failing.conjunctions(given)
+        if ways is None or len(ways) != 1 or len(ways[0]) != 1:
             return ""
-        return show(self._opposites(ways[0][0])[0])
+        opposites = self._opposites(ways[0][0], given)
+        return show(opposites[0]) if len(opposites) == 1 else ""
 
-    def _opposites(self, row: Row) -> list[Expr]:
-        """The comparisons of which one holds where the row does not."""
+    def _opposites(self, row: Row, given: Region) -> list[Expr]:
+        """The comparisons of which one holds where the row does not, for sizes in `given`."""
         terms, constant, equality = row
-        below_zero = comparison([(self.program.sizes[k], -c) for k, c in terms], -constant - 1)
-        if not equality:
-            return [below_zero]
-        above = comparison([(self.program.sizes[k], c) for k, c in terms], constant - 1)
-        if len(terms) == 1 and constant == 0:
-            return [above if terms[0][1] > 0 else below_zero]
-        return [above, below_zero]
-
-
-def _zeros_first(way: list[Row]) -> list[Row]:
-    return sorted(way, key=lambda row: not row[2])
-
-
-def disjunction_of(conditions: Sequence[Expr]) -> Expr:
-    """One of them."""
-    result = conditions[0]
-    for c in conditions[1:]:
-        result = disjunction(result, c)
-    return result
+        below_it: Row = [(k, -c) for k, c in terms], -constant - 1, False
+        above_it: Row = terms, constant - 1, False
+        possible = [r for r in ((above_it, below_it) if equality else (below_it,)) if not given.also(r).is_empty]
+        return [comparison([(self.program.sizes[k], c) for k, c in r[0]], r[1]) for r in possible]
 
 
 def comparison(terms: Sequence[tuple[Var, int]], constant: int) -> Expr:

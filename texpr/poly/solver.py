@@ -125,12 +125,10 @@ class System:
         self._basic, self._space = basic, space
 
     def also(self, rows: Iterable[Row]) -> System:
+        """These rows on top."""
         basic = self._basic
-        for terms, constant, equality in rows:
-            c = isl.Constraint.equality_alloc(self._space) if equality else isl.Constraint.inequality_alloc(self._space)
-            for column, coefficient in _collected(terms):
-                c = c.set_coefficient_val(_SET, column, _value(coefficient))
-            basic = basic.add_constraint(c.set_constant_val(_value(constant)))
+        for row in rows:
+            basic = basic.add_constraint(_constraint(self._space, row))
         return System(basic, self._space)
 
     @property
@@ -145,6 +143,14 @@ class System:
         """The lexicographically smallest values of the first `count` columns; there must be a solution."""
         point = self.projected(count).lexmin().sample_point()
         return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(count))
+
+
+def _constraint(space: isl.LocalSpace, row: Row) -> isl.Constraint:
+    terms, constant, equality = row
+    c = isl.Constraint.equality_alloc(space) if equality else isl.Constraint.inequality_alloc(space)
+    for column, coefficient in _collected(terms):
+        c = c.set_coefficient_val(_SET, column, _value(coefficient))
+    return c.set_constant_val(_value(constant))
 
 
 def _collected(terms: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
@@ -185,6 +191,11 @@ class Region:
         """The values the first columns take."""
         return self._with(count, self._set.project_out(_SET, count, self.count - count))
 
+    def also(self, row: Row) -> Region:
+        """The points that satisfy the row as well."""
+        space = isl.LocalSpace.from_space(self._set.get_space())
+        return self._with(self.count, self._set.add_constraint(_constraint(space, row)))
+
     def from_one(self, count: int) -> Region:
         """The points whose first `count` columns are at least 1."""
         cut = self._set
@@ -203,11 +214,12 @@ class Region:
 
     def conjunctions(self, given: Region) -> list[list[Row]] | None:
         """The region as a disjunction of constraints, leaving out what `given` says; None where quotients are needed."""
+        context = given._set.coalesce()
         found = []
-        for basic in self._set.coalesce().gist(given._set.coalesce()).coalesce().get_basic_sets():
+        for basic in self._set.coalesce().gist(context).coalesce().get_basic_sets():
             if basic.dim(isl.dim_type.div):
                 return None
-            found.append([self._row(c) for c in basic.get_constraints()])
+            found.append([self._row(c) for c in _needed(basic.get_constraints(), context)])
         return found
 
     def _row(self, c: isl.Constraint) -> Row:
@@ -219,3 +231,15 @@ class Region:
         region = Region(count)
         region._set = found
         return region
+
+
+def _needed(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Constraint]:
+    """Without those that follow from the others in the context, inequalities first."""
+    kept = sorted(constraints, key=lambda c: not c.is_equality())
+    for c in reversed(list(kept)):
+        rest = context
+        for other in kept:
+            rest = rest if other is c else rest.add_constraint(other)
+        if rest.is_subset(context.add_constraint(c)):
+            kept = [other for other in kept if other is not c]
+    return kept
