@@ -73,6 +73,13 @@ def loop(var: Var, extent: object, *body: Stmt) -> For:
     return For(var, e(extent), body)
 
 
+def outer(k: Kernel) -> For:
+    """The first loop of a kernel."""
+    first = k.body[0]
+    assert isinstance(first, For)
+    return first
+
+
 def kernel(*body: Stmt, inputs: tuple[Tensor, ...] = (), requires: tuple[Expr, ...] = ()) -> Kernel:
     written = dict.fromkeys(s.tensor for s in walk(*body) if isinstance(s, Store))
     bound = {n.var for n in walk(*body) if isinstance(n, For)}
@@ -143,7 +150,7 @@ def evaluate(x: Expr, values: Mapping[Var, int], data, read: set) -> int:
             return of(a)
         case Compare(op, a, b):
             return COMPARE[op](of(a), of(b))
-    left, right = (of(c) for c in children(x))
+    left, right = (of(c) for c in children(x) if isinstance(c, Expr))
     match x:
         case Add():
             return left + right
@@ -166,7 +173,7 @@ def evaluate(x: Expr, values: Mapping[Var, int], data, read: set) -> int:
     raise AssertionError(x)
 
 
-def meet(a: Event, b: Event) -> set:
+def meet(a: Event, b: Event) -> frozenset:
     """The elements that keep the two instances in order."""
     return (a.writes & (b.reads | b.writes)) | (a.reads & b.writes)
 

@@ -29,7 +29,7 @@ from texpr.ir.traverse import substitute, walk
 from texpr.poly import Conflict, carried, flow_stays_within, reordered
 
 N = Var("N")
-EXTENTS = st.integers(1, 3)
+EXTENTS: st.SearchStrategy = st.integers(1, 3)
 SOME = settings(max_examples=100, deadline=None, derandomize=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product
 
@@ -53,6 +53,9 @@ from texpr.poly.forms import (
     variable,
 )
 
+Range = tuple[Expr, Expr]
+"""lo inclusive, hi exclusive."""
+
 
 class _Bounded(OrderedDict):
     """A dictionary that forgets its oldest entries."""
@@ -92,10 +95,11 @@ class Converter:
     Args:
         bound: variables that differ between instances; all others are sizes.
         stable: tensors that nothing writes, so that equal reads are equal.
+        ranges: of tensors that declare none.
     """
 
-    def __init__(self, bound: Collection[Var], stable: Collection[Tensor]) -> None:
-        self.bound, self.stable = set(bound), set(stable)
+    def __init__(self, bound: Collection[Var], stable: Collection[Tensor], ranges: Mapping[Tensor, Range] | None = None) -> None:
+        self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
         self._done: dict[int, tuple[Expr, Values | Truth]] = {}
         self._unknowns: dict[tuple, Values] = {}
 
@@ -149,6 +153,8 @@ class Converter:
         return found if all(o.exact for o in of) else replace(found, exact=False)
 
     def _integer(self, e: Expr, of: list) -> Values | None:
+        if not of and not isinstance(e, Const | Var):
+            return None
         match e:
             case Const(value) if e.dtype.is_int:
                 return Values((((), Form((), int(value))),))
@@ -172,7 +178,7 @@ class Converter:
                 return Values(tuple(_absolute(of[0])))
             case Select():
                 return Values(tuple(_selected(of)))
-            case Cast(operand) if _keeps_values(operand, e.dtype):
+            case Cast(operand) if self._keeps_values(operand, e.dtype):
                 return of[0]
         return None
 
@@ -220,7 +226,7 @@ class Converter:
         if e.dtype.is_int and e.dtype != I64:
             lo, hi = int_range(e.dtype)
             bounds += [Constraint(form.shifted(-lo)), Constraint(form.times(-1).shifted(hi))]
-        declared = _declared_range(e)
+        declared = self._declared_range(e)
         if e.dtype == BOOL:
             bounds += [Constraint(form), Constraint(form.times(-1).shifted(1))]
         elif declared is not None:
@@ -228,6 +234,24 @@ class Converter:
             if len(lower) == 1 and len(upper) == 1:
                 bounds += [*lower[0][0], *upper[0][0], at_least(form, lower[0][1]), below(form, upper[0][1])]
         return tuple(bounds)
+
+
+    def _keeps_values(self, operand: Expr, to: DType) -> bool:
+        """Whether converting changes no value the operand can have."""
+        if operand.dtype == U64 and to == I64:
+            return self._declared_range(operand) is not None
+        (lo, hi), (low, high) = int_range(operand.dtype), int_range(to)
+        if isinstance(operand, Const):
+            return low <= operand.value <= high
+        return low <= lo and hi <= high
+
+    def _declared_range(self, e: Expr) -> Range | None:
+        match e:
+            case Read(tensor):
+                return tensor.value_range or self.ranges.get(tensor)
+            case Reduce("argmax" | "argmin", axes):
+                return axes[e.which].lo, axes[e.which].hi
+        return None
 
 
 def _operands(e: Expr) -> tuple[Expr, ...]:
@@ -336,30 +360,11 @@ def _selected(of: list) -> Iterator[tuple[Piece, Form]]:
             yield piece + p, form
 
 
-def _keeps_values(operand: Expr, to: DType) -> bool:
-    """Whether converting changes no value the operand can have."""
-    if operand.dtype == U64 and to == I64:
-        return _declared_range(operand) is not None
-    (lo, hi), (low, high) = int_range(operand.dtype), int_range(to)
-    if isinstance(operand, Const):
-        return low <= operand.value <= high
-    return low <= lo and hi <= high
-
-
 def within(converter: Converter, axis: Axis) -> Truth:
     """The axis' variable lies in its range."""
     at, lows, highs = variable(axis.var), converter.values(axis.lo), converter.values(axis.hi)
     cases = tuple((*p, *q, at_least(at, lo), below(at, hi)) for (p, lo), (q, hi) in product(lows.cases, highs.cases))
     return Truth(cases, (), lows.exact and highs.exact)
-
-
-def _declared_range(e: Expr) -> tuple[Expr, Expr] | None:
-    match e:
-        case Read(tensor):
-            return tensor.value_range
-        case Reduce("argmax" | "argmin", axes):
-            return axes[e.which].lo, axes[e.which].hi
-    return None
 
 
 def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import add, compare, integer, neg, sub
-from texpr.ir.expr import Axis, Const, Expr, Guard, Read, Reduce, Tensor, Var, index
+from texpr.ir.expr import Axis, Cast, Const, Expr, Guard, Read, Reduce, Tensor, Var, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import tensors, variables
 from texpr.poly.affine import within
 from texpr.poly.forms import Truth, Unknown, conjoined
-from texpr.poly.proof import Example, Place, Proof
+from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import Site
 from texpr.poly.solver import Region
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """A read or a write as its error tells it: `help` is the way out, `done` is `read` or `written`."""
+
+    tensor: Tensor
+    guard: Guard | None
+    condition: Truth
+    axes: tuple[Axis, ...]
+    span: Span | None
+    help: str
+    done: str
 
 
 def check_extents(proof: Proof) -> None:
@@ -49,7 +62,9 @@ def check_accesses(proof: Proof, place: Place) -> None:
 def _check_read(proof: Proof, place: Place, site: Site, read: Read) -> None:
     for k, (i, violations) in enumerate(_violations(read.tensor, read.indices, read.guard, site.axes)):
         def complain(example: Example, k=k, i=i) -> CheckError:
-            return _outside(proof, place, read.tensor, k, i, read.guard, example, site.axes, read.span, _guarded_read(read), "read")
+            span = read.span or place.equation.span
+            access = Access(read.tensor, read.guard, site.condition, site.axes, span, _guarded_read(read), "read")
+            return _outside(proof, access, k, i, example)
 
         for violation in violations:
             proof.claim(proof.refuting(site.condition, violation, site.axes), complain)
@@ -60,7 +75,7 @@ def _check_write(proof: Proof, place: Place) -> None:
     for k, (i, violations) in enumerate(_violations(e.target, e.indices, e.guard, e.axes)):
         def complain(example: Example, k=k, i=i) -> CheckError:
             help = f"restrict the indices (`for i in lo..hi`), or drop what lies outside: {_target(e, guard=Guard('drop'))}"
-            return _outside(proof, place, e.target, k, i, e.guard, example, e.axes, e.span, help, "written")
+            return _outside(proof, Access(e.target, e.guard, place.domain, e.axes, e.span, help, "written"), k, i, example)
 
         for violation in violations:
             proof.claim(proof.refuting(place.domain, violation, e.axes), complain)
@@ -91,25 +106,25 @@ def _outside_of(i: Expr, n: Expr, mode: str) -> list[Expr]:
     return [compare("<", i, index(0)), compare("<=", n, i)]
 
 
-def _outside(proof: Proof, place: Place, tensor: Tensor, k: int, i: Expr, guard: Guard | None, example: Example, axes: Sequence[Axis],
-             span: Span | None, help: str, done: str) -> CheckError:
+def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) -> CheckError:
     """The error for index `i` of dimension `k`."""
+    tensor, guard, help = access.tensor, access.guard, access.help
     n = tensor.shape[k]
     known = _is_known(proof, i, n)
-    values = {**example.sizes, **{a.var: v for a, v in zip(axes, example.shown)}}
+    values = {**example.sizes, **{a.var: v for a, v in zip(access.axes, example.shown)}}
     at = str(evaluate_size(i, values)) if known else i.span.text if i.span is not None else show(i)
     example = example if known else replace(example, holds="")
     size = f"{show(n)} = {evaluate_size(n, example.sizes)}" if variables(n) <= values.keys() and not isinstance(n, Const) else show(n)
-    used, names = _relevant(i, n, axes)
-    message = f"{tensor.name} {'is' if known else 'may be'} {done} outside its shape"
+    used = telling(example, access.condition, variables(i, n))
+    message = f"{tensor.name} {'is' if known else 'may be'} {access.done} outside its shape"
     if guard is not None:
         message = f"{guard.mode} cannot bring this index of {tensor.name} back inside"
         far = "there is no element to take" if guard.mode == "clamp" else f"`{guard.mode}` folds once"
         help = f"add `require {example.holds}`" if example.holds else f"{far}: add a `require` that excludes this"
     elif not known:
         help = f"{_declare_range(i)}{help}"
-    note = example.note(names, used)
-    return CheckError(message, _place_of(i, span, place.equation), code="bounds", label=f"axis {k} has size {size}, index is {at}",
+    note = example.note(access.axes, used)
+    return CheckError(message, _place_of(i, access.span), code="bounds", label=f"axis {k} has size {size}, index is {at}",
                       notes=[note] if note else (), help=help)
 
 
@@ -119,23 +134,9 @@ def _is_known(proof: Proof, i: Expr, n: Expr) -> bool:
     return all(v.exact and not any(isinstance(k, Unknown) and k.opaque for _, f in v.cases for k, _ in f.terms) for v in found)
 
 
-def _place_of(i: Expr, span: Span | None, equation: Equation) -> Span | None:
-    """Where the index was written; an index variable is one object for all its uses, so its place is that of the read."""
-    own = None if isinstance(i, Var) else i.span
-    return own or span or equation.span
-
-
-def _relevant(i: Expr, n: Expr, axes: Sequence[Axis]) -> tuple[set[Var], list[str]]:
-    """The sizes to show, and the names of axes with the others empty: those the index and its ranges depend on."""
-    ranges = {a.var: a for a in axes}
-    used: set[Var] = set()
-    stack = [*variables(i, n)]
-    while stack:
-        v = stack.pop()
-        if v not in used:
-            used.add(v)
-            stack += variables(ranges[v].lo, ranges[v].hi) if v in ranges else ()
-    return used, [a.var.name if a.var in used else "" for a in axes]
+def _place_of(i: Expr, whole: Span | None) -> Span | None:
+    """Where the index was written; an index variable is one object for all its uses, so its place is that of the access."""
+    return whole if isinstance(i, Var) or i.span is None else i.span
 
 
 def _declare_range(i: Expr) -> str:
@@ -151,7 +152,33 @@ def _guarded_read(read: Read) -> str:
 
 
 def _target(e: Equation, guard: Guard) -> str:
-    return show(Read(e.target, e.indices, dtype=e.target.dtype))[:-1] + f" | {guard.mode}]"
+    """The left side with a guard, the indices in the user's words where they are known."""
+    indices = ", ".join(show(i) if i.span is None or isinstance(i, Var) else i.span.text for i in e.indices)
+    return f"{e.target.name}[{indices} | {guard.mode}]"
+
+
+def check_range(proof: Proof, place: Place) -> None:
+    """What an equation stores lies in the range its target declares."""
+    e = place.equation
+    if e.target.value_range is None:
+        return
+    lo, hi = e.target.value_range
+    wanted = f"{e.target.name} in {show(lo)}..{show(hi)}"
+    if e.update is not None:
+        raise CheckError(f"{wanted}, but it is updated", e.span, code="range", help="declare no range: sums of values in a range leave it")
+
+    def complain(example: Example) -> CheckError:
+        note = example.note(e.axes, telling(example, place.domain, variables(e.value, lo, hi)))
+        return CheckError(f"{wanted} is not proven", e.value.span or e.span, code="range", label="this value may be outside",
+                          notes=[note] if note else (), help="clamp it: min(max(x, lo), hi - 1)")
+
+    value = e.value.operand if isinstance(e.value, Cast) else e.value
+    for violation in (compare("<", value, _cast(lo, value)), compare("<=", _cast(hi, value), value)):
+        proof.claim(proof.refuting(place.domain, violation, e.axes), complain)
+
+
+def _cast(bound: Expr, like: Expr) -> Expr:
+    return bound if bound.dtype == like.dtype else Cast(bound, dtype=like.dtype)
 
 
 NEED_ELEMENTS = ("max", "min", "argmax", "argmin")
@@ -166,10 +193,9 @@ def check_reductions(proof: Proof, place: Place) -> None:
 
 def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> None:
     def complain(example: Example) -> CheckError:
-        used, names = _relevant(node, node, (*site.axes, *node.axes))
         help = f"write the filter into the body: {node.op}(k: if ... then x else lowest(T))" if node.where is not None else (
             f"add `require {example.holds}`" if example.holds else "make the range of its binders non-empty for every element")
-        note = example.note(names, used)
+        note = example.note(site.axes, telling(example, site.condition, variables(*node.axes)))
         return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
                           label="nothing to choose from", notes=[note] if note else (), help=help)
 

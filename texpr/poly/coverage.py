@@ -10,9 +10,10 @@ from texpr.ir.affine import same_value
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke
+from texpr.ir.traverse import variables
 from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_parameter, variable
-from texpr.poly.proof import Example, Place, Proof
+from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
 from texpr.poly.solver import Question, Region, System
 from texpr.support.errors import CheckError
@@ -123,12 +124,13 @@ def _claim_covered(proof: Proof, tensor: Tensor, axes: Sequence[Unknown], wanted
     def region(given: list[Element]) -> Region:
         return Region(count, [_system(proof, axes, keys, e) for e in given])
 
+    ties = Truth(tuple(p for p, _ in (*wanted, *written)), ())
     missing = region(wanted).minus(region(written)).first(count - len(keys))
 
     def complain(example: Example) -> CheckError:
         element = f"{tensor.name}[{', '.join(map(str, example.shown))}]"
         message = f"{tensor.name} is not defined everywhere" if read is None else f"{tensor.name} is read where nothing defines it"
-        note = example.note((), set(example.sizes))
+        note = example.note((), telling(example, ties, variables(*tensor.shape)))
         return CheckError(message, (read.span if read is not None else None) or equation.span, code="coverage",
                           label=f"no equation defines {element}", notes=[note] if note else (),
                           help="add an equation for the rest, or widen the range of an index with `for`")
@@ -158,7 +160,7 @@ def _check_once(proof: Proof, definitions: Sequence[Place]) -> None:
         count = len(proof.program.sizes) + len(columns)
 
         def complain(example: Example, a=a, b=b) -> CheckError:
-            return _twice(a.equation, b.equation, example)
+            return _twice(a, b, example)
 
         proof.claim(Region(count, _meetings(proof, a, b, columns)), complain)
 
@@ -186,13 +188,15 @@ def _apart(question: Question, a: Place, b: Place) -> Iterator[System]:
         yield from (system.also(r) for r in rows)
 
 
-def _twice(a: Equation, b: Equation, example: Example) -> CheckError:
+def _twice(one: Place, other: Place, example: Example) -> CheckError:
+    a, b = one.equation, other.equation
+    used = telling(example, Truth(one.domain.true + other.domain.true, ()), variables(*a.indices, *b.indices))
     first, second = example.shown[: len(a.axes)], example.shown[len(a.axes) :]
 
     def instance(e: Equation, values: Sequence[int]) -> str:
         return ", ".join(f"{x.var.name}={v}" for x, v in zip(e.axes, values)) or "no indices"
 
-    at = replace(example, holds="").note((), set(example.sizes))
+    at = replace(example, holds="").note((), used)
     note = f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) define the same element"
     help = "restrict the equations with `for` or `where` so that they do not meet"
     if a is b:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from texpr.ir.expr import Expr
 from texpr.ir.tensor import Invoke, Program
-from texpr.poly.bounds import check_accesses, check_extents, check_reductions
+from texpr.poly.bounds import check_accesses, check_extents, check_range, check_reductions
 from texpr.poly.calls import check_call
 from texpr.poly.coverage import check_definitions
 from texpr.poly.proof import Proof
@@ -24,9 +24,9 @@ def check_program(program: Program) -> tuple[Expr, ...]:
     Returns:
         what sizes of zero must satisfy on top, such as `D >= 1`; nothing where zero does no harm.
     Raises:
-        CheckError: `bounds` (a read or a write outside, a negative extent), `empty` (a maximum over nothing), `coverage` (an element
-            nothing defines), `twice` (an element defined twice), `cycle` (an element that needs itself), `require` (of a callee);
-            with the smallest counterexample.
+        CheckError: with the smallest counterexample. Its code is `bounds` (a read or a write outside, a negative extent), `empty` (a
+            maximum over nothing), `coverage` (an element nothing defines), `twice` (an element defined twice), `cycle` (an element that
+            needs itself), `range` (a value outside what its tensor declares) or `require` (of a callee).
     """
     found = _DONE.get(id(program))
     if found is None:
@@ -43,6 +43,7 @@ def _checked(program: Program) -> tuple[Expr, ...]:
         for place in proof.places:
             check_accesses(proof, place)
             check_reductions(proof, place)
+            check_range(proof, place)
         for call in program.equations:
             if isinstance(call, Invoke):
                 check_call(proof, call, check_program)

@@ -6,16 +6,16 @@ only zero sizes refute, the claim becomes a requirement; otherwise the smallest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import compare, disjunction, negation
-from texpr.ir.expr import Axis, Expr, Var, index
+from texpr.ir.expr import Axis, Cast, Expr, Reduce, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import equal, walk
+from texpr.ir.traverse import equal, variables, walk
 from texpr.poly.affine import Converter, within
 from texpr.poly.forms import ALWAYS, Key, Piece, Truth, both, conjoined
 from texpr.poly.sites import Site, sites
@@ -46,10 +46,10 @@ class Example:
     shown: tuple[int, ...]
     holds: str
 
-    def note(self, names: Iterable[str], used: set[Var]) -> str:
-        """`at W=2, Q=3, x=0` for the sizes in `used` and the named columns, with the condition under which the claim holds."""
+    def note(self, axes: Sequence[Axis], used: set[Var]) -> str:
+        """`at W=2, Q=3, x=0` for the sizes and axes in `used`, with the condition under which the claim holds."""
         parts = [f"{v.name}={n}" for v, n in self.sizes.items() if v in used]
-        parts += [f"{name}={n}" for name, n in zip(names, self.shown) if name]
+        parts += [f"{a.var.name}={n}" for a, n in zip(axes, self.shown) if a.var in used]
         condition = f"holds when  {self.holds}" if self.holds else ""
         return ("        " if condition and parts else "").join(p for p in ("at " + ", ".join(parts) if parts else "", condition) if p)
 
@@ -60,7 +60,8 @@ class Proof:
     def __init__(self, program: Program) -> None:
         self.program = program
         every = [*program.inputs, *program.outputs, *program.temporaries]
-        self.converter = Converter({n.var for n in walk(program) if isinstance(n, Axis)}, every)
+        bound = {n.var for n in walk(program) if isinstance(n, Axis)}
+        self.converter = Converter(bound, every, _chosen(program, bound))
         self.facts = ALWAYS
         for fact in (*program.requires, *self._extents()):
             self.facts = conjoined(self.facts, self.converter.truth(fact))
@@ -165,6 +166,35 @@ class Proof:
         above_it: Row = terms, constant - 1, False
         possible = [r for r in ((above_it, below_it) if equality else (below_it,)) if not given.also(r).is_empty]
         return [comparison([(self.program.sizes[k], c) for k, c in r[0]], r[1]) for r in possible]
+
+
+def _chosen(program: Program, bound: set[Var]) -> dict[Tensor, tuple[Expr, Expr]]:
+    """The ranges of tensors that hold results of `argmax` and `argmin`."""
+    found: dict[Tensor, tuple[Expr, Expr]] = {}
+    several: set[Tensor] = set()
+    for e in program.equations:
+        if isinstance(e, Equation):
+            value = e.value.operand if isinstance(e.value, Cast) else e.value
+            several |= {e.target} & found.keys()
+            found[e.target] = (index(0), index(0))
+            if isinstance(value, Reduce) and value.op in ("argmax", "argmin"):
+                axis = value.axes[value.which]
+                found[e.target] = axis.lo, axis.hi
+            else:
+                several.add(e.target)
+    return {t: r for t, r in found.items() if t not in several and bound.isdisjoint(variables(*r))}
+
+
+def telling(example: Example, condition: Truth, start: set[Var]) -> set[Var]:
+    """The variables an example must show: those the condition ties to the given ones, and sizes that had to be above 1."""
+    start = start | {v for v, n in example.sizes.items() if n > 1}
+    ties = [{k for k, _ in c.form.terms} for piece in condition.true for c in piece]
+    found: set[Key] = set(start)
+    grows = True
+    while grows:
+        more = set().union(*(keys for keys in ties if not keys.isdisjoint(found))) - found
+        found, grows = found | more, bool(more)
+    return {k for k in found if isinstance(k, Var)}
 
 
 def comparison(terms: Sequence[tuple[Var, int]], constant: int) -> Expr:

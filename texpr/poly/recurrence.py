@@ -13,9 +13,10 @@ from itertools import islice, product
 
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.tensor import Equation, Invoke
+from texpr.ir.traverse import variables
 from texpr.poly.coverage import Element, elements, writes
-from texpr.poly.forms import Form
-from texpr.poly.proof import Example, Place, Proof
+from texpr.poly.forms import Form, Truth
+from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.solver import Question, Region, System
 from texpr.support.errors import CheckError
 
@@ -186,8 +187,8 @@ def _require_circle(question: Question, path: Sequence[Need]) -> None:
 
 
 def _circle(equation: Equation, path: Sequence[Need], example: Example) -> CheckError:
-    names = [a.var.name for a in equation.axes]
-    note = example.note(names, set(example.sizes))
+    used = telling(example, Truth(path[0].place.domain.true, ()), variables(*equation.indices))
+    note = example.note(equation.axes, used)
     read = path[0].read
     way = " -> ".join(n.place.equation.target.name for n in path) + f" -> {equation.target.name}"
     return CheckError(f"{equation.target.name} is defined by itself", read.span or equation.span, code="cycle",

@@ -1,0 +1,276 @@
+"""What the proofs say about wrong programs, in full, and what they require of sizes of zero."""
+
+from __future__ import annotations
+
+import pytest
+
+from texpr.ir.dtypes import F32
+from texpr.ir.show_expr import show
+from texpr.ir.tensor import Program
+from texpr.lang import elaborate, parse
+from texpr.poly import check_program
+from texpr.support.errors import CheckError
+
+
+def program(text: str) -> Program:
+    """The last operator of a text."""
+    op = list(parse(text, "op.tx").ops.values())[-1]
+    return elaborate(op, {v.name: F32 for v in op.type_variables}, {})
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(CheckError) as e:
+        check_program(program(text))
+    return str(e.value)
+
+
+PICTURES = {
+    "a read past the end": (
+        """op f(X: f32[W], F: f32[Q]) -> Y: f32[(W + 1)//2] require Q <= 3 {
+  Y[x] = sum(q: X[2*x + q] * F[q])
+}""",
+        """
+error[bounds]: X is read outside its shape
+  --> op.tx:2:19
+  2 |   Y[x] = sum(q: X[2*x + q] * F[q])
+    |                   ^^^^^^^ axis 0 has size W = 1, index is 1
+    at W=1, Q=2, x=0, q=1
+  help: guard the read: X[2*x + q | 0]
+"""),
+    "a read of another shape": (
+        """op f(A: f32[N, M]) -> B: f32[M, N] { B[i, j] = A[i, j] }""",
+        """
+error[bounds]: A is read outside its shape
+  --> op.tx:1:48
+  1 | op f(A: f32[N, M]) -> B: f32[M, N] { B[i, j] = A[i, j] }
+    |                                                ^^^^^^^ axis 0 has size N = 1, index is 1
+    at N=1, M=2, i=1, j=0        holds when  M <= N
+  help: guard the read: A[i, j | 0]
+"""),
+    "an index of data without a range": (
+        """op f(E: f32[V], idx: i32[B]) -> Y: f32[B] { Y[b] = E[idx[b]] }""",
+        """
+error[bounds]: E may be read outside its shape
+  --> op.tx:1:54
+  1 | op f(E: f32[V], idx: i32[B]) -> Y: f32[B] { Y[b] = E[idx[b]] }
+    |                                                      ^^^^^^ axis 0 has size V = 1, index is idx[b]
+    at V=1, B=1, b=0
+  help: declare a range (`idx: i32[...] in lo..hi`), or guard the read: E[idx[b] | 0]
+"""),
+    "an index of data beyond its range": (
+        """op f(E: f32[V], idx: i32[B] in 0..V) -> Y: f32[B] { Y[b] = E[idx[b] + 1] }""",
+        """
+error[bounds]: E may be read outside its shape
+  --> op.tx:1:62
+  1 | op f(E: f32[V], idx: i32[B] in 0..V) -> Y: f32[B] { Y[b] = E[idx[b] + 1] }
+    |                                                              ^^^^^^^^^^ axis 0 has size V = 1, index is idx[b] + 1
+    at V=1, B=1, b=0
+  help: guard the read: E[idx[b] + 1 | 0]
+"""),
+    "a product of sizes": (
+        """op f(A: f32[L], W: f32[H, K]) -> B: f32[H, K] { B[i, j] = A[i*K + j] }""",
+        """
+error[bounds]: A may be read outside its shape
+  --> op.tx:1:61
+  1 | op f(A: f32[L], W: f32[H, K]) -> B: f32[H, K] { B[i, j] = A[i*K + j] }
+    |                                                             ^^^^^^^ axis 0 has size L = 1, index is i*K + j
+    at L=1, H=1, K=1, i=0, j=0
+  help: guard the read: A[i*K + j | 0]
+"""),
+    "folding twice": (
+        """op f(A: f32[N]) -> B: f32[N] { B[i] = A[i + 2 | wrap] }""",
+        """
+error[bounds]: wrap cannot bring this index of A back inside
+  --> op.tx:1:41
+  1 | op f(A: f32[N]) -> B: f32[N] { B[i] = A[i + 2 | wrap] }
+    |                                         ^^^^^ axis 0 has size N = 1, index is 2
+    at N=1, i=0        holds when  N >= 2
+  help: add `require N >= 2`
+"""),
+    "a write outside": (
+        """op f(A: f32[N], idx: i32[M] in 0..N) -> B: f32[N] { B[i] = 0.0  B[idx[i] + 1] += A[idx[i]] }""",
+        """
+error[bounds]: B may be written outside its shape
+  --> op.tx:1:67
+  1 | op f(A: f32[N], idx: i32[M] in 0..N) -> B: f32[N] { B[i] = 0.0  B[idx[i] + 1] += A[idx[i]] }
+    |                                                                   ^^^^^^^^^^ axis 0 has size N = 1, index is idx[i] + 1
+    at N=1, M=1, i=0
+  help: restrict the indices (`for i in lo..hi`), or drop what lies outside: B[idx[i] + 1 | drop]
+"""),
+    "a negative extent": (
+        """op f(A: f32[N]) -> B: f32[N - 2] { B[i] = A[i + 2] }""",
+        """
+error[bounds]: an extent of B can be negative
+  --> op.tx:1:20
+  1 | op f(A: f32[N]) -> B: f32[N - 2] { B[i] = A[i + 2] }
+    |                    ^^^^^^^^^^^^^ N - 2 is -1
+    at N=1        holds when  N >= 2
+  help: add `require N >= 2`
+"""),
+    "an element nothing defines": (
+        """op f(A: f32[N]) -> B: f32[N] { B[i] = A[i] for i in 1..N }""",
+        """
+error[coverage]: B is not defined everywhere
+  --> op.tx:1:32
+  1 | op f(A: f32[N]) -> B: f32[N] { B[i] = A[i] for i in 1..N }
+    |                                ^^^^^^^^^^^^^^^^^^^^^^^^^ no equation defines B[0]
+    at N=1
+  help: add an equation for the rest, or widen the range of an index with `for`
+"""),
+    "an intermediate nothing defines": (
+        """op f(A: f32[N]) -> B: f32[N] { let T: f32[N]  T[i] = A[i] for i in 1..N  B[i] = T[i] }""",
+        """
+error[coverage]: T is read where nothing defines it
+  --> op.tx:1:81
+  1 | op f(A: f32[N]) -> B: f32[N] { let T: f32[N]  T[i] = A[i] for i in 1..N  B[i] = T[i] }
+    |                                                                                 ^^^^ no equation defines T[0]
+    at N=1
+  help: add an equation for the rest, or widen the range of an index with `for`
+"""),
+    "two definitions": (
+        """op f(A: f32[N]) -> B: f32[N] { B[0] = 0.0  B[i] = A[i] for i in 0..N }""",
+        """
+error[twice]: B is defined twice
+  --> op.tx:1:44
+  1 | op f(A: f32[N]) -> B: f32[N] { B[0] = 0.0  B[i] = A[i] for i in 0..N }
+    |                                            ^^^^^^^^^^^^^^^^^^^^^^^^^ an element this defines has a definition already
+    at N=1: (no indices) and (i=0) define the same element
+  help: restrict the equations with `for` or `where` so that they do not meet
+"""),
+    "one definition, several times": (
+        """op f(A: f32[N]) -> B: f32[N] { B[i // 2] = A[i] for i in 0..N }""",
+        """
+error[twice]: B is defined twice
+  --> op.tx:1:32
+  1 | op f(A: f32[N]) -> B: f32[N] { B[i // 2] = A[i] for i in 0..N }
+    |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ an element this defines has a definition already
+    at N=2: (i=0) and (i=1) define the same element
+  help: use `+=` after a definition to fold several values
+"""),
+    "a maximum over nothing": (
+        """op f(A: f32[N, K]) -> B: f32[N] { B[i] = max(k in 1..K: A[i, k]) }""",
+        """
+error[empty]: max over an empty range
+  --> op.tx:1:42
+  1 | op f(A: f32[N, K]) -> B: f32[N] { B[i] = max(k in 1..K: A[i, k]) }
+    |                                          ^^^^^^^^^^^^^^^^^^^^^^^ nothing to choose from
+    at K=1        holds when  K >= 2
+  help: add `require K >= 2`
+"""),
+    "a maximum over what data selects": (
+        """op f(A: f32[N], m: bool[N]) -> b: f32 { b = max(j where m[j]: A[j]) }""",
+        """
+error[empty]: max over an empty range
+  --> op.tx:1:45
+  1 | op f(A: f32[N], m: bool[N]) -> b: f32 { b = max(j where m[j]: A[j]) }
+    |                                             ^^^^^^^^^^^^^^^^^^^^^^^ nothing to choose from
+    at N=1
+  help: write the filter into the body: max(k: if ... then x else lowest(T))
+"""),
+    "an element that needs itself": (
+        """op f(A: f32[N]) -> B: f32[N] { B[i] = B[i] + A[i] }""",
+        """
+error[cycle]: B is defined by itself
+  --> op.tx:1:39
+  1 | op f(A: f32[N]) -> B: f32[N] { B[i] = B[i] + A[i] }
+    |                                       ^^^^ the element that is being defined
+    at N=1, i=0
+  help: an element may only need others that do not need it
+"""),
+    "two elements that need each other": (
+        """op f(A: f32[N]) -> B: f32[N] { B[i] = B[2 - i | 0] + A[i] }""",
+        """
+error[cycle]: B is defined by itself
+  --> op.tx:1:39
+  1 | op f(A: f32[N]) -> B: f32[N] { B[i] = B[2 - i | 0] + A[i] }
+    |                                       ^^^^^^^^^^^^ the element that is being defined
+    at N=2, i=1        holds when  N <= 1
+  help: an element may only need others that do not need it
+"""),
+    "a circle of tensors": (
+        """op f(A: f32[N]) -> (B: f32[N], C: f32[N]) { B[i] = C[i] + A[i]  C[i] = B[i] }""",
+        """
+error[cycle]: B is defined by itself
+  --> op.tx:1:52
+  1 | op f(A: f32[N]) -> (B: f32[N], C: f32[N]) { B[i] = C[i] + A[i]  C[i] = B[i] }
+    |                                                    ^^^^ comes back to the same element: B -> C -> B
+    at N=1, i=0
+  help: an element may only need others that do not need it
+"""),
+    "a value outside its range": (
+        """op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = X[c[i]] }""",
+        """
+error[range]: c in 0..N is not proven
+  --> op.tx:1:73
+  1 | op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = X[c[i]] }
+    |                                                                         ^^^^^^^^^^^^^^^^ this value may be outside
+    at N=1, M=1, i=0
+  help: clamp it: min(max(x, lo), hi - 1)
+"""),
+    "a value beyond its range": (
+        """op f(X: f32[N]) -> Y: f32[N] { let c: i64[N] in 0..N  c[i] = 2*i  Y[i] = X[c[i]] }""",
+        """
+error[range]: c in 0..N is not proven
+  --> op.tx:1:62
+  1 | op f(X: f32[N]) -> Y: f32[N] { let c: i64[N] in 0..N  c[i] = 2*i  Y[i] = X[c[i]] }
+    |                                                              ^^^ this value may be outside
+    at N=2, i=1        holds when  N <= 1
+  help: clamp it: min(max(x, lo), hi - 1)
+"""),
+    "the range of a callee": (
+        """op g(X: f32[N], k: i32[M] in 0..N) -> Y: f32[M] { Y[i] = X[k[i]] }
+op f(A: f32[N], k: i32[M]) -> B: f32[M] { B = g(A, k) }""",
+        """
+error[bounds]: `k` must lie in 0..N
+  --> op.tx:2:52
+  2 | op f(A: f32[N], k: i32[M]) -> B: f32[M] { B = g(A, k) }
+    |                                                    ^
+  help: declare it: k: i32[...] in 0..N
+"""),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_complaint(name: str):
+    text, expected = PICTURES[name]
+    assert complaint(text) == expected.strip("\n")
+
+
+REQUIRED = {
+    "op f(X: f32[N, D]) -> Y: f32[N] { Y[i] = max(j: X[i, j]) }": ["D >= 1 or N == 0"],
+    "op f(X: f32[N, D]) -> Y: f32[N] require D >= 1 { Y[i] = max(j: X[i, j]) }": [],
+    "op f(X: f32[N, D]) -> Y: f32[N] require D >= 1 or N == 0 { Y[i] = max(j: X[i, j]) }": [],
+    "op f(X: f32[N]) -> y: f32 { y = X[N - 1] }": ["N >= 1"],
+    "op f(X: f32[N, M]) -> Y: f32[M] { Y[i] = X[0, i] }": ["N >= 1 or M == 0"],
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = sum(j: X[j]) + X[i - 1 | clamp] }": [],
+    "op f(X: f32[N]) -> Y: f32[N - 1] { Y[i] = X[i + 1] - X[i] }": ["N >= 1"],
+    "op g(X: f32[D]) -> y: f32 { y = max(i: X[i]) }  op f(X: f32[N]) -> y: f32 { y = g(X) }": ["N >= 1"],
+    "op g(X: f32[*S]) -> y: f32 { y = max(*i: X[*i]) }  op f(X: f32[N, M]) -> y: f32 { y = g(X) }": ["M >= 1", "N >= 1"],
+}
+
+
+@pytest.mark.parametrize("text", REQUIRED)
+def test_required_of_zero(text: str):
+    assert [show(r) for r in check_program(program(text))] == REQUIRED[text]
+
+
+PROVEN = [
+    "op f(X: f32[N]) -> Y: f32[2*N] { Y[2*i] = X[i] for i in 0..N  Y[2*i + 1] = -X[i] for i in 0..N }",
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] for i in 0..N where i < 3  Y[i] = 0.0 for i in 3..N }",
+    "op f(X: f32[N]) -> Y: f32[N] require N >= 3 { Y[i] = X[i + 2 | wrap] + X[i - 2 | reflect] }",
+    "op f(X: f32[N]) -> Y: f32[N] { let T: f32[N]  T[i] = X[i] for i in 1..N  Y[i] = if i >= 1 then T[i] else T[i + 1 | 1.0] }",
+    "op f(X: f32[N], p: i32[N] in 0..N distinct) -> Y: f32[N] { Y[p[i]] = X[i] }",
+    "op f(X: f32[N], k: i32 in 0..N) -> Y: f32[N] { Y[i] = if i >= k then X[i - k] else X[i - k + N] }",
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = if i == 0 then X[0] else Y[i // 2] + X[i] }",
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = Y[i + 1 | 0] + X[i] }",
+    "op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + Y[i-1, j+1 | 0] + Y[i, j-1 | 0] }",
+    "op f(L: f32[N, N], b: f32[N]) -> x: f32[N] { x[i] = b[i] - sum(j in 0..i: L[i, j] * x[j]) }",
+    "op f(X: f32[N]) -> (a: f32[N], b: f32[N]) { a[i] = b[i - 1 | 0] + X[i]  b[i] = a[i] * 2 }",
+    "op f(X: f32[N]) -> (a: i64, y: f32) { a = argmax(i: X[i])  y = X[a] }",
+    "op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = max(min(k[i], N - 1), 0)  Y[i] = X[c[i]] }",
+]
+
+
+@pytest.mark.parametrize("text", PROVEN)
+def test_proven(text: str):
+    check_program(program(text))

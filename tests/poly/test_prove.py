@@ -1,0 +1,61 @@
+"""Conditions proven for all values."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.poly.nests import at, e, less, plus, tensor, times
+from texpr.ir.dtypes import BOOL, I32, I64
+from texpr.ir.expr import And, Axis, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
+from texpr.poly import always, never
+
+N, M, i, j, o = (Var(x) for x in "NMijo")
+AXES = [Axis(i, e(0), N), Axis(j, e(0), M)]
+TILED = plus(times(o, 32), j)
+TILES = [Axis(o, e(0), FloorDiv(plus(N, 31), e(32))), Axis(j, e(0), e(32))]
+idx = tensor("idx", N, dtype=I32, value_range=(e(0), M))
+element = Cast(at(idx, i), dtype=I64)
+mask = at(tensor("mask", N, dtype=BOOL), i)
+
+TRUE = {
+    "a loop variable is below its extent": (less(i, N), AXES, []),
+    "an extent is positive inside": (less(0, N), AXES, []),
+    "sizes are not negative": (Compare(">=", N, e(0)), [], []),
+    "a fact": (less(i, M), AXES, [Compare("<=", N, M)]),
+    "a fact with two ways": (less(i, plus(M, 1)), AXES, [Or(less(N, M), Compare("==", N, M))]),
+    "quotients": (Compare("<=", times(FloorDiv(i, e(2)), 2), i), AXES, []),
+    "remainders": (And(Compare(">=", Mod(i, e(3)), e(0)), less(Mod(i, e(3)), 3)), AXES, []),
+    "tiles reach no further than the last": (less(TILED, plus(N, 31)), TILES, []),
+    "min and max": (And(less(Min(i, j), N), Compare(">=", Max(i, j), j)), AXES, []),
+    "an index of data": (less(element, M), AXES, []),
+    "a choice by data": (less(Select(mask, e(0), e(1)), e(2)), AXES, []),
+    "excluded middle": (Or(less(i, j), Compare(">=", i, j)), AXES, []),
+}
+OPEN = {
+    "not always": (less(i, M), AXES, []),
+    "a tail": (less(TILED, N), TILES, []),
+    "products": (less(Mul(i, M), Mul(N, M)), AXES, []),
+    "data": (mask, AXES, []),
+    "data beyond its range": (less(plus(element, 1), M), AXES, []),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_always(name: str):
+    condition, axes, facts = TRUE[name]
+    assert always(condition, axes, facts)
+    assert never(Not(condition), axes, facts)
+    assert not never(condition, axes, facts)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open(name: str):
+    condition, axes, facts = OPEN[name]
+    assert not always(condition, axes, facts)
+    assert not never(condition, axes, facts)
+
+
+def test_narrow_integers_may_wrap():
+    small: Expr = at(tensor("k", N, dtype=I32, value_range=(e(0), N)), i)
+    assert always(Compare(">=", Cast(small, dtype=I64), e(0)), AXES)
+    assert not always(Compare(">=", Cast(Sub(small, small), dtype=I64), e(0)), AXES)
