@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from texpr.autodiff.activity import targets
+from texpr.autodiff.activity import active_tensors, targets
 from texpr.autodiff.adjoint import check_fold
 from texpr.autodiff.algebra import convert, zero
 from texpr.autodiff.forward import Forward
+from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names, freshen
 from texpr.autodiff.scope import whole
 from texpr.autodiff.signature import check_defined, floats, selected, varying, with_pack_lengths
@@ -43,8 +44,11 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
     tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in defined}
     forward = Forward(program.equations, vary, names)
     tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in forward.varying if t not in tangents}
-    equations = _equations(forward, tangents, names)
     outputs = [t for t in program.outputs if t.dtype.is_float]
+    active = active_tensors(forward.equations, sources, outputs)
+    for tensor in irrelevant(forward.equations, sources, active, outputs):
+        del tangents[tensor]
+    equations = _equations(forward, tangents, names)
     constant = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in outputs if t not in tangents}
     equations += [whole(t, zero(t.dtype)) for t in constant.values()]
     results = (*program.outputs, *(tangents.get(t) or constant[t] for t in outputs))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from texpr.autodiff.activity import targets
+from texpr.autodiff.activity import components, targets
 from texpr.ir.expr import (
     Add,
     Call,
@@ -49,17 +49,17 @@ class Answer:
 SAME, UNKNOWN, ZERO = Answer("same"), Answer("unknown"), Answer("zero")
 
 
-def irrelevant(equations: Sequence[Equation | Invoke], order: Sequence[Tensor], outputs: Sequence[Tensor]) -> set[Tensor]:
-    """The maxima and minima whose value does not matter to `outputs`.
-
-    Args:
-        order: the tensors to look at, what is used before its users.
-    """
+def irrelevant(equations: Sequence[Equation | Invoke], inputs: Sequence[Tensor], active: set[Tensor],
+               outputs: Sequence[Tensor]) -> set[Tensor]:
+    """The active maxima and minima whose value does not matter to `outputs`."""
     definitions: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
         for target in targets(equation):
             definitions.setdefault(target, []).append(equation)
-    extremes = [t for t in order if t not in outputs and _is_extreme(definitions.get(t, []))]
+    extremes = [t for t in active if t not in outputs and _is_extreme(definitions.get(t, []))]
+    if not extremes:
+        return set()
+    order = [t for component in reversed(components((*inputs, *definitions), equations, active)) for t in component]
     return {m for m in extremes if _matters_not(m, definitions, order, outputs)}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from texpr.autodiff.activity import active_tensors, components, targets
+from texpr.autodiff.activity import active_tensors, targets
 from texpr.autodiff.backward import Backward
 from texpr.autodiff.custom import custom_gradient, with_primal
 from texpr.autodiff.forward import Forward
@@ -51,11 +51,15 @@ def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[st
 
     Stored is every primal tensor, input or intermediate, that an equation of a cotangent reads, and inputs that alone tell a size.
     """
-    chosen = selected(program, wrt, outputs)
-    by_hand = custom_gradient(program, *chosen)
+    return _vjp(program, *selected(program, wrt, outputs))
+
+
+@lru_cache(maxsize=1024)
+def _vjp(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> Vjp:
+    by_hand = custom_gradient(program, wrt, outputs)
     if by_hand is not None:
         return Vjp(replace(program, name=f"{program.name}_forward"), by_hand)
-    parts = _Reverse(program, *chosen)
+    parts = _Reverse(program, wrt, outputs)
     backward = simplify(parts.backward, parts.results, parts.own)
     defined = {t for e in backward for t in targets(e)} | set(parts.seeds)
     read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
@@ -115,9 +119,7 @@ class _Reverse:
         results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}
         forward = Forward(program.equations, varying(program.equations, sources), names)
         active = active_tensors(forward.equations, sources, goals)
-        tensors = dict.fromkeys((*program.inputs, *(t for e in forward.equations for t in targets(e))))
-        order = [t for component in reversed(components(tensors, forward.equations, active)) for t in component]
-        active -= irrelevant(forward.equations, order, goals)
+        active -= irrelevant(forward.equations, sources, active, goals)
         check_defined(program, active, forward.equations)
         backward = Backward(forward, names, seeds, results, active, _grad)
         backward.run(program)

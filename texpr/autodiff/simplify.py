@@ -9,7 +9,7 @@ from texpr.autodiff.activity import targets
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Expr, Node, Read, Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke
-from texpr.ir.traverse import equal, rewrite, substitute, tensors, walk
+from texpr.ir.traverse import children, equal, rewrite, substitute, tensors, walk
 
 Equations = list[Equation | Invoke]
 
@@ -161,34 +161,53 @@ def _renamed_targets(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -
 
 def _inlined(equations: Equations, candidates: set[Tensor]) -> Equations:
     """A temporary that one read uses, at every instance a different element, is written in place of the read."""
-    while True:
-        uses = _use_counts(equations)
-        found = {t: e for t, e in _definitions(equations).items()
-                 if t in candidates and uses.get(t, 0) == 1 and not any(isinstance(n, Reduce) for n in walk(e.value))}
-        done: set[Tensor] = set()
-        result = [_inline_into(e, found, done) for e in equations]
-        if not done:
-            return equations
-        equations = [e for e in result if not any(t in done for t in targets(e))]
+    once = _written_once(equations)
+    definitions = _definitions(equations)
+    ready: dict[Tensor, Equation] = {}
+    gone: set[Tensor] = set()
+    result: Equations = []
+    for equation in in_order(equations):
+        if isinstance(equation, Equation):
+            movable = equation.target in candidates & once and equation.target in definitions
+            equation = _inline_into(equation, ready, gone)
+            if movable and not any(isinstance(n, Reduce) for n in walk(equation.value)):
+                ready[equation.target] = equation
+        result.append(equation)
+    return [e for e in result if not any(t in gone for t in targets(e))]
 
 
-def _use_counts(equations: Equations) -> dict[Tensor, int]:
-    """How many reads of each tensor there are; a call counts as many."""
+def _written_once(equations: Equations) -> set[Tensor]:
+    """The tensors that a printed program would read in one place."""
     counts: dict[Tensor, int] = {}
     for equation in equations:
         if isinstance(equation, Invoke):
-            used = [t for t in equation.args for _ in range(2)]
+            for tensor in equation.args:
+                counts[tensor] = 2
         else:
-            used = [n.tensor for n in walk(equation) if isinstance(n, Read)]
-        for tensor in used:
-            counts[tensor] = counts.get(tensor, 0) + 1
-    return counts
+            for read, times in _occurrences(equation):
+                counts[read.tensor] = counts.get(read.tensor, 0) + times
+    return {t for t, n in counts.items() if n == 1}
 
 
-def _inline_into(equation: Equation | Invoke, found: dict[Tensor, Equation], done: set[Tensor]) -> Equation | Invoke:
-    if isinstance(equation, Invoke) or equation.target in found:
-        return equation
+def _occurrences(equation: Equation) -> list[tuple[Read, int]]:
+    """Every read of the equation, and how many times a tree of it, which shares nothing, would hold it."""
+    order: dict[int, Node] = {}
+    stack: list[tuple[Node, bool]] = [(equation, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order[id(node)] = node
+        elif id(node) not in order:
+            stack.append((node, True))
+            stack += [(child, False) for child in children(node)]
+    times = {id(equation): 1}
+    for node in reversed(order.values()):
+        for child in children(node):
+            times[id(child)] = times.get(id(child), 0) + times[id(node)]
+    return [(n, times[id(n)]) for n in order.values() if isinstance(n, Read)]
 
+
+def _inline_into(equation: Equation, found: dict[Tensor, Equation], done: set[Tensor]) -> Equation:
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read) and node.tensor in found and node.guard is None and _covers(node, equation):
             done.add(node.tensor)
