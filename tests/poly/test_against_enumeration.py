@@ -30,7 +30,7 @@ from texpr.poly import Conflict, carried, flow_stays_within, reordered
 
 N = Var("N")
 EXTENTS: st.SearchStrategy = st.integers(1, 3)
-SOME = settings(max_examples=100, deadline=None, derandomize=True)
+SOME = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -119,7 +119,7 @@ def test_carried_in_any_order_of_accumulation(k: Kernel):
         assert (carried(k, n, ignore_reassociable=True) is None) == (not pairs), show_kernel(k)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(kernels(extents=st.sampled_from([N, plus(N, 1), FloorDiv(N, e(2)), 2])))
 def test_carried_for_all_sizes(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from texpr.ir.dtypes import F32
+from texpr.ir.dtypes import F32, I32
+from texpr.ir.expr import Tensor, Var, plain
 from texpr.ir.show_expr import show
-from texpr.ir.tensor import Program
+from texpr.ir.tensor import Invoke, Program
 from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 from texpr.support.errors import CheckError
@@ -217,16 +218,6 @@ error[range]: c in 0..N is not proven
     at N=2, i=1        holds when  N <= 1
   help: clamp it: min(max(x, lo), hi - 1)
 """),
-    "the range of a callee": (
-        """op g(X: f32[N], k: i32[M] in 0..N) -> Y: f32[M] { Y[i] = X[k[i]] }
-op f(A: f32[N], k: i32[M]) -> B: f32[M] { B = g(A, k) }""",
-        """
-error[bounds]: `k` must lie in 0..N
-  --> op.tx:2:52
-  2 | op f(A: f32[N], k: i32[M]) -> B: f32[M] { B = g(A, k) }
-    |                                                    ^
-  help: declare it: k: i32[...] in 0..N
-"""),
 }
 
 
@@ -234,6 +225,31 @@ error[bounds]: `k` must lie in 0..N
 def test_complaint(name: str):
     text, expected = PICTURES[name]
     assert complaint(text) == expected.strip("\n")
+
+
+CALLEES = {
+    "op g(X: f32[N], k: i32[M] in 0..N) -> Y: f32[M] { Y[i] = X[k[i]] }": """
+error[require]: g requires k in 0..N
+  label: k has no range
+  help: declare `k: i32[...] in 0..N`""",
+    "op g(X: f32[N], k: i32[M]) -> Y: f32[M] require M <= N { Y[i] = X[i] }": """
+error[require]: g requires M <= N
+    at N=1, M=2        holds when  M <= N
+  help: add `require M <= N`""",
+}
+
+
+@pytest.mark.parametrize("callee", CALLEES)
+def test_a_call_whose_requirements_nothing_guarantees(callee: str):
+    """The language adds what a callee requires to its caller; programs made elsewhere may lack it."""
+    n, m = Var("N"), Var("M")
+    A, k, B = Tensor("A", F32, plain(n)), Tensor("k", I32, plain(m)), Tensor("B", F32, plain(m))
+    caller = Program("f", (A, k), (B,), (Invoke((B,), program(callee), (A, k)),), (n, m))
+    with pytest.raises(CheckError) as e:
+        check_program(caller)
+    label = [f"  label: {e.value.label}"] if e.value.label == "k has no range" else []
+    lines = str(e.value).splitlines()
+    assert "\n".join([lines[0], *label, *lines[1:]]) == CALLEES[callee].strip("\n")
 
 
 REQUIRED = {
