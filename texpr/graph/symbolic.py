@@ -85,7 +85,7 @@ class Symbolic:
     __array_ufunc__ = None
 
     def _no_values(self, wanted: str) -> CallError:
-        return CallError(f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured; it has no values yet, "
+        return CallError(f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured, without values, "
                          f"and {wanted} was asked of it", code="symbolic", help="use operators of texpr.ops, or write one with tx.op")
 
     def __repr__(self) -> str:

@@ -45,5 +45,5 @@ def fan_in(shape: Sequence[int]) -> int:
 
 
 def kaiming_uniform(shape: Sequence[int], dtype: np.dtype, a: float = sqrt(5)) -> np.ndarray:
-    """Even within sqrt(6 / ((1 + a^2) fan_in)); the default `a` is what torch's layers use. He et al., Delving Deep into Rectifiers, 2015."""
+    """Even within sqrt(6 / ((1 + a^2) fan_in)); torch's layers take the default `a`. He et al., Delving Deep into Rectifiers, 2015."""
     return uniform(shape, sqrt(6 / ((1 + a * a) * max(1, fan_in(shape)))), dtype)
