@@ -87,7 +87,7 @@ def programs(draw: st.DrawFn) -> Program:
     return program("random", inputs, known[2:], equations, [N, M])
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(programs(), st.integers(0, 5))
 def test_random_program(p: Program, seed: int):
     random = np.random.default_rng(seed)

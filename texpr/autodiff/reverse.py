@@ -13,7 +13,7 @@ from texpr.autodiff.custom import custom_gradient, with_primal
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names
-from texpr.autodiff.signature import check_defined, floats, selected, telling_sizes, used_sizes, varying, with_pack_lengths
+from texpr.autodiff.signature import check_defined, floats, selected, telling_sizes, used_sizes, varying, with_pack_lengths, with_range
 from texpr.autodiff.simplify import Equations, reads, renamed, simplify, without_dead
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Tensor, Var
@@ -67,10 +67,11 @@ def _vjp(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> Vj
     kept = [t for t in dict.fromkeys(order) if t in read]
     needed = used_sizes((*kept, *parts.seeds, *parts.results, *(t for e in backward for t in targets(e))), backward)
     residuals = telling_sizes(kept, parts.seeds, needed, program)
-    lengths = {t: with_pack_lengths(t, program) for t in residuals if t not in program.inputs}
-    forward, backward = renamed(without_dead(parts.forward, (*program.outputs, *lengths)), lengths), renamed(backward, lengths)
-    residuals = tuple(lengths.get(t, t) for t in residuals)
-    primal = tuple(lengths.get(t, t) for t in program.outputs)
+    described = {t: with_pack_lengths(with_range(t, parts.forward), program) for t in residuals if t not in program.inputs}
+    forward = renamed(without_dead(parts.forward, (*program.outputs, *described)), described)
+    backward = renamed(backward, described)
+    residuals = tuple(described.get(t, t) for t in residuals)
+    primal = tuple(described.get(t, t) for t in program.outputs)
     extra = tuple(t for t in residuals if t not in program.inputs and t not in primal)
     return Vjp(
         replace(program, name=f"{program.name}_forward", outputs=(*primal, *extra), equations=tuple(forward)),

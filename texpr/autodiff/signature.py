@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from texpr.autodiff.activity import reachable, smooth_sources, targets
-from texpr.ir.expr import Tensor, Var
+from texpr.ir.expr import Reduce, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import variables
 from texpr.support.errors import CheckError
@@ -59,6 +59,18 @@ def with_pack_lengths(tensor: Tensor, program: Program) -> Tensor:
     """The tensor, its packs as long as the program's inputs say: it is going to be an input without those beside it."""
     known = {dim.sizes[0]: dim.length for t in program.inputs for dim in t.dims if dim.pack and dim.length is not None}
     return replace(tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims))
+
+
+def with_range(tensor: Tensor, equations: Iterable[Equation | Invoke]) -> Tensor:
+    """The tensor with the range its definition gives it: a place found by argmax lies in the range of its binder."""
+    for equation in equations:
+        match equation:
+            case Equation(value=Reduce(op="argmax" | "argmin", axes=axes, which=which), target=target) if target is tensor:
+                lo, hi = axes[which].lo, axes[which].hi
+                bound = {axis.var for axis in (*equation.axes, *axes)}
+                if not bound & variables(lo, hi):
+                    return replace(tensor, value_range=(lo, hi))
+    return tensor
 
 
 def telling_sizes(residuals: list[Tensor], seeds: tuple[Tensor, ...], needed: set[Var], program: Program) -> tuple[Tensor, ...]:
