@@ -47,7 +47,7 @@ def _derived(operator: Op, make) -> Op:
     typical = make(operator.signature.bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
     declared = {p.name: p.dtype for p in operator.signature.inputs}
     variables = {t: v for v, t in operator.signature.bind_dtypes({}).items()}
-    inputs = tuple(Parameter(t.name, declared.get(t.name) or variables.get(t.dtype, t.dtype.name)) for t in typical.inputs)
+    inputs = tuple(Parameter(t.name, declared.get(t.name, variables.get(t.dtype, t.dtype.name))) for t in typical.inputs)
     signature = Signature(typical.name, inputs, operator.signature.constants, operator.signature.variables,
                           f"Derived from {operator.signature.name}.")
     return Op(signature, make)

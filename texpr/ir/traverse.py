@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
@@ -13,8 +14,28 @@ from texpr.ir.tensor import Equation
 N = TypeVar("N", bound=Node)
 
 
+_GETTERS: dict[type, Callable[[Node], tuple[Node, ...]]] = {}
+"""How to get the children of each class of nodes: most passes spend their time here."""
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below, in the order of `parts`."""
+    get = _GETTERS.get(type(node))
+    return get(node) if get is not None else _getter(type(node))(node)
+
+
+def _getter(kind: type[Node]) -> Callable[[Node], tuple[Node, ...]]:
+    declared = {f.name: f.type for f in fields(kind)} if kind.parts else {}  # type: ignore[arg-type]
+    if kind.parts and all(declared[name] == "Expr" for name in kind.parts):
+        one = attrgetter(*kind.parts)
+        _GETTERS[kind] = one if len(kind.parts) > 1 else lambda node: (one(node),)
+    else:
+        _GETTERS[kind] = _parts if kind.parts else lambda node: ()
+    return _GETTERS[kind]
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    """The general case: parts may be tuples, or None."""
     found: list[Node] = []
     for name in node.parts:
         part = getattr(node, name)
@@ -74,21 +95,27 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
     A node for which `keep` holds is left alone with all below it.
     """
     done: dict[int, Node] = {}
-    stack: list[tuple[Node, bool]] = [(root, False)]
+    # A node comes back with its children once they are done.
+    stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
     while stack:
-        node, ready = stack.pop()
+        node, below = stack.pop()
         if id(node) in done:
             continue
-        if keep is not None and keep(node):
-            done[id(node)] = node
-            continue
-        below = children(node)
-        if not ready and below:
-            stack.append((node, True))
-            stack.extend((child, False) for child in below if id(child) not in done)
-            continue
-        new = tuple(done[id(child)] for child in below)
-        rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+        if below is None:
+            if keep is not None and keep(node):
+                done[id(node)] = node
+                continue
+            below = children(node)
+            if below:
+                stack.append((node, below))
+                stack += [(child, None) for child in below if id(child) not in done]
+                continue
+        new = tuple([done[id(child)] for child in below])
+        rebuilt = node
+        for a, b in zip(new, below):
+            if a is not b:
+                rebuilt = with_children(node, new)
+                break
         changed = rule(rebuilt)
         done[id(node)] = rebuilt if changed is None else changed
     return done[id(root)]  # type: ignore[return-value]

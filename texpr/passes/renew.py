@@ -10,7 +10,7 @@ from texpr.ir.build import fold
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import rewrite, substitute, walk
+from texpr.ir.traverse import rewrite, walk
 
 N = TypeVar("N", bound=Node)
 
@@ -59,7 +59,7 @@ def with_fresh_variables(root: N) -> N:
 
 def folded(root: N, values: Mapping[Var, Expr]) -> N:
     """`root` with variables replaced and integer arithmetic folded."""
-    return rewrite(substitute(root, values), lambda n: fold(n))  # type: ignore[return-value]
+    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
 
 
 def resized(tensor: Tensor, values: Mapping[Var, Expr]) -> Tensor:
