@@ -18,7 +18,7 @@ from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, model
 from texpr.poly.order import earlier, level
-from texpr.poly.solver import OutOfQuota, Question, System, asked
+from texpr.poly.solver import OutOfQuota, Question, System, asked, contradict
 from texpr.support.errors import ScheduleError
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
@@ -134,10 +134,11 @@ def _between_iterations(nest: Nest, pair: _Pair, var: Var) -> Iterator[_Witness]
     """Solutions with the source in an earlier iteration of the loop, the loops around it being equal."""
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
     for question, shown in _meetings(nest, nest, pair):
-        system = question.system()
-        if system.is_empty:
+        rows = level(question, pair.source, depth, SOURCE, SINK)
+        if contradict(rows, question.representatives()):
             continue
-        apart = system.also(level(question, pair.source, depth, SOURCE, SINK))
+        question.add_all(rows)
+        apart = question.system()
         if not apart.is_empty:
             yield pair, apart.smallest(shown)
 
@@ -157,10 +158,12 @@ def _turned_around(old: Nest, new: Nest, pair: _Pair, of: Mapping[Store, Sequenc
 
 def _orders(question: Question, pair: _Pair, source: Statement, sink: Statement) -> Iterator[System]:
     """The cases with the source first in the old order and the sink first in the new."""
-    system = question.system()
-    if system.is_empty:
+    same = question.representatives()
+    ways = [rows for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK) if not contradict(rows, same)]
+    system = question.system() if ways else None
+    if system is None or system.is_empty:
         return
-    for first in earlier(question, pair.source, pair.sink, SOURCE, SINK):
+    for first in ways:
         ordered = system.also(first)
         if ordered.is_empty:
             continue

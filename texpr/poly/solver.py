@@ -5,7 +5,7 @@ isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import TypeVar
 
@@ -112,10 +112,30 @@ class Question:
     def add_all(self, rows: Iterable[Row]) -> None:
         self._rows += rows
 
+    def representatives(self) -> list[int]:
+        """For each column one that equals it, the same for equal ones, as far as rows `a == b` tell."""
+        parent = list(range(len(self._columns)))
+
+        def root(k: int) -> int:
+            while parent[k] != k:
+                parent[k] = k = parent[parent[k]]
+            return k
+
+        for terms, constant, equality in self._rows:
+            if equality and constant == 0 and len(terms) == 2 and terms[0][1] == -terms[1][1]:
+                parent[root(terms[0][0])] = root(terms[1][0])
+        return [root(k) for k in range(len(parent))]
+
     def system(self) -> System:
         """All of it, as isl sees it. Rows added to the system may use the columns that exist now."""
         space = isl.Space.set_alloc(_CONTEXT, 0, len(self._columns))
         return System(isl.BasicSet.universe(space), isl.LocalSpace.from_space(space)).also(self._rows)
+
+
+def contradict(rows: Iterable[Row], representatives: Sequence[int]) -> bool:
+    """Whether a row says that a column exceeds one it equals. Most questions about order end here, before isl."""
+    return any(constant < 0 and not equality and len(terms) == 2 and terms[0][1] == -terms[1][1]
+               and representatives[terms[0][0]] == representatives[terms[1][0]] for terms, constant, equality in rows)
 
 
 class System:
