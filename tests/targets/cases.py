@@ -10,8 +10,9 @@ import numpy as np
 
 import texpr as tx
 from texpr.compiler import pipeline
-from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.expr import Var
+from texpr.ir.build import integer
+from texpr.ir.dtypes import BF16, BOOL, numpy_dtype
+from texpr.ir.expr import Tensor, Var
 from texpr.ir.interpret import interpret
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import bind_sizes, flat_shape
@@ -29,6 +30,19 @@ op softmax<T: float>(X: T[*A:axis, D, *B]; axis = 0) -> Y: T[*A, D, *B] {
   m[*a, *b]    = max(j: X[*a, j, *b])
   e[*a, j, *b] = exp(X[*a, j, *b] - m[*a, *b])
   Y[*a, j, *b] = e[*a, j, *b] / sum(k: e[*a, k, *b])
+}"""
+
+SCATTER = """
+op scatter(G: f32[B, D], idx: i32[B] in 0..7) -> dE: f32[7, D] {
+  dE[v, d] = 0
+  dE[idx[b], d] += G[b, d]
+}"""
+TYPES = """
+op types(A: u8[M, N], b: i8[N], H: bf16[M, N], on: bool[M]) -> (C: i32[M, N], G: bf16[M, N], q: i64[M, N], any_on: bool) {
+  C[i, j] = i32(A[i, j]) * i32(b[j]) // 3
+  G[i, j] = if on[i] then bf16(sqrt(f32(abs(b[j])))) else H[i, j]
+  q[i, j] = i64(f32(H[i, j]) * 1000)
+  any_on = any(i: on[i])
 }"""
 
 
@@ -60,7 +74,8 @@ def softmax(*shape: int, axis: int) -> Case:
 
 
 CASES = (matmul(5, 7, 3), matmul(1, 1, 1), matmul(33, 17, 65), conv2d(1, 0), conv2d(2, 1), conv2d(3, 2), softmax(3, 5, axis=1),
-         softmax(2, 37, 3, axis=1), softmax(300, axis=0))
+         softmax(2, 37, 3, axis=1), softmax(300, axis=0),
+         Case("scatter", SCATTER, ((20, 3), (20,))), Case("types", TYPES, ((5, 9), (9,), (5, 9), (5,))))
 
 
 @dataclass(frozen=True)
@@ -74,7 +89,7 @@ class Problem:
 
     def empty(self) -> list[np.ndarray]:
         """Outputs that nobody has written."""
-        return [np.full(a.shape, np.nan if a.dtype.kind == "f" else -7, a.dtype) for a in self.expected]
+        return [np.full(a.shape, np.nan if a.dtype.kind == "f" else 7, a.dtype) for a in self.expected]
 
 
 @cache
@@ -82,10 +97,21 @@ def problem(case: Case) -> Problem:
     program = tx.op(case.text).program(constants=case.constants)
     sizes, _ = bind_sizes(program.inputs, case.shapes)
     generator = np.random.default_rng(0)
-    inputs = tuple((2 * generator.standard_normal(shape)).astype(numpy_dtype(t.dtype)) for t, shape in zip(program.inputs, case.shapes))
+    inputs = tuple(_random(generator, t, shape) for t, shape in zip(program.inputs, case.shapes))
     outputs = interpret(program, inputs)
     flat = [a.reshape(flat_shape(t, sizes)) for t, a in zip((*program.inputs, *program.outputs), (*inputs, *outputs))]
     return Problem(program, sizes, tuple(flat[: len(inputs)]), tuple(flat[len(inputs) :]))
+
+
+def _random(generator: np.random.Generator, t: Tensor, shape: tuple[int, ...]) -> np.ndarray:
+    dtype = numpy_dtype(t.dtype)
+    if t.value_range is not None:
+        lo, hi = (integer(e) for e in t.value_range)
+        return generator.integers(lo or 0, hi or 1, shape).astype(dtype)
+    if t.dtype.is_int or t.dtype == BOOL:
+        return generator.integers(0, 2 if t.dtype == BOOL else 100, shape).astype(dtype)
+    values = 2 * generator.standard_normal(shape)
+    return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) if t.dtype == BF16 else values.astype(dtype)
 
 
 def kernel_of(case: Case, target: Target, script: str | None = None) -> Kernel:

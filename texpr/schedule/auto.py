@@ -235,7 +235,7 @@ def _gpu(plan: _Plan, nest: Nest) -> None:
     loops = list(nest.spatial)
     name = qualified(loops[0])
     for inner in loops[1:]:
-        joined = name.partition(".")[2] + inner.var.name
+        joined = name.rpartition(".")[2] + inner.var.name
         if not plan.step("fuse", name, qualified(inner), name=joined):
             break
         name = f"{inner.tensor}.{joined}"

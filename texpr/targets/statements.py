@@ -226,4 +226,6 @@ def _quoted(name: str) -> str:
 
 
 def _safe(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name)
+    """A loop's name as part of a name in LLVM IR, which must not begin with a digit."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return "_" + plain if plain[:1].isdigit() else plain
