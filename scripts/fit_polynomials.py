@@ -220,13 +220,13 @@ def exponentials() -> Iterator[Fit]:
 
 
 def logarithms() -> Iterator[Fit]:
-    third, root = Decimal("0.33334"), Decimal("0.1716")
-    yield Fit("LOG_F32", "(log(1 + f) - f) / f^2 for |f| <= 1/3, error relative to log(1 + f)",
-              lambda f: log1p(f) - f, lambda f: 1 / abs(log1p(f)), up(2, 10), -third, third, 24)
-    yield Fit("LOG2_F32", "(log2(1 + f) - f log2(e)) / f^2 for |f| <= 1/3, error relative to log2(1 + f)",
-              lambda f: (log1p(f) - f) / LN2, lambda f: LN2 / abs(log1p(f)), up(2, 10), -third, third, 24)
+    below, above, root = -Decimal("0.293"), Decimal("0.4143"), Decimal("0.1716")
+    yield Fit("LOG_F32", "(log(1 + f) - f) / f^2 for sqrt(1/2) <= 1 + f <= sqrt(2), error relative to log(1 + f)",
+              lambda f: log1p(f) - f, lambda f: 1 / abs(log1p(f)), up(2, 10), below, above, 24)
+    yield Fit("LOG2_F32", "(log2(1 + f) - f log2(e)) / f^2 for sqrt(1/2) <= 1 + f <= sqrt(2), error relative to log2(1 + f)",
+              lambda f: (log1p(f) - f) / LN2, lambda f: LN2 / abs(log1p(f)), up(2, 10), below, above, 24)
     yield Fit("LOG2_SHORT", "log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2) in f64 to f32 accuracy, error relative to log2(1 + f)",
-              lambda f: log1p(f) / LN2, lambda f: LN2 / abs(log1p(f)), up(1, 14), -Decimal("0.293"), Decimal("0.4143"), 53)
+              lambda f: log1p(f) / LN2, lambda f: LN2 / abs(log1p(f)), up(1, 14), below, above, 53)
     yield Fit("LOG_F64", "(log((1 + s) / (1 - s)) - 2 s) / s^3 in powers of s^2 for |s| <= 3 - sqrt(8)",
               lambda s: log1p(2 * s / (1 - s)) - 2 * s, lambda s: 1 / s, odd(3, 15), TINY, root, 53)
     yield Fit("LOG_PAIR", "(log((1 + s) / (1 - s)) - 2 s - 2/3 s^3) / s^5 in powers of s^2 for |s| <= 3 - sqrt(8)",

@@ -16,9 +16,9 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 def erf(x: np.ndarray) -> np.ndarray:
     """2/sqrt(pi) exp(-x^2) x (1 + 2x^2/3 (1 + 2x^2/5 (...))): no cancellation."""
-    a = np.minimum(np.abs(x), WIDE(7))
+    a = np.minimum(np.abs(x), WIDE(6.5))
     total = term = np.ones_like(a)
-    for k in range(1, 220):
+    for k in range(1, 170):
         term = term * (2 * a * a / (2 * k + 1))
         total = total + term
     root_pi = np.sqrt(4 * np.arctan(WIDE(1)))

@@ -1,4 +1,4 @@
-"""What the host's code generator makes of the expansions has the bits that NumPy makes of them, in vectors and one by one."""
+"""What code generators make of the expansions has the bits that NumPy makes of them: in vectors and one by one, on two processors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import pytest
 from tests.math.evaluate import evaluate
 from tests.math.test_bounds import CASES, samples, unary
 from texpr.compiler import op, schedule
-from texpr.ir.dtypes import DType
+from texpr.ir.dtypes import F32, F64, DType
+from texpr.passes.math import EXPANSIONS
+from texpr.runtime import qemu
+from texpr.targets import symbol_of
 
 TAIL = 3
 
@@ -22,3 +25,22 @@ def test_compiled_code_has_the_same_bits(name: str, t: DType) -> None:
     got = steps.split("i", lanes, tail="peel").vectorize("ii").compile()(values)
     root, x = unary(name, t)
     np.testing.assert_array_equal(np.asarray(got), evaluate(root, {x: values}))
+
+
+@pytest.mark.qemu
+@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.parametrize("t", [F32, F64])
+def test_another_processor_has_the_same_bits(t: DType) -> None:
+    values = samples(t, 1 << 10)
+    values = values[: values.size // 4 * 4]
+    outputs = ", ".join(f"{name}_: {t}[N]" for name in EXPANSIONS)
+    equations = "\n".join(f"  {name}_[i] = {name}(x[i])" for name in EXPANSIONS)
+    steps = schedule(op(f"op all_functions(x: {t}[N]) -> ({outputs}) {{\n{equations}\n}}"), N=values.size)
+    for name in EXPANSIONS:
+        steps = steps.split(f"{name}_.i", 4).vectorize(f"{name}_.ii")
+    compiled = steps.compile("aarch64")
+    results = [np.empty_like(values) for _ in EXPANSIONS]
+    qemu.run(compiled.artifact.object_code, symbol_of(compiled.kernel), [values], results, [], cpu="cortex-a72")
+    for name, got in zip(EXPANSIONS, results):
+        root, x = unary(name, t)
+        np.testing.assert_array_equal(got, evaluate(root, {x: values}), err_msg=name)

@@ -13,8 +13,6 @@ from texpr.ir.expr import Expr
 from texpr.passes.math.arithmetic import Arithmetic
 from texpr.passes.math.coefficients import LN2_F64, LOG2_F32, LOG2E_F32, LOG2E_F64, LOG_F32, LOG_F64
 
-_UPPER = {F32: 4 / 3}  # the largest m; f64 reduces to sqrt(1/2)..sqrt(2)
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -26,15 +24,9 @@ class Parts:
 
 
 def _negated_exponent(m: Arithmetic, bits: Expr) -> Expr:
-    """k * 2^mantissa as an integer, with the m of these bits times 2^k in (upper/2, upper]."""
-    upper = m.const(_UPPER.get(m.real, math.sqrt(2.0)))
-    return m.bitwise("bit_and", m.whole_sub(_bits_of(m, upper), bits), -1 << m.mantissa)
-
-
-def _bits_of(m: Arithmetic, constant: Expr) -> int:
-    """The bits of a number between 1 and 2."""
-    value = constant.value  # type: ignore[attr-defined]
-    return m.one_bits + int((value - 1.0) * 2.0**m.mantissa)
+    """k * 2^mantissa as an integer, with the number of these bits times 2^k in (sqrt(1/2), sqrt(2)]."""
+    upper = m.one_bits + int((math.sqrt(2.0) - 1.0) * 2.0**m.mantissa)
+    return m.bitwise("bit_and", m.whole_sub(upper, bits), -1 << m.mantissa)
 
 
 def _as_float(m: Arithmetic, field: Expr, offset: Expr | None) -> Expr:

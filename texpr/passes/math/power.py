@@ -27,7 +27,7 @@ def power(m: Arithmetic, x: Expr, y: Expr) -> Expr:
 
 
 def _constant(m: Arithmetic, x: Expr, y: float) -> Expr | None:
-    """Exponents that are cheaper and at least as exact without a logarithm."""
+    """Exponents that are much cheaper without a logarithm: x^3 is within 1.3 ulp, x^4 within 2."""
     match y:
         case 0.0:
             return m.const(1.0)
@@ -107,10 +107,9 @@ def _log_pair(m: Arithmetic, x: Expr) -> Pair:
     sum_high = m.fma(square[0], terms, third)
     sum_low = m.add(m.fma(square[0], terms, m.sub(third, sum_high)), third / 2**54)  # 2/3 is third * (1 + 2^-54)
     cube = _product(m, square, s)
-    twice = m.add(s[0], s[0])
-    near = m.fma(cube[0], sum_high, twice)
-    cross = m.fma(cube[0], sum_low, m.fma(cube[1], sum_high, m.add(s[1], s[1])))
-    near_low = m.add(m.fma(cube[0], sum_high, m.sub(twice, near)), cross)
+    near = m.fma(cube[0], sum_high, m.mul(s[0], 2.0))
+    cross = m.fma(cube[0], sum_low, m.fma(cube[1], sum_high, m.mul(s[1], 2.0)))
+    near_low = m.add(m.fma(cube[0], sum_high, m.fma(s[0], 2.0, m.neg(near))), cross)
     ln2_high, ln2_low = LN2_F64
     high = m.fma(parts.k, -ln2_high, near)
     lost = m.sub(near, m.fma(parts.k, ln2_high, high))
