@@ -351,3 +351,34 @@ def test_it_describes_itself():
     assert add.__name__ == "add"
     assert str(inspect.signature(add)) == "(A, B, *, out=None)"
     assert add.__doc__ == "add(A: float32[N], B: float32[N]) -> C: float32[N]"
+
+
+def test_large_outputs_use_memory_again():
+    big = np.ones(1 << 20, np.float32)
+    for make in (lambda: add(big, big), lambda: add(big, B=big)):
+        first = make()
+        assert first.flags.owndata and first.ctypes.data % 64 == 0 and (first == 2).all()
+        address = first.ctypes.data
+        del first
+        again = make()
+        assert again.ctypes.data == address
+        again.resize(1 << 21)
+        assert (again[: 1 << 20] == 2).all() and (again[1 << 20 :] == 0).all()
+        again.resize(10)
+        assert (again == 2).all()
+    assert np.empty(1 << 20, np.float32).ctypes.data != again.ctypes.data
+    assert np._core.multiarray.get_handler_name() == "default_allocator"
+
+
+def test_something_else_may_take_what_does_not_fit():
+    library = kernels.link(kernels.ADD, "add")
+    arguments = Argument("A", F32, ("N",)), Argument("B", F32, ("N",)), Argument("C", F32, ("N",), True)
+    spec = CallSpec("add", arguments, ("N",))
+    kernel = kernels.make_callable(library["add"], spec, library, otherwise=lambda *given, **named: (given, named))
+    assert (kernel(A, B) == SUM).all()
+    assert kernel(A, 3) == ((A, 3), {})
+    assert kernel(A, B=B) == ((A,), {"B": B})
+    assert kernel(A, B, out=None) == ((A, B), {"out": None})
+    computed = CallSpec("add", arguments, ("N",), (lambda arrays, sizes: None,))
+    kernel = kernels.make_callable(library["add"], computed, library, otherwise=lambda *given, **named: None)
+    assert (kernel(A, B=B) == SUM).all()

@@ -1,6 +1,6 @@
 ; From argument objects to slots: checks, sizes, new outputs. What is checked, and the words of a specification: see call.ll.
 
-%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 %ndarray = type { i64, ptr, ptr, i32, ptr, ptr, ptr, ptr, i32 }      ; PyArrayObject: ..., data, nd, dimensions, strides, base, descr, flags
 
 declare void @PyErr_Clear()
@@ -139,6 +139,37 @@ no:
   ret i1 false
 }
 
+; Large arrays live in our memory, where freed blocks wait for the next call. What NumPy used before, or null if nothing was changed.
+define internal ptr @choose_memory(ptr %spec, i64 %bytes) #0 {
+entry:
+  %large = icmp uge i64 %bytes, 1048576
+  br i1 %large, label %set, label %leave
+set:
+  %handler.at = getelementptr %specification, ptr %spec, i64 0, i32 12
+  %handler = load ptr, ptr %handler.at
+  %set.at = getelementptr %specification, ptr %spec, i64 0, i32 11
+  %set.handler = load ptr, ptr %set.at
+  %previous = call ptr %set.handler(ptr %handler)
+  ret ptr %previous
+leave:
+  ret ptr null
+}
+
+define internal void @restore_memory(ptr %spec, ptr %previous) #0 {
+entry:
+  %unchanged = icmp eq ptr %previous, null
+  br i1 %unchanged, label %out, label %set
+set:
+  %set.at = getelementptr %specification, ptr %spec, i64 0, i32 11
+  %set.handler = load ptr, ptr %set.at
+  %ours = call ptr %set.handler(ptr %previous)
+  call void @Py_DecRef(ptr %ours)
+  call void @Py_DecRef(ptr %previous)
+  br label %out
+out:
+  ret void
+}
+
 ; A new array for the output that `record` describes; null (and no exception) if that has to be left to `slow`.
 define internal ptr @new_output(ptr %spec, ptr %record, ptr %sizes) #0 {
 entry:
@@ -178,7 +209,9 @@ call:
   %type.at = getelementptr %specification, ptr %spec, i64 0, i32 9
   %type = load ptr, ptr %type.at
   %rank = trunc i64 %ndim to i32
+  %previous = call ptr @choose_memory(ptr %spec, i64 %total)
   %made = call ptr %new(ptr %type, ptr %dtype, i32 %rank, ptr %shape, ptr null, ptr null, i32 0, ptr null)
+  call void @restore_memory(ptr %spec, ptr %previous)
   %failed = icmp eq ptr %made, null
   br i1 %failed, label %clear, label %out
 clear:

@@ -4,7 +4,8 @@
 ; specification, an array of 64-bit words that `call.py` packs:
 ;
 ;   0 entry   1 inputs   2 outputs   3 sizes   4 quick   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
-;   11 onwards, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
+;   11 PyDataMem_SetHandler   12 our memory handler
+;   13 onwards, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
 ;   -1-k is size number k
 ;
 ; Arguments are taken here if they are exact ndarrays of that very dtype object, C-contiguous, with these extents, and given by
@@ -19,7 +20,6 @@ declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; Run the kernel without the GIL, again after a signal whose handler did not raise. True if it ran; false with an exception set.
 define internal i1 @run_kernel(ptr %spec, ptr %slots) #0 {
@@ -187,7 +187,7 @@ prepare:
   %sizes = getelementptr i64, ptr %slots, i64 %all
   %size.bytes = shl i64 %size.count, 3
   call void @llvm.memset.p0.i64(ptr %sizes, i8 -1, i64 %size.bytes, i1 false)
-  %records = getelementptr i64, ptr %spec, i64 11
+  %records = getelementptr i64, ptr %spec, i64 13
   br label %loop
 loop:
   %k = phi i64 [ 0, %prepare ], [ %k.next, %next ]

@@ -10,19 +10,18 @@ import ctypes
 import sys
 from collections import namedtuple
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from struct import pack
 from typing import Any
 
 import numpy as np
 
-from texpr.runtime import native
+from texpr.runtime import native, numpy_api
 from texpr.runtime.slow import SlowCall
 from texpr.runtime.spec import Argument, CallSpec, Computed
 from texpr.support.errors import ResourceError
 
 _FASTCALL, _KEYWORDS = 0x0080, 0x0002
-_NEW_FROM_DESCR = 94  # PyArray_NewFromDescr in NumPy's table of C functions, which is stable
 _MOST_ARGUMENTS = 4096  # the native code keeps slots on the stack
 
 
@@ -32,7 +31,9 @@ class _MethodDef(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., Any]:
+def make_callable(
+    entry: int, spec: CallSpec, keep: object = None, otherwise: Callable[..., object] | None = None
+) -> Callable[..., Any]:
     """A Python function that runs the kernel at address `entry` on NumPy arrays.
 
     It takes the inputs by position or name, and outputs after the inputs or as `out=`; it returns the output, or a named tuple of
@@ -42,6 +43,8 @@ def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[.
         entry: `i32 entry(ptr slots)`; a slot of 8 bytes per argument (its address) and per size. 0 is success, 1 interrupted
             (it is run again unless a signal handler raises), 2 out of memory.
         keep: kept alive as long as the function, such as the `Loaded` that owns the code.
+        otherwise: called with the same arguments when they are not exactly what the kernel takes, in place of the conversions
+            and complaints of `SlowCall`: a dispatcher puts itself here. It is left out where there is no fast path.
     Raises:
         CallError: when called, if arguments do not fit.
         ResourceError: when called, if memory runs out.
@@ -50,10 +53,10 @@ def make_callable(entry: int, spec: CallSpec, keep: object = None) -> Callable[.
     spec = _normal(spec)
     wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make
     failed = _Failed(spec.name)
-    run = make_runner(entry, spec, keep)
-    slow = SlowCall(spec, run, wrap)  # type: ignore[arg-type]
-    if spec.checks or not _is_plain(spec) or not _layouts_are_known():
+    slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)  # type: ignore[arg-type]
+    if spec.checks or not _is_plain(spec) or not numpy_api.layouts_are_known():
         return slow
+    slow = otherwise or slow
     words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap if len(spec.outputs) > 1 else None)
     return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
 
@@ -106,7 +109,8 @@ def _result_type(name: str, outputs: tuple[str, ...]) -> type:
 def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap: object = None) -> bytes:
     """The words of a specification. Whoever uses them keeps the objects alive."""
     words = [entry, len(spec.inputs), len(spec.outputs), len(spec.sizes), int(spec.quick)]
-    words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray), _new_from_descr()]
+    words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray)]
+    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler())]
     if slow is not None:
         for argument in spec.arguments:
             words += [id(argument.dtype), argument.dtype.itemsize, len(argument.shape)]
@@ -131,29 +135,3 @@ def _documentation(spec: CallSpec) -> str:
     """With the signature in front, in the form that `inspect` reads from built-in functions."""
     names = [argument.name for argument in spec.inputs if argument.name.isidentifier()]
     return f"{spec.name}({', '.join(names + ['*', 'out=None'])})\n--\n\n{spec}"
-
-
-@cache
-def _new_from_descr() -> int:
-    """The address of NumPy's PyArray_NewFromDescr."""
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
-    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_NEW_FROM_DESCR] or 0
-
-
-@cache
-def _layouts_are_known() -> bool:
-    """Whether objects look in memory as the native code believes; on an interpreter where they do not, all calls go through Python."""
-    probe = np.zeros((3, 5), np.float32)
-    words = (ctypes.c_int64 * 9).from_address(id(probe))
-    shape = (ctypes.c_int64 * 2).from_address(words[4]) if words[3] & 0xFFFFFFFF == 2 else (0, 0)
-    array = (words[1], words[2], words[7], words[8] & 0xFFFFFFFF, *shape)
-    expected = (id(np.ndarray), probe.ctypes.data, id(probe.dtype), probe.flags.num, 3, 5)
-    content = b"known"
-    pair = (content, probe)
-    return (
-        array == expected
-        and ctypes.string_at(id(content) + bytes.__basicsize__ - 1, 5) == content
-        and ctypes.c_int64.from_address(id(pair) + tuple.__basicsize__).value == id(content)
-    )

@@ -14,7 +14,6 @@
 
 declare i32 @sigaction(i32, ptr, ptr)
 declare i64 @pthread_self()
-declare i64 @$COUNTER()
 
 ; The handler: Python's first, which notes the signal, then the flag, so that whoever sees the flag finds the note.
 define internal void @on_interrupt(i32 %signal, ptr %info, ptr %machine) #0 {
@@ -59,7 +58,7 @@ out:
 
 ; A system call per kernel would be too much: look again when about 20 us have passed.
 define internal void @watch_again() #0 {
-  %now = call i64 @$COUNTER()
+  %now = call i64 @$COUNTER
   %last = load i64, ptr @last_look
   %passed = sub i64 %now, %last
   %due = icmp ugt i64 %passed, $TICKS

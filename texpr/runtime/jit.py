@@ -1,4 +1,4 @@
-"""The process's one LLVM linker. LLVM is not thread-safe where we use it: a lock goes around every call."""
+"""The process's one LLVM linker, and the lock for all work with LLVM."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ lock = threading.RLock()
 _numbers = count()
 
 
-def _fresh_lock() -> None:
-    """A forked child starts with a free lock, whatever the parent's other threads were doing."""
-    global lock
-    lock = threading.RLock()
+def _before_fork() -> None:
+    """Wait for whoever uses LLVM: in the child that thread would be gone, and its locks, llvmlite's own included, would stay shut."""
+    lock.acquire()
+    llvm.ffi.lib._lock.__enter__()
 
 
-os.register_at_fork(after_in_child=_fresh_lock)
+def _after_fork() -> None:
+    llvm.ffi.lib._lock.__exit__()
+    lock.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @cache

@@ -12,6 +12,8 @@
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
+declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define internal i1 @blocks_lock() #0 {
@@ -160,6 +162,54 @@ release:
   call void @free(ptr %block)
   br label %out
 out:
+  ret void
+}
+
+; NumPy's allocator functions (NEP 49), for large outputs: the first argument is unused.
+define ptr @tx_numpy_malloc(ptr %unused, i64 %bytes) #0 {
+  %user = call ptr @tx_alloc(i64 %bytes)
+  ret ptr %user
+}
+
+define ptr @tx_numpy_calloc(ptr %unused, i64 %count, i64 %item) #0 {
+entry:
+  %product = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %count, i64 %item)
+  %bytes = extractvalue { i64, i1 } %product, 0
+  %wrapped = extractvalue { i64, i1 } %product, 1
+  br i1 %wrapped, label %none, label %allocate
+allocate:
+  %user = call ptr @tx_alloc(i64 %bytes)
+  %failed = icmp eq ptr %user, null
+  br i1 %failed, label %none, label %clear
+clear:
+  call void @llvm.memset.p0.i64(ptr %user, i8 0, i64 %bytes, i1 false)
+  ret ptr %user
+none:
+  ret ptr null
+}
+
+define ptr @tx_numpy_realloc(ptr %unused, ptr %old, i64 %bytes) #0 {
+entry:
+  %user = call ptr @tx_alloc(i64 %bytes)
+  %failed = icmp eq ptr %user, null
+  %nothing = icmp eq ptr %old, null
+  %no.copy = or i1 %failed, %nothing
+  br i1 %no.copy, label %out, label %copy
+copy:
+  %block = getelementptr i8, ptr %old, i64 -64
+  %size = load i64, ptr %block
+  %have = sub i64 %size, 64
+  %shrinks = icmp ult i64 %bytes, %have
+  %common = select i1 %shrinks, i64 %bytes, i64 %have
+  call void @llvm.memcpy.p0.p0.i64(ptr %user, ptr %old, i64 %common, i1 false)
+  call void @tx_free(ptr %old)
+  br label %out
+out:
+  ret ptr %user
+}
+
+define void @tx_numpy_free(ptr %unused, ptr %user, i64 %bytes) #0 {
+  call void @tx_free(ptr %user)
   ret void
 }
 

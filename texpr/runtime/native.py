@@ -27,6 +27,10 @@ EXPORTS = (
     "tx_set_main_thread",
     "tx_watch_interrupts",
     "tx_after_fork",
+    "tx_numpy_malloc",
+    "tx_numpy_calloc",
+    "tx_numpy_realloc",
+    "tx_numpy_free",
     "tx_call",
     "tx_run",
 )
@@ -45,19 +49,26 @@ PYTHON_API = (
 )
 LARGEST_POOL = 256
 
-# What the text leaves open per architecture: system call numbers, the instruction for waiting loops, a clock and 20 us of its ticks.
+# What the text leaves open per architecture: system call numbers, a pause in waiting loops, a clock and 20 us of its ticks.
 _HOSTS = {
-    "x86_64": {"FUTEX": "202", "GETTID": "186", "PAUSE": "pause", "COUNTER": "llvm.readcyclecounter", "TICKS": "60000"},
-    "aarch64": {"FUTEX": "98", "GETTID": "178", "PAUSE": "isb", "COUNTER": "llvm.readsteadycounter", "TICKS": "1000"},
+    "x86_64": {"FUTEX": "202", "GETTID": "186", "PAUSE": "llvm.x86.sse2.pause()", "COUNTER": "llvm.readcyclecounter()", "TICKS": "60000"},
+    "aarch64": {
+        "FUTEX": "98", "GETTID": "178", "PAUSE": "llvm.aarch64.isb(i32 15)",
+        "COUNTER": "llvm.read_volatile_register.i64(metadata !0)", "TICKS": "1000",
+    },
+}  # fmt: skip
+_DECLARATIONS = {
+    "x86_64": "declare void @llvm.x86.sse2.pause()\ndeclare i64 @llvm.readcyclecounter()\n",
+    "aarch64": 'declare void @llvm.aarch64.isb(i32)\ndeclare i64 @llvm.read_volatile_register.i64(metadata)\n!0 = !{!"cntvct_el0"}\n',
 }
 
 
-def text() -> str:
-    """The library's LLVM IR for this machine."""
+def text(machine: str = platform.machine()) -> str:
+    """The library's LLVM IR for a kind of machine, this one's by default."""
     layout = {"TUPLE_ITEMS": str(tuple.__basicsize__), "BYTES_DATA": str(bytes.__basicsize__ - 1)}
     attributes = "\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }\n"
     parts = [Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8") for part in PARTS]
-    return Template("\n".join(parts) + attributes).substitute(layout | _HOSTS[platform.machine()])
+    return Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
 
 
 @functools.cache

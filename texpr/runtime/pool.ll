@@ -56,7 +56,7 @@ look:
   %changed = icmp ne i32 %now, %value
   br i1 %changed, label %yes, label %wait
 wait:
-  call void asm sideeffect "$PAUSE", "~{memory}"()
+  call void @$PAUSE
   %round.next = add i64 %round, 1
   %low = and i64 %round.next, 255
   %due = icmp eq i64 %low, 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from texpr.runtime import host
+from texpr.runtime import host, numpy_api
 from texpr.runtime.convert import read_input, refuse_masked, wrong_dtype, wrong_rank
 from texpr.runtime.spec import Argument, CallSpec, Computed, extent_value
 from texpr.support.errors import CallError, ResourceError
@@ -208,7 +208,10 @@ def _empty(argument: Argument, shape: tuple[int, ...]) -> np.ndarray:
     try:
         if size > host.memory_bytes():
             raise MemoryError
-        return np.empty(shape, argument.dtype)
+        if size < numpy_api.LARGE:
+            return np.empty(shape, argument.dtype)
+        with numpy_api.our_memory():
+            return np.empty(shape, argument.dtype)
     except (MemoryError, ValueError) as error:
         have = host.memory_bytes() / 2**30
         raise ResourceError(f"the output `{argument}` needs {size / 2**30:.1f} GiB; this machine has {have:.1f}") from error

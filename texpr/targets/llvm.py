@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-_LOCK = threading.RLock()
+from texpr.runtime import jit
+
 _ready = False
 
 
@@ -53,7 +53,7 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
 
 def generate(text: str, triple: str, cpu: str, features: str) -> Code:
     """Optimized IR, assembly and object code of a module; a GPU has no object code, its driver reads the assembly."""
-    with _LOCK:
+    with jit.lock:
         tm = machine(triple, cpu, features)
         module = optimized(text, triple, tm)
         has_objects = not triple.startswith("nvptx")
@@ -62,12 +62,12 @@ def generate(text: str, triple: str, cpu: str, features: str) -> Code:
 
 def object_code(text: str, triple: str, cpu: str, features: str) -> bytes:
     """Object code alone."""
-    with _LOCK:
+    with jit.lock:
         tm = machine(triple, cpu, features)
         return tm.emit_object(optimized(text, triple, tm))
 
 
-def generate_bytes(text: bytes, triple: bytes, cpu: bytes, features: bytes) -> list[bytes]:
-    """`generate` over bytes, for a child process."""
-    code = generate(text.decode(), triple.decode(), cpu.decode(), features.decode())
-    return [code.optimized.encode(), code.assembly.encode(), code.object_code]
+def generate_parts(text: str, triple: str, cpu: str, features: str) -> list[str | bytes]:
+    """`generate` for a child process."""
+    code = generate(text, triple, cpu, features)
+    return [code.optimized, code.assembly, code.object_code]

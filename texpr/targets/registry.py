@@ -56,9 +56,7 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
 
 
 def _in_child(text: str, target: Target) -> llvm.Code:
-    parts = (part.encode() for part in (text, target.triple, target.cpu, target.features))
-    optimized, assembly, object_code = child.run_in_child("texpr.targets.llvm:generate_bytes", *parts)
-    return llvm.Code(optimized.decode(), assembly.decode(), object_code)
+    return llvm.Code(*child.run_in_child("texpr.targets.llvm:generate_parts", text, target.triple, target.cpu, target.features))
 
 
 def native_object(text: str, target: Target) -> bytes:
