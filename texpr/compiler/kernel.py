@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,10 @@ from texpr.runtime.call import make_callable
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, Extent, RangeCheck
 from texpr.support.errors import CallError, CompileError
 from texpr.support.files import write_file
-from texpr.targets import Artifact, Target, symbol_of
+from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
+
+MOST_SHAPES = 1024
+"""Shapes whose callables a kernel keeps."""
 
 
 class CompiledKernel:
@@ -96,6 +99,8 @@ class CompiledKernel:
                 given = _arrays(self.program, arrays, options)
                 shapes = tuple(a.shape for a in given)
             call = self._calls.get(shapes) or self.bind(shapes)
+            if len(self._calls) >= MOST_SHAPES:
+                self._calls.clear()
             self._calls[shapes] = call
         return call(*arrays, **options)
 
@@ -115,6 +120,8 @@ class CompiledKernel:
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(kernel.name, tuple(arguments), (), range_checks(program.inputs, sizes))
+        if self.target.gpu:
+            return partial(self._foreign, run_on_gpu)
         return make_callable(self.address, spec, keep=self) if not kernel.sizes else self._symbolic(shapes, arguments)
 
     def _symbolic(self, shapes: tuple[Shape, ...], callers: list[Argument]) -> Callable[..., object]:
@@ -129,10 +136,38 @@ class CompiledKernel:
             return call
         return _reshaping(self.program, call, callers)
 
+    def emulate(self, *arrays: object) -> object:
+        """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.
+
+        Raises:
+            CallError: arrays that do not fit.
+            ResourceError: the emulator is not installed.
+        """
+        return self._foreign(lambda *given: emulate(self._alone, symbol_of(self.kernel), *given[1:]), *arrays)
+
+    @cached_property
+    def _alone(self) -> Artifact:
+        return pipeline.build_alone(self.kernel, self.target)
+
+    def _foreign(self, run: Callable[..., None], *arrays: object, out: object = None) -> object:
+        """Run code that is not of this process over copies of the arrays in the kernel's flat shapes."""
+        given = _arrays(self.program, arrays, {})
+        sizes, packs = bind_sizes(self.program.inputs, tuple(a.shape for a in given))
+        check_requirements(self.kernel.name, self.program.requires, sizes)
+        for check in range_checks(self.program.inputs, sizes):
+            check(given, {})
+        inputs = [np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes)) for t, a in zip(self.program.inputs, given)]
+        outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in self.program.outputs]
+        run(self.artifact if self.target.gpu else self._alone, inputs, outputs, {v: sizes[v] for v in self.kernel.sizes})
+        opened = [o.reshape(caller_shape(t, sizes, packs)) for t, o in zip(self.program.outputs, outputs)]
+        wanted = out if isinstance(out, tuple) else () if out is None else (out,)
+        for target, result in zip((*arrays[len(given) :], *wanted), opened):
+            np.copyto(target, result, casting="no")  # type: ignore[arg-type]
+        return opened[0] if len(opened) == 1 else tuple(opened)
+
     def save(self, path: str | Path, *, header: str | Path | None = None) -> None:
         """Write object code (or PTX) that needs no texpr, and a C header for it."""
-        alone = pipeline.build_alone(self.kernel, self.target)
-        write_file(path, alone.assembly.encode() if self.target.gpu else alone.object_code)
+        write_file(path, self._alone.assembly.encode() if self.target.gpu else self._alone.object_code)
         if header is not None:
             write_file(header, c_header(self.kernel).encode())
 
@@ -146,6 +181,14 @@ def _arrays(kernel: Program, arrays: tuple[object, ...], options: Mapping[str, o
     if len(given) < len(names):
         raise CallError(f"{kernel.name} takes {len(names)} arrays ({', '.join(names)}), {len(given)} were given", code="arguments")
     return [np.asarray(a) for a in given]
+
+
+def _of_dtype(tensor: Tensor, array: np.ndarray) -> np.ndarray:
+    """The array in native byte order; its dtype must be the tensor's."""
+    wanted = numpy_dtype(tensor.dtype)
+    if array.dtype.newbyteorder("=") != wanted:
+        raise CallError(f"`{tensor.name}` is {array.dtype}, expected {wanted}", code="dtype", help=f"use {tensor.name}.astype({wanted})")
+    return array.astype(wanted, copy=False)
 
 
 def _extent(e: Expr) -> Extent:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from texpr import lang
-from texpr.compiler.kernel import CompiledKernel, check_requirements
+from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements
 from texpr.compiler.schedule import Schedule
 from texpr.compiler.signature import Constant, Parameter, Signature
 from texpr.ir.dtypes import DType, from_numpy
@@ -87,6 +87,8 @@ class Op:
         call = self._callable(program, tuple(a.shape for a in given.values()))
         passed = tuple(inputs.values())
         if all(isinstance(a, np.ndarray) for a in arrays) and not constants and not options and len(passed) == len(arrays):
+            if len(self._calls) >= MOST_SHAPES:
+                self._calls.clear()
             self._calls[tuple((a.shape, a.dtype) for a in arrays)] = call  # type: ignore[attr-defined]
         return call(*passed, *outputs) if out is None else call(*passed, out=out)
 
