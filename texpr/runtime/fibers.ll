@@ -14,6 +14,7 @@ declare void @fiber_switch(ptr, ptr)
 @fiber_states = global ptr null
 @fiber_arguments = global ptr null
 @fiber_kernel = global ptr null
+@fiber_backwards = global i64 0
 @fiber_thread = global [3 x i32] zeroinitializer
 @fiber_block = global [3 x i32] zeroinitializer
 
@@ -38,15 +39,22 @@ define void @fiber_main() noinline {
   unreachable
 }
 
-; Run fibers 0..n of a block of extents (x, y, ..) to their next stop. All have the same state then, which is the result; 0 if not.
+; Run the n fibers of a block of extents (x, y, ..) to their next stop, in one or the other order. All have the same state then, which
+; is the result; 0 if not.
 define i32 @fiber_round(i64 %n, i32 %x, i32 %y) noinline {
 entry:
   %states = load ptr, ptr @fiber_states
   %tops = load ptr, ptr @fiber_tops
+  %direction = load i64, ptr @fiber_backwards
+  %backwards = icmp ne i64 %direction, 0
+  %last = sub i64 %n, 1
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %before = phi i32 [ 0, %entry ], [ %mine, %loop ]
   %same = phi i1 [ true, %entry ], [ %still, %loop ]
+  %mirrored = sub i64 %last, %k
+  %i = select i1 %backwards, i64 %mirrored, i64 %k
   %t = trunc i64 %i to i32
   %tx = urem i32 %t, %x
   %row = udiv i32 %t, %x
@@ -59,16 +67,17 @@ loop:
   %top = getelementptr ptr, ptr %tops, i64 %i
   %stack = load ptr, ptr %top
   call void @fiber_switch(ptr @fiber_scheduler, ptr %stack)
-  %first = load i32, ptr %states
   %state = getelementptr i32, ptr %states, i64 %i
   %mine = load i32, ptr %state
-  %equal = icmp eq i32 %mine, %first
-  %still = and i1 %same, %equal
-  %next = add i64 %i, 1
+  %first = icmp eq i64 %k, 0
+  %equal = icmp eq i32 %mine, %before
+  %agrees = or i1 %first, %equal
+  %still = and i1 %same, %agrees
+  %next = add i64 %k, 1
   %more = icmp ult i64 %next, %n
   br i1 %more, label %loop, label %done
 done:
-  %result = select i1 %still, i32 %first, i32 0
+  %result = select i1 %still, i32 %mine, i32 0
   ret i32 %result
 }
 

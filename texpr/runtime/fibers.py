@@ -60,11 +60,12 @@ class Emulator:
     _library: llvm.ResourceTracker
     _lock: threading.Lock
 
-    def launch(self, symbol: str, grid: Extents, block: Extents, slots: ctypes.Array) -> None:
+    def launch(self, symbol: str, grid: Extents, block: Extents, slots: ctypes.Array, backwards: bool) -> None:
         """Run one kernel over a grid.
 
         Args:
             slots: one word per parameter: an address or an i64.
+            backwards: run the threads of a block from the last one to the first.
         Raises:
             AssertionError: threads of a block stopped at different barriers, or some ended while others wait.
         """
@@ -76,6 +77,7 @@ class Emulator:
         with self._lock:
             self._pointer("fiber_tops").value = ctypes.addressof(tops)
             self._pointer("fiber_states").value = ctypes.addressof(states)
+            self._pointer("fiber_backwards").value = backwards
             status = run(self._library[f"{symbol}.fiber"], ctypes.addressof(slots), ctypes.addressof(at), self.stack, threads,
                          block[0], block[1], *grid)
             place = tuple((ctypes.c_int32 * 3).from_address(self._library["fiber_block"]))
@@ -94,13 +96,14 @@ def _apart(states: Sequence[int]) -> str:
 
 
 def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
-        scratch: Sequence[int], sizes: Sequence[int]) -> None:
+        scratch: Sequence[int], sizes: Sequence[int], *, backwards: bool = False) -> None:
     """Run launches one after the other. Outputs are written in place; all arrays are contiguous and aligned.
 
     Args:
         text: LLVM IR as it is emitted for a GPU; every kernel takes inputs, outputs, scratch buffers and sizes.
         launches: symbol, grid and block of each.
         scratch: bytes of each buffer that launches pass to each other.
+        backwards: run the threads of a block from the last one to the first. What differs then lacks a barrier.
     Raises:
         AssertionError: threads of a block do not meet at a barrier.
     """
@@ -110,7 +113,7 @@ def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], inputs: Seq
     words = [*(a.ctypes.data for a in (*inputs, *outputs, *buffers)), *sizes]
     slots = (ctypes.c_int64 * max(len(words), 1))(*words)
     for symbol, grid, block in launches:
-        load(text).launch(symbol, grid, block, slots)
+        load(text).launch(symbol, grid, block, slots, backwards)
 
 
 @lru_cache(maxsize=64)
@@ -121,7 +124,7 @@ def load(text: str) -> Emulator:
         AssertionError: the module uses an intrinsic that the emulator does not know.
     """
     names = [f"{name}.fiber" for name, _ in _KERNEL.findall(text)]
-    exports = ["fiber_launch", "fiber_tops", "fiber_states", "fiber_block", *names]
+    exports = ["fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards", *names]
     local = sum(int(n) + 16 for n in _LOCAL.findall(text))
     library = jit.link(jit.compile_text(translated(text)), exports, {})
     return Emulator((STACK + local + 4095) // 4096 * 4096, library, threading.Lock())

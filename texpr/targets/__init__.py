@@ -4,6 +4,10 @@ A target is registered by a module of this package or by an entry point in the g
 name to a `Target`, or None if the name is not its own. `emit` decides nothing: how a loop runs is in the kernel. LLVM ends the
 process over what it does not know, so CPU names and features come from each target's own table and foreign targets are compiled
 in a child process.
+
+On a CPU a kernel is one function over argument slots (`cpu`). On a GPU each top-level nest is a function and a launch (`ptx`): loops
+bound to blocks and threads become indices (`gpu`, `geometry`), barriers stand where threads use each other's memory (`sync`), and what
+one nest leaves to another is a buffer that the caller allocates (`launches`). `execute` runs artifacts that are not for this process.
 """
 
 from __future__ import annotations
