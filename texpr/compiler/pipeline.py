@@ -9,7 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
-from texpr.ir.verify import verify_kernel
+from texpr.ir.show_tensor import show_program
+from texpr.ir.tensor import Program
+from texpr.ir.verify import verify_kernel, verify_program
+from texpr.passes import desugar, hoist, inline_calls, lower
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.math import expand_math
@@ -18,10 +21,27 @@ from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
 from texpr.runtime.cache import DiskCache
 from texpr.support.options import current
-from texpr.support.trace import run_passes
+from texpr.support.trace import run_passes, traced
 from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
 
 KernelPass = Callable[[Kernel], Kernel]
+
+
+TENSOR_PASSES: tuple[Callable[[Program], Program], ...] = (inline_calls, desugar, hoist)
+"""What every program goes through before it becomes loops, in order."""
+
+
+def lowered(program: Program) -> Kernel:
+    """The naive loop nest of a program.
+
+    Raises:
+        CheckError: the equations have no order.
+    """
+    ready = run_passes("tensor", TENSOR_PASSES, program, show_program, verify_program)
+    kernel = traced("tensor", "lower", lower(ready), show_kernel)
+    if current().verify:
+        verify_kernel(kernel)
+    return kernel
 
 
 def loop_passes(target: Target) -> Sequence[KernelPass]:

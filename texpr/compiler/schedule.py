@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.compiler.kernel import CompiledKernel
+from texpr.compiler.pipeline import lowered
 from texpr.compiler.signature import split_options
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
-from texpr.passes import lower, specialize
+from texpr.passes import specialize
 from texpr.schedule import auto as default_schedule
 from texpr.schedule import find_loops, loop_names
 from texpr.schedule.loops import all_loops
@@ -45,7 +46,7 @@ class Schedule:
 
     def __init__(self, program: Program, sizes: Mapping[Var, int] | None = None) -> None:
         self.program, self.sizes = program, dict(sizes or {})
-        self.naive = lower(specialize(program, self.sizes))
+        self.naive = lowered(specialize(program, self.sizes))
         self.kernel: Kernel = self.naive
         self.steps: list[Step] = []
 

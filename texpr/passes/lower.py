@@ -19,7 +19,7 @@ UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 def lower(program: Program) -> Kernel:
-    """The naive kernel of a program.
+    """The naive kernel of a program; calls, argmax and nested reductions are rewritten first where they are still there.
 
     Raises:
         CheckError: the equations have no order (a recurrence or a cycle).
