@@ -22,7 +22,7 @@ def test_tables_load_fast():
         start = time.perf_counter()
         parser.load()
         times.append(time.perf_counter() - start)
-    assert min(times) < 0.02
+    assert min(times) < 0.1
 
 
 def test_reading_needs_no_lark():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from texpr.autodiff import grad
 from texpr.ir.dtypes import BF16, F32, I32
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Invoke, Program
@@ -37,3 +38,13 @@ def test_print_parse_elaborate(name):
         again = elaborate(parse(text).ops[name], {}, {})
         assert show_program(again, with_callees=True) == text
         assert equal(without_constants(program), without_constants(again))
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if name not in UNSUPPORTED])
+def test_gradients_print_and_parse(name):
+    program = instance(OPS[name])
+    if not any(t.dtype.is_float for t in program.outputs):
+        return
+    gradient = grad(program)
+    again = elaborate(parse(show_program(gradient, with_callees=True)).ops[gradient.name], {}, {})
+    assert equal(without_constants(gradient), without_constants(again))

@@ -16,6 +16,8 @@ from texpr.ir.show_types import RESERVED, type_items, unused
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, walk
 
+WIDE = 80  # of a longer head, the outputs go to a line of their own
+
 
 def show_program(program: Program, with_callees: bool = False) -> str:
     """`program` as an `op`; `with_callees` prints the operators that it calls before it."""
@@ -66,13 +68,15 @@ def _show_one(program: Program) -> str:
     names = writer.names
     for line in program.doc.splitlines():
         writer.write(f"# {line}".rstrip() + "\n")
+    start = writer.length
     writer.write(f"op {program.name}(")
     _declarations(writer, program.inputs)
     if program_constants := [(n, v) for n, v in program.constants if not isinstance(v, DType)]:
         writer.write("; " + ", ".join(f"{name} = {_constant_text(value)}" for name, value in program_constants))
-    writer.write(") -> (" if len(program.outputs) > 1 else ") -> ")
+    writer.write(")\n   -> " if writer.length - start > WIDE else ") -> ")
+    writer.write("" if len(program.outputs) == 1 else "(")
     _declarations(writer, program.outputs)
-    writer.write(")" if len(program.outputs) > 1 else "")
+    writer.write("" if len(program.outputs) == 1 else ")")
     for k, condition in enumerate(program.requires):
         writer.items("\n   require " if k == 0 else ", ", Part(condition))
     writer.write(" {\n")
