@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from texpr.ir.build import FALSE, TRUE
 from texpr.ir.dtypes import U64, DType
@@ -17,6 +18,7 @@ from texpr.lang.scalars import Scalars
 from texpr.lang.scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
 from texpr.lang.values import Arithmetic, Value
+from texpr.poly import check_program
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.source import Span
 
@@ -33,7 +35,7 @@ def elaborate(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants
         absent: optional inputs that are not passed; reads of them give their defaults.
         resolve: finds operators of other texts by name.
     Raises:
-        CheckError: the operator means nothing, with these dtypes and constants or at all.
+        CheckError: the operator means nothing, with these dtypes and constants or at all; or a proof for all sizes fails.
     """
     return _Session(resolve or (lambda name: None)).program(declaration, dict(dtypes), dict(constants), absent, None)
 
@@ -94,7 +96,9 @@ class _Elaboration:
         equations = self._equations(op, {t.name for t in inputs} | absent)
         self._all_defined(op, equations)
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
-        return Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
+        program = Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
+        implied = check_program(program)
+        return replace(program, requires=(*program.requires, *implied)) if implied else program
 
     def _declare(self, d: tree.Declaration) -> Tensor:
         self.names.declare(d.name.text, d.name.span)
