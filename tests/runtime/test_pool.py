@@ -151,3 +151,15 @@ def test_impossible_numbers_of_threads_are_refused(count):
     with pytest.raises(CallError) as error:
         native.set_threads(count)
     assert str(error.value) == f"{count} threads; expected 1 to 256"
+
+
+def test_no_range_is_left_out_after_a_signal(code, pool):
+    flag = ctypes.c_int32.from_address(native.symbols()["tx_interrupted"])
+    pool(2)
+    counts = np.zeros(100, np.int32)
+    flag.value = 1
+    try:
+        call(code, "run", counts, 100)
+    finally:
+        flag.value = 0
+    assert (counts == 1).all()

@@ -78,7 +78,8 @@ no:
   ret i1 false
 }
 
-; Run chunks until all queues are empty, beginning with queue `home`.
+; Run chunks until all queues are empty, beginning with queue `home`. No chunk is left out, whatever happens: one that finds
+; @tx_interrupted set says so in its context, and the kernel looks there.
 define internal void @pool_drain(i64 %home) #0 {
 entry:
   %fn = load ptr, ptr @pool_job
@@ -106,10 +107,6 @@ limit:
   %past = add i64 %lo, %chunk
   %short = icmp slt i64 %past, %end
   %hi = select i1 %short, i64 %past, i64 %end
-  %interrupted = load atomic i32, ptr @tx_interrupted monotonic, align 4
-  %stop = icmp ne i32 %interrupted, 0
-  br i1 %stop, label %out, label %work
-work:
   call void %fn(ptr %context, i64 %lo, i64 %hi)
   br label %peek
 empty:
