@@ -12,6 +12,7 @@ from texpr.ir.expr import Compare, index
 from texpr.ir.interpret import interpret
 from texpr.ir.show_tensor import show_program
 from texpr.lang import elaborate, parse
+from texpr.support.errors import CheckError
 
 
 @given(cases())
@@ -19,7 +20,11 @@ from texpr.lang import elaborate, parse
 def test_printing_keeps_the_meaning(case: Case):
     requires = tuple(Compare(">=", size, index(2)) for size in case.program.sizes)  # `reflect` needs two elements
     text = show_program(replace(case.program, requires=requires))
-    again = elaborate(parse(text).ops["case"], {}, {})
+    try:
+        again = elaborate(parse(text).ops["case"], {}, {})
+    except CheckError as error:
+        assert error.code == "empty"  # a maximum over a filter that may leave nothing
+        return
     for a, b in zip(interpret(case.program, case.arrays), interpret(again, case.arrays)):
         np.testing.assert_array_equal(a, b)
     assert show_program(elaborate(parse(show_program(again)).ops["case"], {}, {})) == show_program(again)
