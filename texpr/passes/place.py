@@ -21,21 +21,48 @@ class _Access:
     loops: tuple[For, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where a temporary goes: inside the last of `loops` (at the top if there are none), as the tensor `small`.
+
+    Attributes:
+        bases: what is taken off each index; None where the dimension stays as it is.
+    """
+
+    small: Tensor
+    loops: tuple[For, ...]
+    bases: tuple[Linear | None, ...]
+
+    def moved(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, self.bases))
+
+
 def place(kernel: Kernel) -> Kernel:
     """Put each temporary inside the innermost loop that holds all its uses, if no value passes between that loop's iterations.
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
+
+    A temporary without uses goes away.
     """
-    accesses, before = _accesses(kernel), set(kernel.temporaries)
-    for tensor in kernel.temporaries:
-        uses = accesses.get(tensor, [])
-        common = _common(uses)
-        while common and not poly.flow_stays_within(kernel, tensor, common):
-            common = common[:-1]
-        if uses:
-            kernel = _placed(kernel, tensor, uses, common)
-    unused = {t for t in kernel.temporaries if t in before and t not in accesses}
-    return replace(kernel, temporaries=tuple(t for t in kernel.temporaries if t not in unused))
+    accesses = _accesses(kernel)
+    homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses}
+    inside: dict[Var, list[Tensor]] = {}
+    for home in homes.values():
+        if home.loops:
+            inside.setdefault(home.loops[-1].var, []).append(home.small)
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(t, indices) if t in homes:
+                return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
+            case Store(t, indices) if t in homes:
+                return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
+            case For(var, _, body) if var in inside:
+                return replace(node, body=(*map(Alloc, inside[var]), *body))
+        return None
+
+    at_top = tuple(home.small for home in homes.values() if not home.loops)
+    return replace(rewrite(kernel, rule), temporaries=at_top)
 
 
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
@@ -62,8 +89,6 @@ def _expressions(node: Node) -> list[Expr]:
 
 
 def _common(uses: list[_Access]) -> tuple[For, ...]:
-    if not uses:
-        return ()
     common = uses[0].loops
     for use in uses[1:]:
         length = 0
@@ -75,32 +100,15 @@ def _common(uses: list[_Access]) -> tuple[For, ...]:
     return common[:lanes]
 
 
-def _placed(kernel: Kernel, tensor: Tensor, uses: list[_Access], common: tuple[For, ...]) -> Kernel:
-    outside = {n.var for n in common}
-    kept: list[Linear | None] = []
-    shape: list[Expr] = []
-    for d, size in enumerate(tensor.shape):
-        base, extent = _footprint([(u.indices[d], u.loops) for u in uses], outside | set(kernel.sizes))
-        kept.append(base)
-        shape.append(size if base is None else index(extent))
-    small = replace(tensor, dims=plain(*shape), scope="stack" if common else tensor.scope)
-
-    def moved(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, kept))
-
-    def rule(node: Node) -> Node | None:
-        match node:
-            case Read(t, indices) if t is tensor:
-                return replace(node, tensor=small, indices=moved(indices))
-            case Store(t, indices) if t is tensor:
-                return replace(node, tensor=small, indices=moved(indices))
-            case For(var, _, body) if common and var is common[-1].var:
-                return replace(node, body=(Alloc(small), *body))
-        return None
-
-    placed = rewrite(kernel, rule)
-    left = ((small if t is tensor else t) for t in kernel.temporaries if common == () or t is not tensor)
-    return replace(placed, temporaries=tuple(left))  # type: ignore[type-var]
+def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:
+    loops = _common(uses)
+    while loops and not poly.flow_stays_within(kernel, tensor, loops):
+        loops = loops[:-1]
+    outside = {n.var for n in loops} | set(kernel.sizes)
+    footprints = [_footprint([(u.indices[d], u.loops) for u in uses], outside) for d in range(tensor.rank)]
+    shape = [size if base is None else index(extent) for size, (base, extent) in zip(tensor.shape, footprints)]
+    small = replace(tensor, dims=plain(*shape), scope="stack" if loops else tensor.scope)
+    return _Home(small, loops, tuple(base for base, _ in footprints))
 
 
 def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> tuple[Linear | None, int]:

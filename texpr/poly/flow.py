@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from texpr.ir.expr import Tensor, index
-from texpr.ir.loop import For, Kernel
+from texpr.ir.expr import Read, Tensor, index
+from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.traverse import walk
 from texpr.poly.forms import Key, Unknown, is_parameter, variable
-from texpr.poly.nest import Access, Nest, Statement, model
+from texpr.poly.nest import Access, Nest, Statement, model, part
 from texpr.poly.order import earlier
 from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
 
@@ -21,7 +22,7 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
     read. False where this is not so or cannot be proven.
     """
     def proven() -> bool:
-        nest = model(kernel)
+        nest = model(part(kernel, [s for s in kernel.body if _uses(s, tensor)]))
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
         variables = [n.var for n in loops]
         if any(tuple(n.var for n in s.loops[: len(loops)]) != tuple(variables) for s, _ in uses):
@@ -33,6 +34,10 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
         return asked(proven)
     except OutOfQuota:
         return False
+
+
+def _uses(s: Stmt, tensor: Tensor) -> bool:
+    return any(isinstance(n, Store | Read) and n.tensor is tensor for n in walk(s))
 
 
 def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:

@@ -13,10 +13,11 @@ from itertools import product
 
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.traverse import walk
 from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
-from texpr.poly.nest import Access, Nest, Statement, model
+from texpr.poly.nest import Access, Nest, Statement, changed, model, part
 from texpr.poly.order import earlier, level
 from texpr.poly.solver import OutOfQuota, Question, System, asked, contradict
 from texpr.support.errors import ScheduleError
@@ -70,7 +71,8 @@ def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, pri
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        nest = model(kernel)
+        top = next(s for s in kernel.body if any(isinstance(n, For) and n.var is loop.var for n in walk(s)))
+        nest = model(part(kernel, (top,)))
         inside = [s for s in nest.statements if any(n.var is loop.var for n in s.loops)]
         ignored = reassociable if ignore_reassociable else lambda _: False
         return _smallest(nest, (w for pair in _pairs(inside, ignored, private) for w in _between_iterations(nest, pair, loop.var)))
@@ -90,7 +92,7 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
         AssertionError: `after` does not run exactly the instances of `before`.
     """
     def search() -> Conflict | None:
-        old, new = model(before), model(after)
+        old, new = map(model, changed(before, after))
         found = images(old, new, origin, instance)
         assert same_instances(old, new, found), "the step loses or repeats instances"
         marked = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}

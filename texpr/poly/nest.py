@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -73,7 +74,7 @@ class Nest:
 
 
 _MEMO: OrderedDict[int, Nest] = OrderedDict()
-_MEMO_SIZE = 64
+_MEMO_SIZE = 256
 
 
 def model(kernel: Kernel) -> Nest:
@@ -84,6 +85,35 @@ def model(kernel: Kernel) -> Nest:
         while len(_MEMO) > _MEMO_SIZE:
             _MEMO.popitem(last=False)
     return found
+
+
+_PARTS: OrderedDict[tuple[int, ...], Kernel] = OrderedDict()
+
+
+def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
+    """The kernel with only some of its top-level statements; the same object for the same statements, so that its model is remembered.
+
+    Most steps change one nest of many, and most questions are about one.
+    """
+    if len(statements) == len(kernel.body):
+        return kernel
+    key = (id(kernel.inputs), id(kernel.sizes), id(kernel.requires), *map(id, statements))
+    if key not in _PARTS:
+        _PARTS[key] = replace(kernel, body=tuple(statements))
+        while len(_PARTS) > _MEMO_SIZE:
+            _PARTS.popitem(last=False)
+    return _PARTS[key]
+
+
+def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
+    """Both kernels without the top-level statements that they begin and end with alike: nothing moves past those."""
+    old, new = before.body, after.body
+    first = last = 0
+    while first < min(len(old), len(new)) and old[first] is new[first]:
+        first += 1
+    while last < min(len(old), len(new)) - first and old[-1 - last] is new[-1 - last]:
+        last += 1
+    return part(before, old[first : len(old) - last]), part(after, new[first : len(new) - last])
 
 
 def _modelled(kernel: Kernel) -> Nest:

@@ -40,10 +40,19 @@ def reorder(kernel: Kernel, names: Sequence[str | Var]) -> Kernel:
     if len(set(order)) != len(order):
         raise ScheduleError(f"reorder names a loop twice: {', '.join(order)}", code="reorder")
     _nested(kernel, families, order)
-    leaves = [_rearranged(above, leaf, order) for above, leaf in paths(kernel)]
-    body, origin, renamed = _rebuilt(leaves)
-    after = replace(kernel, body=body)
-    instance = {s: {old: new for old, new in renamed[s].items()} for s in origin}
+    body: list[Stmt] = []
+    origin: dict[Store, Store] = {}
+    instance: dict[Store, dict[Var, Expr]] = {}
+    for top in kernel.body:
+        leaves = [_rearranged(above, leaf, order) for above, leaf in paths(replace(kernel, body=(top,)))]
+        if not any(qualified(n) in order for leaf in leaves for n in leaf.loops):
+            body.append(top)
+            continue
+        statements, new_origin, renamed = _rebuilt(leaves)
+        body += statements
+        origin |= new_origin
+        instance |= renamed
+    after = replace(kernel, body=tuple(body))
     conflict = poly.reordered(kernel, after, origin, instance)
     if conflict is not None:
         text = ", ".join(f.var.name for f, *_ in families)
