@@ -152,6 +152,8 @@ define i32 @slow_parallel(ptr %slots) {
 }
 """
 
+ZERO = "define i32 @zero(ptr %slots) { ret i32 0 }"
+
 # slots: X, Y; the result is X[0].
 RESULT = """
 define i32 @result(ptr %slots) {

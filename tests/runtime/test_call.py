@@ -8,6 +8,7 @@ import inspect
 import pickle
 import sys
 import threading
+import timeit
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def misaligned(values):
     raw = np.zeros(values.nbytes + 1, np.uint8)
     view = raw[1:].view(values.dtype)
     view[...] = values
-    assert not view.flags.aligned
+    assert not view.flags.aligned or values.itemsize == 1
     return view
 
 
@@ -265,14 +266,40 @@ def test_constant_extents():
     assert complaint(six, np.zeros(5, np.int32)) == "error[shape]: axis 0 of `X` has extent 5, expected 6"
 
 
-def test_values_out_of_range():
+INTEGERS = [np.dtype(f"{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("lo, hi", [(0, "V"), (-3, 4), ("V", 100)])
+def test_values_out_of_range(dtype, lo, hi):
+    check = RangeCheck(0, "idx", lo, hi)
+    idx, table, out = Argument("idx", dtype, ("N",)), Argument("T", F32, ("V",)), Argument("Y", F32, ("N",), True)
+    gather = kernels.kernel(kernels.ZERO, "zero", idx, table, out, sizes=("N", "V"), checks=(check,))
+    low, high = lo if lo != "V" else 6, hi if hi != "V" else 6
+    limits = np.iinfo(dtype)
+    for count in (1, 2, 31, 200):
+        for value in sorted({low - 1, low, high - 1, high, 0, limits.min, limits.max}):
+            if not limits.min <= value <= limits.max:
+                continue
+            values = np.full(count, max(low, 0), dtype)
+            values[count // 2] = value
+            for given in (values, misaligned(values), values.astype(dtype.newbyteorder(">"))):
+                if low <= value < high:
+                    assert gather(given, A).shape == (count,)
+                else:
+                    bounds = f"{lo}..{hi}" + (f" = {low}..{high}" if "V" in (lo, hi) else "")
+                    assert complaint(gather, given, A) == f"error[range]: `idx[{count // 2}]` is {value}, expected a value in {bounds}"
+    assert gather(np.zeros(0, dtype), A).shape == (0,)
+
+
+def test_range_checks_are_on_the_fast_path():
     check = RangeCheck(0, "idx", 0, "V")
-    idx, table, out = Argument("idx", I32, ("N",)), Argument("T", F32, ("V",)), Argument("Y", F32, ("N",), True)
-    gather = kernels.kernel(kernels.RESULT, "result", idx, table, out, sizes=("N", "V"), checks=(check,))
-    assert gather(np.array([0, 5, 3], np.int32), A).shape == (3,)
-    text = "error[range]: `idx[1]` is -1, expected a value in 0..V = 0..6"
-    assert complaint(gather, np.array([0, -1, 9], np.int32), A) == text
-    assert complaint(gather, [0, 6], A) == "error[range]: `idx[1]` is 6, expected a value in 0..V = 0..6"
+    arguments = Argument("idx", I32, ("N",)), Argument("T", F32, ("V",)), Argument("Y", F32, ("N",), True)
+    library = kernels.link(kernels.ZERO, "zero")
+    spec = CallSpec("zero", arguments, ("N", "V"), (check,))
+    gather = kernels.make_callable(library["zero"], spec, library, otherwise=lambda *given: "otherwise")
+    assert gather(np.zeros(3, np.int32), A).shape == (3,)
+    assert gather(np.full(3, 6, np.int32), A) == "otherwise"
 
 
 def test_results_other_than_success():
@@ -382,3 +409,20 @@ def test_something_else_may_take_what_does_not_fit():
     computed = CallSpec("add", arguments, ("N",), (lambda arrays, sizes: None,))
     kernel = kernels.make_callable(library["add"], computed, library, otherwise=lambda *given, **named: None)
     assert (kernel(A, B=B) == SUM).all()
+
+
+def test_the_overhead_of_a_call():
+    """What a call of a kernel that adds 16 floats costs, measured on a Zen 4 core with CPython 3.11 (np.add: 255 into, 300 new):
+
+    into a given output 95 ns, 55 ns where the GIL is kept (`quick`); into a new array 137 and 92 ns; of that the kernel is 12 ns. With an
+    argument by name or one that has to be copied, 5 to 9 us. The limits here are for a busy machine.
+    """
+    a, b, c = np.ones(16, np.float32), np.ones(16, np.float32), np.zeros(16, np.float32)
+
+    def cost(statement, number):
+        return min(timeit.repeat(statement, globals={**globals(), "a": a, "b": b, "c": c}, number=number, repeat=5)) / number * 1e9
+
+    assert cost("add(a, b, c)", 2000) < 1000
+    assert cost("quick(a, b, out=c)", 2000) < 800
+    assert cost("add(a, b)", 2000) < 1500
+    assert cost("add(a, B=b)", 200) < 100_000

@@ -1,6 +1,6 @@
 ; From argument objects to slots: checks, sizes, new outputs. What is checked, and the words of a specification: see call.ll.
 
-%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
+%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64 }
 %ndarray = type { i64, ptr, ptr, i32, ptr, ptr, ptr, ptr, i32 }      ; PyArrayObject: ..., data, nd, dimensions, strides, base, descr, flags
 
 declare void @PyErr_Clear()
@@ -96,6 +96,55 @@ fit:
   ret ptr %following
 unfit:
   ret ptr null
+}
+
+; The bound at `word`: a constant, plus the size whose number follows, unless that is -1.
+define internal i64 @bound_of(ptr %word, ptr %sizes) #1 {
+entry:
+  %constant = load i64, ptr %word
+  %index.at = getelementptr i64, ptr %word, i64 1
+  %index = load i64, ptr %index.at
+  %plain = icmp slt i64 %index, 0
+  br i1 %plain, label %known, label %add
+add:
+  %size.at = getelementptr i64, ptr %sizes, i64 %index
+  %size = load i64, ptr %size.at
+  %sum = add i64 %constant, %size
+  ret i64 %sum
+known:
+  ret i64 %constant
+}
+
+; Are the values of the inputs where the kernel relies on them to be?
+define internal i1 @ranges_hold(ptr %spec, i64 %checks, ptr %slots, ptr %lengths, ptr %sizes) #0 {
+entry:
+  %first = getelementptr i64, ptr %spec, i64 14
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %check ]
+  %so.far = phi i1 [ true, %entry ], [ %holds, %check ]
+  %more = icmp slt i64 %k, %checks
+  %go = and i1 %more, %so.far
+  br i1 %go, label %check, label %out
+check:
+  %offset = mul i64 %k, 6
+  %record = getelementptr i64, ptr %first, i64 %offset
+  %position = load i64, ptr %record
+  %function.at = getelementptr i64, ptr %record, i64 1
+  %function = load ptr, ptr %function.at
+  %lo.at = getelementptr i64, ptr %record, i64 2
+  %lo = call i64 @bound_of(ptr %lo.at, ptr %sizes)
+  %hi.at = getelementptr i64, ptr %record, i64 4
+  %hi = call i64 @bound_of(ptr %hi.at, ptr %sizes)
+  %data.at = getelementptr ptr, ptr %slots, i64 %position
+  %data = load ptr, ptr %data.at
+  %length.at = getelementptr i64, ptr %lengths, i64 %position
+  %length = load i64, ptr %length.at
+  %holds = call i1 %function(ptr %data, i64 %length, i64 %lo, i64 %hi)
+  %k.next = add i64 %k, 1
+  br label %loop
+out:
+  ret i1 %so.far
 }
 
 ; Does any output share a byte with another argument?

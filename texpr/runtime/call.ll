@@ -4,8 +4,9 @@
 ; specification, an array of 64-bit words that `call.py` packs:
 ;
 ;   0 entry   1 inputs   2 outputs   3 sizes   4 quick   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
-;   11 PyDataMem_SetHandler   12 our memory handler
-;   13 onwards, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
+;   11 PyDataMem_SetHandler   12 our memory handler   13 range checks
+;   then for every range check: position of the input, function, and each bound as a constant and a size (constant + size, or -1)
+;   then, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
 ;   -1-k is size number k
 ;
 ; Arguments are taken here if they are exact ndarrays of that very dtype object, C-contiguous, with these extents, and given by
@@ -187,7 +188,11 @@ prepare:
   %sizes = getelementptr i64, ptr %slots, i64 %all
   %size.bytes = shl i64 %size.count, 3
   call void @llvm.memset.p0.i64(ptr %sizes, i8 -1, i64 %size.bytes, i1 false)
-  %records = getelementptr i64, ptr %spec, i64 13
+  %checks.at = getelementptr %specification, ptr %spec, i64 0, i32 13
+  %checks = load i64, ptr %checks.at
+  %check.words = mul i64 %checks, 6
+  %before = add i64 %check.words, 14
+  %records = getelementptr i64, ptr %spec, i64 %before
   br label %loop
 loop:
   %k = phi i64 [ 0, %prepare ], [ %k.next, %next ]
@@ -208,6 +213,9 @@ next:
   %k.next = add i64 %k, 1
   br label %loop
 bound:
+  %held = call i1 @ranges_hold(ptr %spec, i64 %checks, ptr %slots, ptr %lengths, ptr %sizes)
+  br i1 %held, label %place, label %slow
+place:
   br i1 %with, label %separate, label %allocate
 separate:
   %overlap = call i1 @outputs_overlap(i64 %inputs, i64 %all, ptr %slots, ptr %lengths)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from struct import pack
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 
 from texpr.runtime import native, numpy_api
 from texpr.runtime.slow import SlowCall
-from texpr.runtime.spec import Argument, CallSpec, Computed
+from texpr.runtime.spec import Argument, CallSpec, RangeCheck
 from texpr.support.errors import ResourceError
 
 _FASTCALL, _KEYWORDS = 0x0080, 0x0002
@@ -54,7 +54,7 @@ def make_callable(
     wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make
     failed = _Failed(spec.name)
     slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)  # type: ignore[arg-type]
-    if spec.checks or not _is_plain(spec) or not numpy_api.layouts_are_known():
+    if not _is_plain(spec) or not numpy_api.layouts_are_known():
         return slow
     slow = otherwise or slow
     words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap if len(spec.outputs) > 1 else None)
@@ -82,11 +82,22 @@ def _normal(spec: CallSpec) -> CallSpec:
 
 
 def _is_plain(spec: CallSpec) -> bool:
-    """Whether the native code understands every extent."""
+    """Whether the native code understands every extent and every check."""
     extents = [extent for argument in spec.arguments for extent in argument.shape]
-    return len(spec.arguments) <= _MOST_ARGUMENTS and all(
-        not isinstance(extent, Computed) and (not isinstance(extent, str) or extent in spec.sizes) for extent in extents
+    ranges = [check for check in spec.checks if isinstance(check, RangeCheck)]
+    extents += [bound for check in ranges for bound in (check.lo, check.hi)]
+    kinds = [_short(spec.inputs[check.position].dtype) in native.RANGES for check in ranges]
+    return (
+        len(spec.arguments) <= _MOST_ARGUMENTS
+        and len(ranges) == len(spec.checks)
+        and all(kinds)
+        and all(isinstance(extent, int) or (isinstance(extent, str) and extent in spec.sizes) for extent in extents)
     )
+
+
+def _short(dtype: np.dtype) -> str:
+    """`i32` for int32."""
+    return f"{dtype.kind}{8 * dtype.itemsize}"
 
 
 class _Failed:
@@ -112,10 +123,26 @@ def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap:
     words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray)]
     words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler())]
     if slow is not None:
-        for argument in spec.arguments:
-            words += [id(argument.dtype), argument.dtype.itemsize, len(argument.shape)]
-            words += [extent if isinstance(extent, int) else -1 - spec.sizes.index(str(extent)) for extent in argument.shape]
+        words += [len(spec.checks), *_check_words(spec), *_argument_words(spec)]
     return pack(f"{len(words)}q", *words)
+
+
+def _check_words(spec: CallSpec) -> Iterator[int]:
+    for check in spec.checks:
+        assert isinstance(check, RangeCheck)
+        dtype = spec.inputs[check.position].dtype
+        # Large unsigned values look negative to the native code.
+        lo = max(check.lo, 0) if isinstance(check.lo, int) and dtype.kind == "u" else check.lo
+        yield from (check.position, native.symbols()[native.RANGES[_short(dtype)]])
+        for bound in (lo, check.hi):
+            yield from (0, spec.sizes.index(bound)) if isinstance(bound, str) else (int(bound), -1)  # type: ignore[arg-type]
+
+
+def _argument_words(spec: CallSpec) -> Iterator[int]:
+    for argument in spec.arguments:
+        yield from (id(argument.dtype), argument.dtype.itemsize, len(argument.shape))
+        for extent in argument.shape:
+            yield extent if isinstance(extent, int) else -1 - spec.sizes.index(str(extent))
 
 
 def _address(value: object) -> int:

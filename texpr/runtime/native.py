@@ -17,6 +17,8 @@ from texpr.support.errors import CallError
 from texpr.support.options import current
 
 PARTS = ("pool", "interrupt", "memory", "arguments", "call")
+RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
+"""Functions that check values of an integer dtype, by its name in short."""
 EXPORTS = (
     "tx_parallel",
     "tx_interrupted",
@@ -33,6 +35,7 @@ EXPORTS = (
     "tx_numpy_free",
     "tx_call",
     "tx_run",
+    *RANGES.values(),
 )
 PYTHON_API = (
     "PyObject_Vectorcall",
@@ -67,8 +70,21 @@ def text(machine: str = platform.machine()) -> str:
     """The library's LLVM IR for a kind of machine, this one's by default."""
     layout = {"TUPLE_ITEMS": str(tuple.__basicsize__), "BYTES_DATA": str(bytes.__basicsize__ - 1)}
     attributes = "\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }\n"
-    parts = [Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8") for part in PARTS]
-    return Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
+    parts = [_source(part) for part in PARTS]
+    whole = Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
+    return whole + "".join(_range_text(name) for name in RANGES)
+
+
+def _source(part: str) -> str:
+    return Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8")
+
+
+def _range_text(name: str) -> str:
+    """The range check of one dtype, such as `i32`. Elements of 64 bits are compared as they are: no bound is above 2^63."""
+    element = f"i{name[1:]}"
+    widen = "add i64 %element, 0" if element == "i64" else f"{'sext' if name[0] == 'i' else 'zext'} {element} %element to i64"
+    sign = "signed" if name[0] == "i" else "unsigned"
+    return Template(_source("ranges")).substitute(NAME=name, TYPE=element, SIGN=sign, EXTEND=widen)
 
 
 @functools.cache
