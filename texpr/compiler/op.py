@@ -78,6 +78,8 @@ class Op:
         inputs, outputs = self._inputs(arrays, options)
         symbolic = next((a for a in inputs.values() if hasattr(type(a), "__texpr_call__")), None)
         if symbolic is not None:
+            if out is not None or outputs:
+                raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
             return symbolic.__texpr_call__(self, inputs, constants)  # type: ignore[attr-defined]
         given = {n: _array(n, a) for n, a in inputs.items()}
         dtypes = self.signature.bind_dtypes({n: t for n, a in given.items() if a.shape or isinstance(inputs[n], np.ndarray | np.generic)

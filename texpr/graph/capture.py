@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 
 import numpy as np
 
@@ -43,14 +44,14 @@ class Capture:
 
     def input(self, name: str, shape: Sequence[int], dtype: DType) -> Symbolic:
         """Declare data of the given shape."""
-        tensor = self._tensor(name, shape, dtype)
+        tensor = self._input(name, shape, dtype)
         self.inputs.append(tensor)
         return Symbolic(tensor, self)
 
     def variable(self, variable: Variable) -> Symbolic:
         """The value that a variable has at the start of the program."""
         if variable not in self.variables:
-            self.variables[variable] = self._tensor(variable.name, variable.shape, variable.dtype)
+            self.variables[variable] = self._input(variable.name, variable.shape, variable.dtype)
         return Symbolic(self.variables[variable], self)
 
     def constant(self, value: np.ndarray, name: str = "constant") -> Symbolic:
@@ -59,7 +60,7 @@ class Capture:
         dtype = from_numpy(array.dtype)
         if dtype is None:
             raise CallError(f"a constant has dtype {array.dtype}, which texpr does not have", code="dtype")
-        tensor = self._tensor(name, array.shape, dtype)
+        tensor = self._input(name, array.shape, dtype)
         self.constants[tensor] = array
         return Symbolic(tensor, self)
 
@@ -88,7 +89,7 @@ class Capture:
         program = operator.program(dtypes, constants, absent)
         arguments = [self._argument(operator, formal, inputs[formal.name]) for formal in program.inputs]
         shapes = _result_shapes(operator, program, [a.shape for a in arguments])
-        targets = tuple(self._tensor(operator.__name__, shape, t.dtype) for t, shape in zip(program.outputs, shapes))
+        targets = tuple(self._result(operator, shape, t.dtype) for t, shape in zip(program.outputs, shapes))
         self._check_ranges(operator, program, arguments)
         self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
         results = tuple(Symbolic(t, self) for t in targets)
@@ -133,17 +134,18 @@ class Capture:
     def _defined(self) -> set[Tensor]:
         return {t for e in self.equations for t in _targets(e)}
 
-    def _tensor(self, wish: str, shape: Sequence[int], dtype: DType) -> Tensor:
-        return Tensor(self._fresh(wish), dtype, plain(*(index(n) for n in shape)))
-
-    def _fresh(self, wish: str) -> str:
+    def _input(self, wish: str, shape: Sequence[int], dtype: DType) -> Tensor:
         base = re.sub(r"\W", "_", wish)
-        name, count = base, 1
-        while name in self._names:
-            count += 1
-            name = f"{base}_{count}"
+        return self._tensor(chain([base], (f"{base}_{k}" for k in count(2))), shape, dtype)
+
+    def _result(self, operator: Op, shape: Sequence[int], dtype: DType) -> Tensor:
+        return self._tensor((f"{operator.__name__}_{k}" for k in count(1)), shape, dtype)
+
+    def _tensor(self, names: Iterable[str], shape: Sequence[int], dtype: DType) -> Tensor:
+        """A tensor with the first of the names that is free."""
+        name = next(n for n in names if n not in self._names)
         self._names.add(name)
-        return name
+        return Tensor(name, dtype, plain(*(index(n) for n in shape)))
 
     def _argument(self, operator: Op, formal: Tensor, value: object) -> Symbolic:
         """An input of a call as a symbolic tensor."""

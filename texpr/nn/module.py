@@ -197,7 +197,7 @@ class Module:
 def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[list[str], list[str], list[str]]:
     """Names that are missing, names that are unexpected, and complaints about shapes and dtypes."""
     missing = [n for n in own if n not in found]
-    unexpected = [n for n in found if n not in own]
+    unexpected = sorted(n for n in found if n not in own)
     wrong = []
     for name, variable in own.items():
         shape, dtype = found.get(name, (variable.shape, str(variable.data.dtype)))

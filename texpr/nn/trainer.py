@@ -48,6 +48,8 @@ class Trainer:
         self.step = TrainingStep(model, loss, optimizer)
         self._order = np.random.default_rng(whole("Trainer", "seed", seed, 0))
         self._evaluations: dict[tuple, Plan] = {}
+        self._batch_size = 256
+        self._labels_seen: np.ndarray | None = None
 
     def fit(self, x: object, y: object, epochs: int = 1, batch_size: int = 32, validation_data: tuple[object, object] | None = None,
             shuffle: bool = True, progress: bool = True, callbacks: Sequence[Callback] = ()) -> History:
@@ -68,6 +70,7 @@ class Trainer:
         x, y = self._checked(x, y)
         validation = None if validation_data is None else self._checked(*validation_data)
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
+        self._batch_size = batch_size
         history, shown = History(), Progress(epochs, progress)
         for epoch in range(epochs):
             self.model.train()
@@ -84,26 +87,33 @@ class Trainer:
                 break
         return history
 
-    def evaluate(self, x: object, y: object, batch_size: int = 256) -> dict[str, float]:
+    def evaluate(self, x: object, y: object, batch_size: int | None = None) -> dict[str, float]:
         """Loss and metrics on data, in evaluation mode: means over the examples.
 
+        Args:
+            batch_size: that of the last `fit` unless given, so that kernels are there already.
         Raises:
             CallError: data that do not fit the model or each other.
         """
-        return self._measured(*self._checked(x, y), whole("evaluate", "batch_size", batch_size))
+        return self._measured(*self._checked(x, y), self._size("evaluate", batch_size))
 
-    def predict(self, x: object, batch_size: int = 256) -> np.ndarray:
+    def predict(self, x: object, batch_size: int | None = None) -> np.ndarray:
         """The model's outputs in evaluation mode.
 
+        Args:
+            batch_size: that of the last `fit` unless given.
         Raises:
             CallError: data that do not fit the model.
         """
-        x, size = checked_inputs(x, self.model.dtype), whole("predict", "batch_size", batch_size)
+        x, size = checked_inputs(x, self.model.dtype), self._size("predict", batch_size)
         modes = _evaluating(self.model)
         try:
             return np.concatenate([self.model(x[start : start + size]) for start in range(0, len(x), size)])
         finally:
             _restore(modes)
+
+    def _size(self, owner: str, batch_size: int | None) -> int:
+        return self._batch_size if batch_size is None else whole(owner, "batch_size", batch_size)
 
     def _checked(self, x: object, y: object) -> tuple[np.ndarray, np.ndarray]:
         x = checked_inputs(x, self.model.dtype)
@@ -128,7 +138,7 @@ class Trainer:
 
     def _check_labels(self, y: np.ndarray, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
-        if getattr(self.loss, "labels", False) and getattr(self, "_labels_seen", None) is not y:
+        if getattr(self.loss, "labels", False) and self._labels_seen is not y:
             check_labels(y, plan.results[1].shape[-1])
             self._labels_seen = y
 

@@ -1,0 +1,166 @@
+"""Plans: memory, variables, repeated runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr import ops
+from texpr.graph import Capture, Plan, Variable, multiply_adds, operations, timing_table
+from texpr.graph.kernels import kernel_for
+from texpr.graph.memory import share_buffers, tensor_bytes
+from texpr.ir.dtypes import F32, I64
+from texpr.ir.expr import Tensor, index, plain
+from texpr.ir.shapes import bind_sizes
+
+
+@st.composite
+def launch_lists(draw):
+    """Launches that read tensors written before, and tensors to keep."""
+    launches, written = [], []
+    for k in range(draw(st.integers(1, 12))):
+        outputs = [Tensor(f"t{k}_{n}", F32, plain(index(draw(st.integers(0, 9))))) for n in range(draw(st.integers(1, 3)))]
+        inputs = draw(st.lists(st.sampled_from(written), max_size=3)) if written else []
+        launches.append((inputs, outputs))
+        written += outputs
+    return launches, set(draw(st.lists(st.sampled_from(written), max_size=3)))
+
+
+@given(launch_lists())
+def test_tensors_alive_at_once_share_no_buffer(case):
+    launches, kept = case
+    buffers = share_buffers(launches, kept)
+    last = {t: k for k, (inputs, outputs) in enumerate(launches) for t in (*inputs, *outputs)}
+    last |= {t: len(launches) for t in kept}
+    first = {t: k for k, (_, outputs) in enumerate(launches) for t in outputs}
+    for a in first:
+        assert buffers.sizes[buffers.number[a]] >= tensor_bytes(a)
+        for b in first:
+            if a is not b and first[a] <= first[b] <= last[a]:
+                assert buffers.number[a] != buffers.number[b]
+
+
+def test_a_chain_needs_two_buffers():
+    capture = Capture()
+    x = capture.input("x", (1000,), F32)
+    value = x
+    for _ in range(8):
+        value = ops.relu(value)
+    assert Plan(capture, [value]).memory_bytes == 2 * 4000
+
+
+def counter() -> tuple[Variable, Plan]:
+    """A variable to which each run adds the data."""
+    total, capture = Variable(np.zeros(3, np.float32), "total"), Capture()
+    x = capture.input("x", (3,), F32)
+    capture.assign(total, capture.variable(total) + x)
+    return total, Plan(capture, [])
+
+
+def test_variables_keep_their_values_between_runs():
+    total, plan = counter()
+    for k in range(5):
+        plan(np.full(3, k, np.float32))
+    np.testing.assert_array_equal(total.data, [10, 10, 10])
+
+
+def test_a_variable_may_be_set_between_runs():
+    total, plan = counter()
+    plan(np.ones(3, np.float32))
+    total.data = np.full(3, 40, np.float32)
+    plan(np.ones(3, np.float32))
+    total.data[0] = 7
+    plan(np.ones(3, np.float32))
+    np.testing.assert_array_equal(total.data, [8, 42, 42])
+
+
+def test_two_plans_share_a_variable():
+    total, plan = counter()
+    capture = Capture()
+    double = Plan(capture, [capture.variable(total) * 2.0])
+    for k in range(3):
+        plan(np.ones(3, np.float32))
+        np.testing.assert_array_equal(double()[0], [2 * k + 2] * 3)
+
+
+def test_an_exchange_uses_old_values_everywhere():
+    a, b, capture = Variable(np.array([1.0]), "a"), Variable(np.array([2.0]), "b"), Capture()
+    capture.assign(a, ops.copy(capture.variable(b)))
+    capture.assign(b, ops.copy(capture.variable(a)))
+    plan = Plan(capture, [])
+    plan()
+    assert (a.data[0], b.data[0]) == (2.0, 1.0)
+    plan()
+    assert (a.data[0], b.data[0]) == (1.0, 2.0)
+
+
+def test_compute_without_commit_changes_nothing():
+    total, plan = counter()
+    plan.inputs[0][...] = 1
+    plan.compute()
+    np.testing.assert_array_equal(total.data, [0, 0, 0])
+    plan.commit()
+    np.testing.assert_array_equal(total.data, [1, 1, 1])
+
+
+def test_a_variable_keeps_its_shape_and_dtype():
+    total, _ = counter()
+    with pytest.raises(tx.CallError) as caught:
+        total.data = np.zeros(4)
+    assert str(caught.value) == """\
+error[shape]: `total` is f32[3], the new value float64[4]
+  help: a variable keeps its shape and dtype; make a new one"""
+
+
+def test_ranges_of_data_are_checked_at_each_run():
+    capture = Capture()
+    x, y = capture.input("x", (2, 3), F32), capture.input("y", (2,), I64)
+    plan = Plan(capture, [ops.cross_entropy(x, y)])
+    plan(np.zeros((2, 3), np.float32), np.array([0, 2]))
+    for bad in (-1, 3, 1 << 40):
+        with pytest.raises(tx.CallError) as caught:
+            plan(np.zeros((2, 3), np.float32), np.array([0, bad]))
+        assert str(caught.value) == f"error[range]: `y[1]` is {bad}, expected a value in 0..3"
+
+
+def test_ranges_of_constants_are_checked_once():
+    capture = Capture()
+    x = capture.input("x", (2, 3), F32)
+    with pytest.raises(tx.CallError) as caught:
+        Plan(capture, [ops.cross_entropy(x, np.array([0, 5]))])
+    assert str(caught.value) == "error[range]: `constant[1]` is 5, expected a value in 0..3"
+
+
+def test_equal_programs_share_a_kernel():
+    text = "op twice(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + X[i] }"
+    a, b = tx.op(text).program(), tx.op(text).program()
+    assert kernel_for(a, {a.sizes[0]: 7}) is kernel_for(b, {b.sizes[0]: 7})
+    assert kernel_for(a, {a.sizes[0]: 7}) is not kernel_for(a, {a.sizes[0]: 8})
+    other = tx.op("op twice(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * X[i] }").program()
+    assert kernel_for(other, {other.sizes[0]: 7}) is not kernel_for(a, {a.sizes[0]: 7})
+
+
+def test_what_is_not_needed_is_not_run():
+    capture = Capture()
+    x = capture.input("x", (4,), F32)
+    ops.tanh(x)
+    assert [launch.program.name for launch in Plan(capture, [ops.relu(x)]).launches] == ["relu"]
+
+
+def test_a_profile_lists_every_launch():
+    capture = Capture()
+    x = capture.input("x", (16, 8), F32)
+    plan = Plan(capture, [ops.relu(ops.linear(x, Variable(np.ones((4, 8), np.float32))))])
+    rows = plan.profile(repeats=2)
+    assert [(row.name, row.shapes) for row in rows] == [("linear", "16x8 4x8 16x4"), ("relu", "16x4 16x4")]
+    assert timing_table(rows).count("\n") == 2
+
+
+def test_costs_are_counted():
+    program = ops.linear.program()
+    sizes, _ = bind_sizes(program.inputs, [(16, 8), (4, 8), (4,)])
+    assert multiply_adds(program, sizes) == 16 * 4 * 8
+    assert operations(program, sizes) == 16 * 4 * (2 * 8 + 1)

@@ -1,0 +1,200 @@
+"""Weights in files: round trips, damaged files, files of other models."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from struct import pack
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn
+
+safetensors = pytest.importorskip("safetensors.numpy")
+
+
+def made(seed: int = 0, dtype: str = "f32") -> nn.Sequential:
+    nn.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 3, dtype=dtype), nn.ReLU(), nn.Linear(3, 2, dtype=dtype))
+
+
+def file_of(header: object, data: bytes = b"") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return pack("<Q", len(text)) + text + data
+
+
+def same(a: nn.Module, b: nn.Module) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_round_trip(tmp_path: Path, dtype: str):
+    model, other, path = made(1, dtype), made(2, dtype), tmp_path / "m.safetensors"
+    nn.save(model, path)
+    assert not same(model, other)
+    assert nn.load(other, path) == ([], []) and same(model, other)
+    assert list(safetensors.load_file(path)) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert [p.name for p in tmp_path.iterdir()] == ["m.safetensors"]
+
+
+def test_a_file_that_others_wrote(tmp_path: Path):
+    model = made()
+    safetensors.save_file({n: a + 1 for n, a in model.state_dict().items()}, tmp_path / "m.safetensors")
+    before = model.state_dict()
+    nn.load(model, tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(model.state_dict()["0.weight"], before["0.weight"] + 1)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch):
+    path = tmp_path / "m.safetensors"
+    nn.save(made(1), path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        nn.save(made(2), path)
+    assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+ENTRY = {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}
+
+
+class Canary:
+    """Fails the test when it is unpickled."""
+
+    def __reduce__(self):
+        return pytest.fail, ("the pickle ran",)
+
+
+DAMAGED = {
+    "empty": b"",
+    "short": b"\1\0\0",
+    "header of 2^62 bytes": pack("<Q", 1 << 62) + b"{}",
+    "pickle": pickle.dumps(Canary()),
+    "no json": file_of(b"{nonsense}"),
+    "no utf-8": file_of(b'{"\xff\xfe": 1}'),
+    "a list": file_of([1, 2]),
+    "an entry that is none": file_of({"0.weight": 3}),
+    "nested": file_of(b"[" * 5000 + b"]" * 5000),
+    "a name twice": file_of(b'{"0.weight": %s, "0.weight": %s}' % ((json.dumps(ENTRY).encode(),) * 2), bytes(48)),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files(tmp_path: Path, name: str):
+    (tmp_path / "m.safetensors").write_bytes(DAMAGED[name])
+    model, untouched = made(), made()
+    with pytest.raises(tx.CheckpointError, match=r"m\.safetensors is no intact safetensors file: ") as caught:
+        nn.load(model, tmp_path / "m.safetensors")
+    assert same(model, untouched)
+    if name == "a name twice":
+        assert str(caught.value).endswith("its header is not valid (`0.weight` comes twice)")
+
+
+@pytest.mark.parametrize("change", ["truncated", "hole", "overlap", "offsets", "longer", "negative", "unknown dtype", "huge shape"])
+def test_headers_that_lie(tmp_path: Path, change: str):
+    model, untouched, path = made(), made(), tmp_path / "m.safetensors"
+    nn.save(model, path)
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
+    entry = header["2.weight"]
+    match change:
+        case "truncated":
+            body = body[:-4]
+        case "hole":
+            entry["data_offsets"] = [n + 4 for n in entry["data_offsets"]]
+            body += bytes(4)
+        case "overlap":
+            entry["data_offsets"] = header["0.weight"]["data_offsets"]
+        case "offsets":
+            entry["data_offsets"] = [1 << 60, (1 << 60) + 24]
+        case "longer":
+            body += bytes(8)
+        case "negative":
+            entry["shape"] = [-2, -3]
+        case "unknown dtype":
+            entry["dtype"] = "F7"
+        case "huge shape":
+            entry["shape"] = [1 << 40, 1 << 40]
+    path.write_bytes(file_of(header, body))
+    with pytest.raises(tx.CheckpointError):
+        nn.load(model, path)
+    assert same(model, untouched)
+
+
+def test_every_cut_is_noticed(tmp_path: Path):
+    model, path = made(), tmp_path / "m.safetensors"
+    nn.save(model, path)
+    data = path.read_bytes()
+    for end in range(0, len(data), 7):
+        path.write_bytes(data[:end])
+        with pytest.raises(tx.CheckpointError):
+            nn.load(model, path)
+
+
+def test_a_file_of_another_model(tmp_path: Path):
+    path = tmp_path / "m.safetensors"
+    nn.save(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 5, dtype="f64"), nn.Linear(5, 1)), path)
+    model, untouched = made(), made()
+    with pytest.raises(tx.CheckpointError) as caught:
+        nn.load(model, path, strict=False)
+    assert str(caught.value) == f"""\
+error[checkpoint]: {path} is of another model
+    2.weight is float64[5, 3], expected float32[2, 3]
+    2.bias is float64[5], expected float32[2]"""
+    assert same(model, untouched)
+    nn.save(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2, bias=False), nn.Linear(5, 1)), path)
+    with pytest.raises(tx.CheckpointError) as caught:
+        nn.load(model, path)
+    assert str(caught.value) == f"""\
+error[checkpoint]: {path} is of another model
+    missing: 2.bias
+    unexpected: 3.bias, 3.weight
+  help: strict=False ignores missing and unexpected names"""
+    assert nn.load(model, path, strict=False) == (["2.bias"], ["3.bias", "3.weight"])
+
+
+def test_values_that_are_not_finite(tmp_path: Path):
+    model, path = made(), tmp_path / "m.safetensors"
+    model[0].bias.data[1] = np.nan
+    nn.save(model, path)
+    with pytest.raises(tx.CheckpointError) as caught:
+        nn.load(made(), path, check_finite=True)
+    assert str(caught.value) == f"error[checkpoint]: {path}: not all values are finite in 0.bias"
+    other = made()
+    nn.load(other, path)
+    assert np.isnan(other[0].bias.data[1])
+
+
+def test_state_dicts_are_copies_and_strict():
+    model = made()
+    state = model.state_dict()
+    state["0.weight"][...] = 7
+    assert not (model.state_dict()["0.weight"] == 7).any()
+    assert model.load_state_dict(state) == ([], [])
+    assert (model[0].weight.data == 7).all()
+    del state["2.bias"]
+    state["x"] = np.zeros(2)
+    with pytest.raises(tx.CheckpointError) as caught:
+        model.load_state_dict(state)
+    assert str(caught.value) == """\
+error[checkpoint]: the values do not fit Sequential
+    missing: 2.bias
+    unexpected: x
+  help: strict=False ignores missing and unexpected names"""
+    assert model.load_state_dict(state, strict=False) == (["2.bias"], ["x"])
+
+
+def test_without_safetensors(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "safetensors.numpy", None)
+    with pytest.raises(ImportError) as caught:
+        nn.save(made(), tmp_path / "m.safetensors")
+    assert str(caught.value) == "saving and loading weights needs safetensors: pip install texpr[checkpoint]"
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,199 @@
+"""Modules: registration, names, modes, calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn
+
+
+def small() -> nn.Sequential:
+    nn.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Sequential(nn.Linear(3, 2, bias=False)))
+
+
+class Residual(nn.Module):
+    """x + f(x), with the weight of `f` used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4, dtype="f64")
+        self.again = self.inner
+
+    def forward(self, x):
+        return x + self.again(self.inner(x))
+
+
+def complaint(run, kind: type[Exception] = tx.CallError) -> str:
+    with pytest.raises(kind) as caught:
+        run()
+    return str(caught.value)
+
+
+def test_names_and_modes():
+    model = small()
+    assert [n for n, _ in model.named_parameters()] == ["0.weight", "0.bias", "2.0.weight"]
+    assert [n for n, _ in model.named_modules()] == ["", "0", "1", "2", "2.0"]
+    assert [p.shape for p in model.parameters()] == [(3, 4), (3,), (2, 3)]
+    assert not any(m.training for m in model.eval().modules()) and all(m.training for m in model.train().modules())
+    seen = []
+    assert model.apply(lambda m: seen.append(type(m).__name__)) is model
+    assert seen[-1] == "Sequential" and sorted(seen) == ["Linear", "Linear", "ReLU", "Sequential", "Sequential"]
+    assert repr(model) == """\
+Sequential(
+  (0): Linear(4, 3)
+  (1): ReLU()
+  (2): Sequential(
+    (0): Linear(3, 2, bias=False)
+  )
+)"""
+
+
+def test_containers():
+    model = small()
+    assert len(model) == 3 and isinstance(model[0], nn.Linear) and [type(m).__name__ for m in model[:2]] == ["Linear", "ReLU"]
+    assert [n for n, _ in nn.Sequential({"a": nn.Linear(1, 1)}).named_parameters()] == ["a.weight", "a.bias"]
+    listed = nn.ModuleList([nn.Linear(2, 2)])
+    listed.append(nn.Linear(2, 2))
+    assert len(list(listed.parameters())) == 4 and listed[1] is list(listed)[1]
+    assert len(model.append(nn.Tanh())) == 4
+    assert complaint(lambda: nn.Sequential(nn.ReLU)) == """\
+error[module]: entry 0 of Sequential is a type, expected a module
+  help: call it: nn.ReLU()"""
+
+
+def test_attributes_register_and_unregister():
+    model = small()
+    setattr(model, "0", nn.Identity())
+    assert [n for n, _ in model.named_parameters()] == ["2.0.weight"]
+    model.extra = nn.Parameter(np.zeros(2, np.float32))
+    assert "extra" in dict(model.named_parameters())
+    del model.extra
+    assert "extra" not in dict(model.named_parameters())
+
+    class Early(nn.Module):
+        def __init__(self) -> None:
+            self.layer = nn.ReLU()
+
+    assert complaint(Early) == """\
+error[module]: `layer` is assigned before Early is ready
+  help: call super().__init__() first"""
+
+
+def test_a_plain_list_of_modules_is_told():
+    class Listed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = [nn.Linear(2, 2)]
+
+    with pytest.warns(UserWarning) as caught:
+        assert list(nn.Sequential(Listed()).parameters()) == []
+    assert str(caught[0].message) == (
+        "`0.layers` of Listed is a plain list of modules or parameters: they are not registered and will not be trained or saved; "
+        "use nn.ModuleList or nn.Sequential")
+
+
+def test_a_call_on_arrays():
+    model = small()
+    weights = model.state_dict()
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    hidden = np.maximum(x @ weights["0.weight"].T + weights["0.bias"], 0)
+    np.testing.assert_allclose(model(x), hidden @ weights["2.0.weight"].T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(model(x.astype(np.float64)), model(x))
+    np.testing.assert_array_equal(model(np.asfortranarray(x)), model(x))
+    np.testing.assert_array_equal(model(x[::-1]), model(x)[::-1])
+
+
+def test_a_call_sees_the_parameters_as_they_are():
+    model = small()
+    x = np.ones((2, 4), np.float32)
+    before = model(x)
+    model[2][0].weight.data *= 2  # type: ignore[index, union-attr]
+    np.testing.assert_allclose(model(x), 2 * before, rtol=1e-6)
+    model[2][0].weight = nn.Parameter(np.zeros((2, 3), np.float32))  # type: ignore[index, union-attr]
+    assert not model(x).any()
+
+
+def test_a_shared_module():
+    nn.manual_seed(1)
+    model = Residual()
+    assert [n for n, _ in model.named_parameters()] == ["inner.weight", "inner.bias"]
+    assert list(model.state_dict()) == ["inner.weight", "inner.bias", "again.weight", "again.bias"]
+    x, w, b = np.ones((1, 4)), model.inner.weight.data, model.inner.bias.data
+    np.testing.assert_allclose(model(x), x + ((x @ w.T + b) @ w.T + b), rtol=1e-14)
+
+
+def test_a_complaint_names_the_layer():
+    assert complaint(lambda: small()(np.zeros((2, 5), np.float32))) == """\
+error[shape]: linear: axis 1 of `weight` has extent 4, expected I = 5
+    given: X [2, 5], weight [3, 4], bias [3]
+    in the layer Linear(4, 3)"""
+    assert complaint(lambda: small()(np.zeros((2, 4), np.int32))) == """\
+error[dtype]: linear: `X` is i32, expected a float type
+    in the layer Linear(4, 3)"""
+
+
+def test_no_forward():
+    assert complaint(lambda: nn.Module()(np.zeros(2)), NotImplementedError) == "Module has no forward"
+
+
+def test_layers_refuse_arguments():
+    assert complaint(lambda: nn.Linear(0, 3)) == "error[arguments]: Linear: in_features is 0, expected an integer of at least 1"
+    assert complaint(lambda: nn.Linear(3, 2.5)) == "error[arguments]: Linear: out_features is 2.5, expected an integer of at least 1"  # type: ignore[arg-type]
+    assert complaint(lambda: nn.Linear(3, 2, dtype="i32")) == "error[dtype]: Linear: dtype is 'i32', expected f32 or f64"
+    assert complaint(lambda: nn.Conv2d(3, 4, 3, groups=2)) == \
+        "error[arguments]: Conv2d: 3 input and 4 output channels cannot be divided into 2 groups"
+    assert complaint(lambda: nn.Conv2d(3, 4, (3, 3, 3))) == \
+        "error[arguments]: Conv2d: kernel_size is (3, 3, 3), expected an integer or a pair of them"  # type: ignore[arg-type]
+    assert complaint(lambda: nn.MaxPool2d(2, padding=2)) == \
+        "error[arguments]: MaxPool2d: padding (2, 2) is more than half of the window (2, 2)"
+    assert complaint(lambda: nn.CrossEntropyLoss(reduction="avg")) == \
+        "error[arguments]: CrossEntropyLoss: reduction is 'avg', expected mean, sum or none"
+
+
+def test_first_values_are_torchs_bounds_and_repeat():
+    nn.manual_seed(3)
+    a, c = nn.Linear(400, 30), nn.Conv2d(4, 8, (3, 5), groups=2)
+    for layer, bound in ((a, 1 / 20), (c, 1 / np.sqrt(2 * 15))):
+        assert layer.bias is not None
+        for p in (layer.weight, layer.bias):
+            assert np.abs(p.data).max() <= bound
+        assert np.abs(layer.weight.data).max() > 0.95 * bound
+        np.testing.assert_allclose(layer.weight.data.std(), bound / np.sqrt(3), rtol=0.1)
+    nn.manual_seed(3)
+    again = nn.Linear(400, 30)
+    np.testing.assert_array_equal(again.weight.data, a.weight.data)
+    nn.manual_seed(3)
+    np.testing.assert_allclose(nn.Linear(400, 30, dtype="f64").weight.data, a.weight.data, rtol=1e-7)
+    assert complaint(lambda: nn.manual_seed(-1)) == "error[seed]: the seed is -1, expected an integer of at least 0"
+
+
+@pytest.mark.parametrize(("layer", "shape", "expected"), [
+    (nn.Flatten(), (2, 3, 4), (2, 12)), (nn.Flatten(), (2, 3), (2, 3)), (nn.MaxPool2d(2), (1, 2, 5, 6), (1, 2, 2, 3)),
+    (nn.MaxPool2d(3, stride=1, padding=1), (1, 2, 5, 6), (1, 2, 5, 6)), (nn.Softmax(), (2, 3), (2, 3)), (nn.Tanh(), (4,), (4,)),
+    (nn.Conv2d(2, 4, 3, stride=2, padding=1, dilation=2, groups=2), (1, 2, 9, 8), (1, 4, 4, 3)), (nn.Identity(), (3,), (3,))])
+def test_shapes(layer: nn.Module, shape: tuple[int, ...], expected: tuple[int, ...]):
+    assert layer(np.ones(shape, np.float32)).shape == expected
+
+
+def test_losses():
+    logits, labels = np.array([[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]]), np.array([1, 0])
+    each = np.log(np.exp(logits).sum(1)) - logits[[0, 1], labels]
+    for reduction, expected in (("mean", each.mean()), ("sum", each.sum()), ("none", each)):
+        np.testing.assert_allclose(nn.CrossEntropyLoss(reduction)(logits, labels), expected, rtol=1e-14)
+    np.testing.assert_allclose(nn.MSELoss()(logits, logits + 2.0), 4.0)
+
+
+def test_summary(golden):
+    nn.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 10))
+    model[0].requires_grad_(False)
+    golden("\n\n".join([model.summary((2, 1, 8, 8)), Residual().summary((1, 4), dtype="f64"), nn.ReLU().summary((3,))]))
+
+
+def test_summary_refuses():
+    assert complaint(lambda: small().summary(4)) == """\
+error[arguments]: summary takes the shapes of the inputs, batch included, and a dtype
+  help: for example model.summary((1, 64))"""  # type: ignore[arg-type]
