@@ -134,7 +134,8 @@ def test_state_can_be_taken_and_given():
 @pytest.mark.parametrize(("make", "text"), [
     (lambda p: nn.optim.SGD(p, lr=-1), "error[arguments]: SGD: the learning rate is -1, expected a finite number of at least 0"),
     (lambda p: nn.optim.SGD(p, lr=float("nan")), "error[arguments]: SGD: the learning rate is nan, expected a finite number of at least 0"),
-    (lambda p: nn.optim.Adam(p, lr=float("inf")), "error[arguments]: Adam: the learning rate is inf, expected a finite number of at least 0"),
+    (lambda p: nn.optim.Adam(p, lr=float("inf")),
+     "error[arguments]: Adam: the learning rate is inf, expected a finite number of at least 0"),
     (lambda p: nn.optim.Adam(p, betas=(0.9, 1.0)),
      "error[arguments]: Adam: betas[1] is 1.0, expected a finite number of at least 0 and below 1"),
     (lambda p: nn.optim.SGD(p, nesterov=True), "error[arguments]: SGD: nesterov needs a momentum above 0 and no dampening"),
