@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr import autodiff
-from texpr.compiler.op import Op
+from texpr.compiler.op import Make, Op
 from texpr.compiler.signature import Parameter, Signature
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
@@ -42,10 +42,10 @@ def vjp(operator: Op) -> tuple[Op, Op]:
     return _derived(operator, forward), _derived(operator, backward)
 
 
-def _derived(operator: Op, make) -> Op:
+def _derived(operator: Op, make: Make) -> Op:
     """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
     typical = make(operator.signature.bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
-    declared = {p.name: p.dtype for p in operator.signature.inputs}
+    declared: dict[str, str] = {p.name: p.dtype for p in operator.signature.inputs}
     variables = {t: v for v, t in operator.signature.bind_dtypes({}).items()}
     inputs = tuple(Parameter(t.name, declared.get(t.name, variables.get(t.dtype, t.dtype.name))) for t in typical.inputs)
     signature = Signature(typical.name, inputs, operator.signature.constants, operator.signature.variables,

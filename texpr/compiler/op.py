@@ -63,17 +63,17 @@ class Op:
         Raises:
             CallError: arguments that do not fit.
         """
-        if not options:
-            try:
-                call = self._calls.get(tuple([(a.shape, a.dtype) for a in arrays]))  # type: ignore[attr-defined]
-            except (AttributeError, TypeError):
-                call = None
-            if call is not None:
-                return call(*arrays)
-        return self._first_call(arrays, options)
-
-    def _first_call(self, arrays: tuple[object, ...], options: dict[str, object]) -> object:
         out = options.pop("out", None)
+        try:
+            key = _call_key(arrays, options)
+            call = self._calls.get(key)
+        except TypeError:
+            key = call = None
+        if call is None:
+            return self._first_call(arrays, options, out, key)
+        return call(*arrays) if out is None else call(*arrays, out=out)
+
+    def _first_call(self, arrays: tuple[object, ...], options: dict[str, object], out: object, key: tuple | None) -> object:
         constants = {n: options.pop(n) for n in [c.name for c in self.signature.constants] if n in options}
         inputs, outputs = self._inputs(arrays, options)
         symbolic = next((a for a in inputs.values() if hasattr(type(a), "__texpr_call__")), None)
@@ -88,10 +88,10 @@ class Op:
         program = self.program(dtypes, constants, absent)
         call = self._callable(program, tuple(a.shape for a in given.values()))
         passed = tuple(inputs.values())
-        if all(isinstance(a, np.ndarray) for a in arrays) and not constants and not options and len(passed) == len(arrays):
+        if key is not None and not options:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
-            self._calls[tuple((a.shape, a.dtype) for a in arrays)] = call  # type: ignore[attr-defined]
+            self._calls[key] = call
         return call(*passed, *outputs) if out is None else call(*passed, out=out)
 
     def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[dict[str, object], tuple[object, ...]]:
@@ -145,6 +145,18 @@ class Op:
 def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
     """The kernel that the default schedule gives on this machine."""
     return Schedule(program, sizes).auto().compile()
+
+
+def _call_key(arrays: tuple[object, ...], constants: Mapping[str, object]) -> tuple:
+    """What decides which kernel serves a call. 1, 1.0 and True are equal as keys and different as constants.
+
+    Raises:
+        TypeError: something cannot be a key, such as an input given by name.
+    """
+    key = [(a.shape, a.dtype) if type(a) is np.ndarray else type(a) for a in arrays]
+    if not all(type(k) is tuple or k in (int, float, bool) for k in key):
+        raise TypeError("no arrays and no numbers")
+    return (*key, *((n, type(v), v) for n, v in constants.items()))
 
 
 def _array(name: str, value: object) -> np.ndarray:

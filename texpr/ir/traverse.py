@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
 from texpr.ir.loop import For
@@ -26,11 +26,13 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def _getter(kind: type[Node]) -> Callable[[Node], tuple[Node, ...]]:
     declared = {f.name: f.type for f in fields(kind)} if kind.parts else {}  # type: ignore[arg-type]
-    if kind.parts and all(declared[name] == "Expr" for name in kind.parts):
-        one = attrgetter(*kind.parts)
-        _GETTERS[kind] = one if len(kind.parts) > 1 else lambda node: (one(node),)
-    else:
-        _GETTERS[kind] = _parts if kind.parts else lambda node: ()
+    get: Callable[[Any], Any] = _parts
+    if not kind.parts:
+        get = lambda node: ()  # noqa: E731
+    elif all(declared[name] == "Expr" for name in kind.parts):
+        fetch = attrgetter(*kind.parts)
+        get = fetch if len(kind.parts) > 1 else lambda node: (fetch(node),)
+    _GETTERS[kind] = get
     return _GETTERS[kind]
 
 

@@ -37,14 +37,23 @@ def elaborate(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants
     Raises:
         CheckError: the operator means nothing, with these dtypes and constants or at all; or a proof for all sizes fails.
     """
-    return _Session(resolve or (lambda name: None)).program(declaration, dict(dtypes), dict(constants), absent, None)
+    return _Session(resolve or (lambda name: None), check_program).program(declaration, dict(dtypes), dict(constants), absent, None)
+
+
+def unproven(declaration: OpDeclaration, dtypes: Mapping[str, DType], constants: Constants) -> Program:
+    """As `elaborate`, without the proofs: what the proofs themselves are tested with."""
+    return _Session(lambda name: None, lambda program: ()).program(declaration, dict(dtypes), dict(constants), frozenset(), None)
 
 
 class _Session:
-    """One call of `elaborate`: instances made so far, and the operators being made."""
+    """One call of `elaborate`: instances made so far, and the operators being made.
 
-    def __init__(self, resolve: Resolve) -> None:
-        self.resolve = resolve
+    Attributes:
+        prove: raises CheckError, or gives the conditions on sizes that the proofs of a Program need.
+    """
+
+    def __init__(self, resolve: Resolve, prove: Callable[[Program], tuple[Expr, ...]]) -> None:
+        self.resolve, self.prove = resolve, prove
         self.instances: dict[object, Program] = {}
         self.making: list[str] = []
 
@@ -97,7 +106,7 @@ class _Elaboration:
         self._all_defined(op, equations)
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
         program = Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
-        implied = check_program(program)
+        implied = self.session.prove(program)
         return replace(program, requires=(*program.requires, *implied)) if implied else program
 
     def _declare(self, d: tree.Declaration) -> Tensor:
