@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 
 from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
-from texpr.support.options import current
+from texpr.support.options import current, watch
 
 PARTS = ("pool", "interrupt", "memory", "arguments", "call")
 RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
@@ -96,6 +96,7 @@ def _library() -> llvm.ResourceTracker:
     memory = host.memory_bytes()
     _function(library, "tx_set_memory", 2)(memory, min(memory // 8, 1 << 30))
     _function(library, "tx_set_threads", 1)(_initial_threads())
+    watch(lambda options: set_threads(min(options.threads, LARGEST_POOL)))
     _function(library, "tx_set_main_thread", 1)(threading.main_thread().ident)
     _function(library, "tx_watch_interrupts", 0)()
     os.register_at_fork(after_in_child=_function(library, "tx_after_fork", 0))

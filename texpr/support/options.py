@@ -30,7 +30,8 @@ class Options:
     """What can be set.
 
     Attributes:
-        threads: how many threads a parallel loop uses; as many as this process has cores by default.
+        threads: how many threads a parallel loop uses; as many as this process has cores by default. There is one pool, so a
+            with-block changes it for the whole process while it lasts.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
         print: passes after which to print, such as `after:lower` or `after:*`.
@@ -137,6 +138,19 @@ def current() -> Options:
     return replace(_of_process(), **local) if local else _of_process()  # type: ignore[arg-type]
 
 
+_watchers: list[Callable[[Options], None]] = []
+
+
+def watch(watcher: Callable[[Options], None]) -> None:
+    """Have `watcher` called with the options that hold after every change, also when a with-block begins or ends."""
+    _watchers.append(watcher)
+
+
+def _changed() -> None:
+    for watcher in _watchers:
+        watcher(current())
+
+
 class Scope:
     """What `options(...)` returns: the change is made; entering it as a context makes it one for the block instead."""
 
@@ -146,18 +160,21 @@ class Scope:
         self._token: Token[Mapping[str, object] | None] | None = None
         if changes:
             _process = replace(self._before, **changes)  # type: ignore[arg-type]
+            _changed()
 
     def __enter__(self) -> Options:
         global _process
         assert self._token is None, "these options are entered already"
         _process = self._before
         self._token = _local.set({**(_local.get() or {}), **self._changes})
+        _changed()
         return current()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._token is not None
         _local.reset(self._token)
         self._token = None
+        _changed()
 
     def __repr__(self) -> str:
         return repr(current())
