@@ -5,10 +5,11 @@ text -lang-> Program -specialize, lower-> Kernel -steps-> Kernel -loop passes-> 
 operator (`grad`, `vjp`) is an Op whose Programs come from another one's.
 """
 
-from texpr.compiler.gradients import grad, vjp
+from texpr.compiler.check import check_grad
+from texpr.compiler.gradients import grad, jvp, vjp
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
 from texpr.compiler.pipeline import build
 from texpr.compiler.schedule import Schedule, schedule
 
-__all__ = ["CompiledKernel", "Op", "Schedule", "build", "grad", "interpret", "load", "op", "schedule", "vjp"]
+__all__ = ["CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "schedule", "vjp"]

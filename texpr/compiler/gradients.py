@@ -27,22 +27,36 @@ def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return autodiff.grad(operator.program(dtypes, constants, absent), names)
 
-    return _derived(operator, make)
+    return _derived(operator, make, (grad, (operator, names)))
 
 
 def vjp(operator: Op) -> tuple[Op, Op]:
     """Forward and backward operators that share residuals: forward gives the outputs and what backward needs of the way there."""
-
-    def forward(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
-        return autodiff.vjp(operator.program(dtypes, constants, absent)).forward
-
-    def backward(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
-        return autodiff.vjp(operator.program(dtypes, constants, absent)).backward
-
-    return _derived(operator, forward), _derived(operator, backward)
+    return _half(operator, "forward"), _half(operator, "backward")
 
 
-def _derived(operator: Op, make: Make) -> Op:
+def _half(operator: Op, which: str) -> Op:
+    def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
+        return getattr(autodiff.vjp(operator.program(dtypes, constants, absent)), which)
+
+    return _derived(operator, make, (_half, (operator, which)))
+
+
+def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
+    """The derivative along a direction as an operator: inputs, then a tangent per input; outputs, then their tangents. Forward mode.
+
+    Args:
+        wrt: names of inputs that have a tangent; all float inputs unless given.
+    """
+    names = tuple(wrt) if wrt is not None else None
+
+    def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
+        return autodiff.jvp(operator.program(dtypes, constants, absent), names)
+
+    return _derived(operator, make, (jvp, (operator, names)))
+
+
+def _derived(operator: Op, make: Make, origin: tuple) -> Op:
     """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
     typical = make(operator.signature.bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
     declared: dict[str, str] = {p.name: p.dtype for p in operator.signature.inputs}
@@ -50,7 +64,7 @@ def _derived(operator: Op, make: Make) -> Op:
     inputs = tuple(Parameter(t.name, declared.get(t.name, variables.get(t.dtype, t.dtype.name))) for t in typical.inputs)
     signature = Signature(typical.name, inputs, operator.signature.constants, operator.signature.variables,
                           f"Derived from {operator.signature.name}.")
-    return Op(signature, make)
+    return Op(signature, make, origin)
 
 
 def _stand_ins(operator: Op) -> dict[str, object]:

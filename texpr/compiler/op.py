@@ -33,8 +33,9 @@ class Op:
         text: the operator as the user wrote it, or as printed where it was derived.
     """
 
-    def __init__(self, signature: Signature, make: Make, text: str | None = None) -> None:
-        self.signature, self._make, self._text = signature, make, text
+    def __init__(self, signature: Signature, make: Make, origin: tuple[Callable[..., object], tuple], text: str | None = None) -> None:
+        """`origin` is the call that makes the operator again, in another process for example."""
+        self.signature, self._make, self._origin, self._text = signature, make, origin, text
         self.__name__, self.__doc__ = signature.name, signature.doc
         self._programs: dict[tuple, Program] = {}
         self._kernels: dict[tuple, CompiledKernel] = {}
@@ -139,7 +140,7 @@ class Op:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def __reduce__(self) -> tuple:
-        return op, (str(self), self.__name__)
+        return self._origin
 
 
 def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
@@ -214,7 +215,7 @@ def _operator(declaration: lang.OpDeclaration) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
 
-    return Op(signature, make, declaration.text)
+    return Op(signature, make, (op, (declaration.module.source.text, declaration.name)), declaration.text)
 
 
 def interpret(operator: Op, *arrays: object, **options: object) -> object:
@@ -223,10 +224,16 @@ def interpret(operator: Op, *arrays: object, **options: object) -> object:
     Raises:
         CallError: arguments that do not fit.
     """
-    constants = {c.name: options.pop(c.name) for c in operator.signature.constants if c.name in options}
-    inputs, _ = operator._inputs(arrays, options)
+    program, given = instance(operator, arrays, options)
+    results = interpret_program(program, given)
+    return results[0] if len(results) == 1 else results
+
+
+def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple[Program, list[np.ndarray]]:
+    """The Program that serves a call, and the inputs as arrays."""
+    constants = {c.name: options[c.name] for c in operator.signature.constants if c.name in options}
+    inputs, _ = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
     given = {n: _array(n, a) for n, a in inputs.items()}
     dtypes = operator.signature.bind_dtypes({n: operator._dtype(n, a) for n, a in given.items()})
     absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
-    results = interpret_program(operator.program(dtypes, constants, absent), list(given.values()))
-    return results[0] if len(results) == 1 else results
+    return operator.program(dtypes, constants, absent), list(given.values())

@@ -1,0 +1,64 @@
+"""Derived operators through the front door."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import texpr as tx
+
+TEXT = """
+fn swish(v) = v * sigmoid(v)
+op layer<T: float>(X: T[B, I], W: T[O, I], b: T[O] = 0; slope = 1.0) -> Y: T[B, O] {
+  Z[n, o] = sum(i: X[n, i] * W[o, i]) + b[o]
+  Y[n, o] = slope * swish(Z[n, o])
+}
+"""
+layer = tx.op(TEXT)
+rng = np.random.default_rng(0)
+X, W, B, DY = (rng.standard_normal(s, dtype=np.float32) for s in ((3, 5), (4, 5), (4,), (3, 4)))
+
+
+def test_compiled_gradients_equal_interpreted_ones():
+    gradient = tx.grad(layer)
+    for got, want in zip(gradient(X, W, B, DY, slope=2.0), tx.interpret(gradient, X, W, B, DY, slope=2.0)):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def test_check_grad():
+    assert tx.check_grad(layer, X, W, B, slope=0.5) < 1e-7
+    assert tx.check_grad(layer, X, W) < 1e-7
+
+
+def test_check_grad_refuses_a_kink():
+    relu = tx.op("op relu(X: f32[N]) -> Y: f32[N] { Y[i] = max(X[i], 0) }")
+    with pytest.raises(tx.CheckError, match="the gradient of relu differs from central differences by") as e:
+        tx.check_grad(relu, np.zeros(3, np.float32))
+    assert "is there a kink near these inputs?" in str(e.value)
+
+
+def test_forward_and_reverse_mode_agree():
+    forward = tx.jvp(layer)
+    vx, vw, vb = (rng.standard_normal(a.shape, dtype=np.float32) for a in (X, W, B))
+    _, dy = forward(X, W, B, vx, vw, vb)
+    dx, dw, db = tx.grad(layer)(X, W, B, DY)
+    np.testing.assert_allclose(np.vdot(DY, dy), np.vdot(dx, vx) + np.vdot(dw, vw) + np.vdot(db, vb), rtol=1e-4)
+
+
+def test_residuals_are_shared():
+    forward, backward = tx.vjp(layer)
+    y, *residuals = forward(X, W, B)
+    np.testing.assert_allclose(y, layer(X, W, B), rtol=1e-6)
+    given = dict(zip([t.name for t in forward.program().outputs], [y, *residuals])) | {"X": X, "W": W, "b": B, "dY": DY}
+    found = backward(*(given[t.name] for t in backward.program().inputs))
+    for got, want in zip(found, tx.grad(layer)(X, W, B, DY)):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("operator", [layer, tx.grad(layer, ["W"]), tx.jvp(layer), tx.vjp(layer)[1]], ids=lambda o: o.__name__)
+def test_operators_survive_pickling(operator: tx.Op):
+    again = pickle.loads(pickle.dumps(operator))
+    assert str(again) == str(operator)
+    assert again.signature == operator.signature
