@@ -158,3 +158,34 @@ error[range]: cross_entropy: `target` has a range of values, and `add_1` is comp
 def test_out_is_refused():
     x = Capture().input("x", (4,), F32)
     assert complaint(lambda: ops.relu(x, out=np.empty(4, np.float32))) == "error[arguments]: relu: a symbolic call takes no `out`"
+
+
+def test_variables_alone_are_captured_in_a_block():
+    a, capture = Variable(np.array([1.0, 2.0]), "a"), Capture()
+    assert isinstance(ops.add(a, a), np.ndarray)
+    with capture:
+        total = ops.sum_all(ops.multiply(a, a))
+    (gradient,) = capture.gradients(total, [capture.variable(a)])
+    np.testing.assert_array_equal(Plan(capture, [gradient])()[0], [2.0, 4.0])
+    assert isinstance(ops.add(a, a), np.ndarray)
+
+
+def test_inputs_and_variables_may_be_results():
+    a, capture = Variable(np.array([1.0]), "a"), Capture()
+    x = capture.input("x", (1,), F64)
+    capture.assign(a, x)
+    plan = Plan(capture, [x, capture.variable(a)])
+    assert [float(r[0]) for r in plan(np.array([5.0]))] == [5.0, 1.0]
+    assert a.data[0] == 5.0
+
+
+def test_a_listing_is_a_text_of_operators():
+    capture, weights = Capture("step"), made_weights()
+    loss = dense(capture, weights)
+    gradients = capture.gradients(loss, [capture.variable(w) for w in weights])
+    program = capture.program([loss.tensor, *(g.tensor for g in gradients)])  # type: ignore[union-attr]
+    again = tx.op(show_program(program, with_callees=True), "step")
+    random = np.random.default_rng(1)
+    arrays = [random.normal(size=(5, 4)), random.integers(0, 3, 5), *(w.data for w in weights), np.array(1.0)]
+    for found, expected in zip(tx.interpret(again, *arrays), interpret(program, arrays), strict=True):  # type: ignore[call-overload]
+        np.testing.assert_array_equal(found, expected)

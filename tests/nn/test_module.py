@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 
 import texpr as tx
-from texpr import nn
+from texpr import nn, ops
 
 
 def small() -> nn.Sequential:
@@ -197,3 +201,50 @@ def test_summary_refuses():
     assert complaint(lambda: small().summary(4)) == """\
 error[arguments]: summary takes the shapes of the inputs, batch included, and a dtype
   help: for example model.summary((1, 64))"""  # type: ignore[arg-type]
+
+
+def test_parameters_alone_and_arrays_in_a_forward_are_trained():
+    class Table(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows = nn.Parameter(np.ones((3, 2)), name="rows")
+            self.project, self.shift = nn.Linear(2, 4, dtype="f64"), nn.Linear(1, 4, dtype="f64")
+
+        def forward(self, x):
+            return ops.matmul(x, self.project(ops.tanh(self.rows))) + self.shift(np.ones((5, 1)))
+
+    model = Table()
+    before = model.state_dict()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=1.0))(np.ones((5, 3)), np.zeros((5, 4)))
+    assert all((model.state_dict()[name] != value).all() for name, value in before.items())
+    assert model(np.ones((5, 3))).shape == (5, 4)
+
+
+def test_copies_and_pickles():
+    model = small()
+    x = np.ones((2, 4), np.float32)
+    expected = model(x)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other(x), expected)
+        other[0].weight.data[...] = 0
+        np.testing.assert_array_equal(model(x), expected)
+
+
+def test_inputs_that_are_none():
+    assert complaint(lambda: small()()) == "error[arguments]: Sequential was called without inputs"
+    assert complaint(lambda: small()(np.ma.masked_array(np.ones((2, 4)), mask=False))) == """\
+error[type]: the input is a masked array, whose mask would be lost
+  help: fill it: x.filled(0)"""
+    assert complaint(lambda: small()(np.ones((2, 4), complex))) == """\
+error[dtype]: the input has dtype complex128, which texpr does not have
+  help: convert it: x.astype(...)"""
+    assert small()(np.ones((0, 4), np.float32)).shape == (0, 2)
+
+
+def test_old_programs_are_forgotten():
+    layer = nn.ReLU()
+    for size in range(1, 40):
+        layer(np.zeros(size, np.float32))
+    assert len(layer._plans) == 32

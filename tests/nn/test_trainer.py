@@ -10,6 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Plan
+from texpr.runtime import native
 
 RANDOM = np.random.default_rng(0)
 CENTERS = RANDOM.normal(size=(3, 5)) * 2
@@ -49,17 +50,24 @@ def test_silence(capsys):
     assert captured.out == captured.err == ""
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_same_seed_gives_the_same_bits(threads: int):
-    results = []
-    for count in (threads, 2):
-        with tx.options(threads=count):
-            t = trainer(seed=4)
-            history = t.fit(X, Y, epochs=3, batch_size=32, progress=False)
-            results.append((history, [p.data.tobytes() for p in t.model.parameters()]))
-    assert results[0] == results[1]
-    other = trainer(seed=5).fit(X, Y, epochs=3, batch_size=32, progress=False)
-    assert other != results[0][0]
+def test_the_same_seed_gives_the_same_bits():
+    results, threads = [], native.threads()
+    try:
+        for count in (1, 2, 3):
+            native.set_threads(count)
+            nn.manual_seed(4)
+            model = nn.Sequential(nn.Linear(5, 512), nn.ReLU(), nn.Linear(512, 256), nn.Tanh(), nn.Linear(256, 3))
+            t = nn.Trainer(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters()), seed=7)
+            history = t.fit(X, Y, epochs=3, batch_size=64, progress=False)
+            results.append((history, [p.data.tobytes() for p in model.parameters()]))
+    finally:
+        native.set_threads(threads)
+    assert results[0] == results[1] == results[2]
+
+
+def test_another_seed_gives_other_results():
+    losses = [trainer(seed=seed).fit(X, Y, epochs=1, progress=False)["loss"] for seed in (4, 4, 5)]
+    assert losses[0] == losses[1] != losses[2]
 
 
 def test_fit_is_the_loop_written_by_hand():

@@ -77,11 +77,12 @@ class Op:
     def _first_call(self, arrays: tuple[object, ...], options: dict[str, object], out: object, key: tuple | None) -> object:
         constants = {n: options.pop(n) for n in [c.name for c in self.signature.constants] if n in options}
         inputs, outputs = self._inputs(arrays, options)
-        symbolic = next((a for a in inputs.values() if hasattr(type(a), "__texpr_call__")), None)
-        if symbolic is not None:
-            if out is not None or outputs:
-                raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
-            return symbolic.__texpr_call__(self, inputs, constants)  # type: ignore[attr-defined]
+        for value in inputs.values():
+            handler = getattr(type(value), "__texpr_call__", None)
+            if handler is not None and (result := handler(value, self, inputs, constants)) is not NotImplemented:
+                if out is not None or outputs:
+                    raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
+                return result
         given = {n: _array(n, a) for n, a in inputs.items()}
         dtypes = self.signature.bind_dtypes({n: t for n, a in given.items() if a.shape or isinstance(inputs[n], np.ndarray | np.generic)
                                              for t in [self._dtype(n, a)]})

@@ -9,6 +9,6 @@ from texpr.graph.capture import Capture
 from texpr.graph.cost import multiply_adds, operations
 from texpr.graph.plan import Plan, Timing, timing_table
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable
+from texpr.graph.variable import Variable, active_capture
 
-__all__ = ["Capture", "Plan", "Symbolic", "Timing", "Variable", "multiply_adds", "operations", "timing_table"]
+__all__ = ["Capture", "Plan", "Symbolic", "Timing", "Variable", "active_capture", "multiply_adds", "operations", "timing_table"]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import Token
 from itertools import chain, count
 
 import numpy as np
 
-from texpr import autodiff
+from texpr import autodiff, ops
 from texpr.compiler import Op
 from texpr.compiler.kernel import check_requirements
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable
+from texpr.graph.variable import Variable, active_capture
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.ir.expr import Tensor, index, plain
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape
@@ -21,7 +22,7 @@ from texpr.support.errors import CallError
 
 
 class Capture:
-    """A program while it grows.
+    """A program while it grows. In a `with` block, operators applied to variables alone are captured too.
 
     Its inputs are data (given at every run), variables (which keep their values between runs) and constants. Every tensor has
     a shape of numbers.
@@ -41,6 +42,14 @@ class Capture:
         self.updates: dict[Variable, Tensor] = {}
         self.equations: list[Equation | Invoke] = []
         self._names: set[str] = set()
+        self._outer: list[Token[Capture | None]] = []
+
+    def __enter__(self) -> Capture:
+        self._outer.append(active_capture.set(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        active_capture.reset(self._outer.pop())
 
     def input(self, name: str, shape: Sequence[int], dtype: DType) -> Symbolic:
         """Declare data of the given shape."""
@@ -72,9 +81,13 @@ class Capture:
         """
         if (value.shape, value.dtype) != (variable.shape, variable.dtype):
             raise CallError(f"{variable!r} cannot become {value.dtype}{list(value.shape)}", code="shape")
-        assert value.tensor in self._defined() and value.tensor not in self.updates.values(), "an update is a tensor of its own"
         self.variable(variable)
-        self.updates[variable] = value.tensor
+        taken = value.tensor in self.updates.values()
+        self.updates[variable] = (ops.copy(value) if taken else self.computed(value)).tensor  # type: ignore[union-attr]
+
+    def computed(self, value: Symbolic) -> Symbolic:
+        """The same value as a result of the program: inputs are copied."""
+        return value if value.tensor in self._defined() else ops.copy(value)  # type: ignore[return-value]
 
     def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Symbolic | tuple[Symbolic, ...]:
         """Append a call of `operator`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from texpr.compiler import CompiledKernel
 from texpr.compiler.op import default_kernel
@@ -12,9 +13,7 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, tensors
 from texpr.passes.renew import over_tensors
 
-_Key = tuple[object, ...]
-_exact: dict[_Key, CompiledKernel] = {}
-_similar: dict[_Key, list[tuple[Program, CompiledKernel]]] = {}
+_known: dict[tuple[object, ...], list[Program]] = {}
 _lock = threading.RLock()
 
 
@@ -23,23 +22,24 @@ def kernel_for(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
 
     Programs that are equal without being the same object (gradients that were derived twice) share a kernel.
     """
-    numbers = tuple(sizes[v] for v in program.sizes)
     with _lock:
-        key = (program, numbers)
-        if key not in _exact:
-            _exact[key] = _like(program, numbers, sizes)
-        return _exact[key]
+        return _compiled(_representative(program), tuple(sizes[v] for v in program.sizes))
 
 
-def _like(program: Program, numbers: tuple[int, ...], sizes: Mapping[Var, int]) -> CompiledKernel:
-    signature = (program.name, numbers, tuple((t.name, t.dtype) for t in (*program.inputs, *program.outputs)))
-    bucket = _similar.setdefault(signature, [])
-    for other, kernel in bucket:
-        if equal(other, program):
-            return kernel
-    kernel = default_kernel(program, {v: sizes[v] for v in program.sizes})
-    bucket.append((program, kernel))
-    return kernel
+@lru_cache(maxsize=4096)
+def _compiled(program: Program, numbers: tuple[int, ...]) -> CompiledKernel:
+    return default_kernel(program, dict(zip(program.sizes, numbers)))
+
+
+@lru_cache(maxsize=4096)
+def _representative(program: Program) -> Program:
+    """The first program that was equal to this one."""
+    signature = (program.name, tuple((t.name, t.dtype) for t in (*program.inputs, *program.outputs)), tuple(v.name for v in program.sizes))
+    same = _known.setdefault(signature, [])
+    found = next((p for p in same if equal(p, program)), None)
+    if found is None:
+        same.append(program)
+    return found or program
 
 
 def alone(equations: Sequence[Equation], name: str) -> tuple[Program, tuple[Tensor, ...]]:

@@ -17,9 +17,11 @@ from texpr.graph.memory import share_buffers
 from texpr.graph.symbolic import Symbolic
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
+from texpr.ir.verify import verify_program
 from texpr.runtime.spec import RangeCheck
 from texpr.runtime.steps import bound_kernel
 from texpr.support.errors import CallError
+from texpr.support.options import current
 
 # Variables alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
 _BINDINGS = 8
@@ -60,8 +62,11 @@ class Plan:
     """
 
     def __init__(self, capture: Capture, results: Sequence[Symbolic]) -> None:
+        results = [capture.computed(r) for r in results]
         outputs = tuple(dict.fromkeys(r.tensor for r in results))
         self.program = capture.program((*outputs, *(t for t in capture.updates.values() if t not in outputs)))
+        if current().verify:
+            verify_program(self.program)
         self.launches: tuple[Launch, ...] = make_launches(self.program)
         self._updates = dict(capture.updates)
         self._variables = dict(capture.variables)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from texpr.compiler import Op
 from texpr.ir.dtypes import from_numpy
 from texpr.support.errors import CallError
+
+if TYPE_CHECKING:
+    from texpr.graph.capture import Capture
+
+active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", default=None)
+"""The capture whose `with` block is running: operators on variables alone belong to it too."""
 
 
 class Variable:
@@ -66,6 +77,10 @@ class Variable:
     def exchange(self) -> None:
         """Make the array that a step has written the value."""
         self._current, self._spare = self._spare, self._current  # type: ignore[assignment]
+
+    def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
+        capture = active_capture.get()
+        return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._current, dtype=dtype, copy=copy)  # type: ignore[call-overload]

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from texpr.graph import Capture, Plan, Symbolic, Variable
+from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.ir.dtypes import from_numpy, numpy_dtype
 from texpr.nn.observe import observed
 from texpr.nn.parameter import Parameter
+from texpr.nn.recent import Recent
 from texpr.support.errors import CallError, CheckpointError
-
-# Compiled programs kept per module, one per shapes of arguments; the oldest goes first.
-_KEPT = 32
 
 
 class Module:
@@ -31,12 +29,12 @@ class Module:
     def __init__(self) -> None:
         object.__setattr__(self, "_parameters", {})
         object.__setattr__(self, "_modules", {})
-        object.__setattr__(self, "_plans", {})
+        object.__setattr__(self, "_plans", Recent())
         self.training = True
 
     _parameters: dict[str, Parameter]
     _modules: dict[str, Module]
-    _plans: dict[tuple, _Inference]
+    _plans: Recent[_Inference]
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Parameter | Module) and "_modules" not in self.__dict__:
@@ -66,18 +64,14 @@ class Module:
         Raises:
             CallError: inputs that do not fit; the message names the layer.
         """
-        if any(isinstance(x, Symbolic) for x in inputs):
-            return observed(self, inputs)
+        capture = next((x.capture for x in inputs if isinstance(x, Symbolic)), active_capture.get())
+        if capture is not None:
+            return observed(self, capture, tuple(x if isinstance(x, Symbolic) else _captured(x, capture, self.dtype) for x in inputs))
         return self._infer(*(as_input(x, self.dtype) for x in inputs))
 
     def _infer(self, *arrays: np.ndarray) -> Any:
-        state = (tuple(map(id, self.parameters())), tuple((id(m), m.training) for m in self.modules()))
-        key = (*((a.shape, a.dtype) for a in arrays), state)
-        if key not in self._plans:
-            if len(self._plans) >= _KEPT:
-                del self._plans[next(iter(self._plans))]
-            self._plans[key] = _Inference.of(self, arrays)
-        return self._plans[key](arrays)
+        key = (*((a.shape, a.dtype) for a in arrays), structure(self))
+        return self._plans.get_or_make(key, lambda: _Inference.of(self, arrays))(arrays)
 
     @property
     def dtype(self) -> np.dtype | None:
@@ -98,7 +92,6 @@ class Module:
             if id(module) in seen:
                 continue
             seen.add(id(module))
-            _warn_of_lists(name, module)
             yield name, module
             stack += [(f"{name}.{n}" if name else n, m) for n, m in reversed(module._modules.items())]
 
@@ -110,6 +103,7 @@ class Module:
         """All parameters with their dotted names; one that is used twice comes once."""
         seen: set[Parameter] = set()
         for prefix, module in self.named_modules():
+            _warn_of_lists(prefix, module)
             for name, parameter in module._parameters.items():
                 if parameter not in seen:
                     seen.add(parameter)
@@ -176,6 +170,13 @@ class Module:
                 parameter.data = state[name]
         return missing, unexpected
 
+    def __getstate__(self) -> dict[str, object]:
+        """For copies and pickles: compiled programs stay behind."""
+        return {name: value for name, value in self.__dict__.items() if name != "_plans"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state, _plans=Recent())
+
     def summary(self, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
         """A table of layers: output shapes, parameters, multiply-adds. See `texpr.nn.summary`."""
         from texpr.nn.summary import summary
@@ -192,6 +193,12 @@ class Module:
             lines += [f"({name}): {repr(child)}".replace("\n", "\n  ")]
         inner = "".join(f"\n  {line}" for line in lines) + "\n" if lines else self.extra_repr()
         return f"{type(self).__name__}({inner})"
+
+
+def structure(module: Module) -> tuple:
+    """What a captured program depends on besides shapes: which modules and parameters there are, and their modes."""
+    modules = [m for _, m in module.named_modules()]
+    return tuple((m, m.training) for m in modules), tuple(p for m in modules for p in m._parameters.values())
 
 
 def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[list[str], list[str], list[str]]:
@@ -212,6 +219,8 @@ def as_input(value: object, dtype: np.dtype | None) -> np.ndarray:
     Raises:
         CallError: no array, or of a dtype that texpr does not have.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     array = np.asarray(value)
     if array.dtype.kind == "f" and dtype is not None:
         return np.ascontiguousarray(array, dtype).reshape(array.shape)
@@ -220,21 +229,28 @@ def as_input(value: object, dtype: np.dtype | None) -> np.ndarray:
     return array
 
 
+def _captured(value: object, capture: Capture, dtype: np.dtype | None) -> Symbolic:
+    """A variable or an array that a `forward` gives to another module."""
+    return capture.variable(value) if isinstance(value, Variable) else capture.constant(as_input(value, dtype))
+
+
 @dataclass(frozen=True, slots=True)
 class _Inference:
-    """A compiled forward pass. `alive` keeps objects whose ids are part of the key."""
+    """A compiled forward pass."""
 
     plan: Plan
     single: bool
-    alive: tuple[object, ...]
 
     @staticmethod
     def of(module: Module, arrays: tuple[np.ndarray, ...]) -> _Inference:
+        if not arrays:
+            raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
         inputs = [capture.input(f"x{k}" if k else "x", a.shape, from_numpy(a.dtype)) for k, a in enumerate(arrays)]  # type: ignore[arg-type]
-        outputs = module(*inputs)
+        with capture:
+            outputs = module(*inputs)
         single = not isinstance(outputs, tuple)
-        return _Inference(Plan(capture, [outputs] if single else list(outputs)), single, (*module.modules(), *module.parameters()))
+        return _Inference(Plan(capture, [outputs] if single else list(outputs)), single)
 
     def __call__(self, arrays: tuple[np.ndarray, ...]) -> Any:
         results = self.plan(*arrays)

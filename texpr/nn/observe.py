@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from texpr.graph import Symbolic
+from texpr.graph import Capture
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ Observer = Callable[["Module", tuple[Any, ...], Any, int, int], None]
 _observer: ContextVar[Observer | None] = ContextVar("texpr_nn_observer", default=None)
 
 
-def observed(module: Module, inputs: tuple[Any, ...]) -> Any:
+def observed(module: Module, capture: Capture, inputs: tuple[Any, ...]) -> Any:
     """Run `forward`, tell the observer, and add the module's name to complaints."""
-    capture = next(x for x in inputs if isinstance(x, Symbolic)).capture
     before = len(capture.equations)
     try:
         outputs = module.forward(*inputs)

@@ -43,7 +43,8 @@ def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -
         rows.append((label, _shapes(outputs), sum(p.size for p in own), macs))
 
     inputs = [capture.input(f"x{k}", tuple(s), DTYPES[dtype]) for k, s in enumerate(input_shapes)]
-    observe(note, lambda: model(*inputs))
+    with capture:
+        observe(note, lambda: model(*inputs))
     return _table(model, rows)
 
 

@@ -13,10 +13,11 @@ from texpr.nn.callbacks import Callback
 from texpr.nn.data import batches, check_labels, checked_inputs, checked_targets, fill
 from texpr.nn.history import History
 from texpr.nn.metrics import Averages, Metric, named_metrics
-from texpr.nn.module import Module
+from texpr.nn.module import Module, structure
 from texpr.nn.optim import Optimizer
 from texpr.nn.progress import Progress
-from texpr.nn.training import LossFunction, TrainingStep, captured_loss, first_bad_layer, structure
+from texpr.nn.recent import Recent
+from texpr.nn.training import LossFunction, TrainingStep, captured_loss, first_bad_layer
 from texpr.support.errors import CallError, Error
 
 
@@ -47,7 +48,7 @@ class Trainer:
         self.metrics = named_metrics(metrics)
         self.step = TrainingStep(model, loss, optimizer)
         self._order = np.random.default_rng(whole("Trainer", "seed", seed, 0))
-        self._evaluations: dict[tuple, Plan] = {}
+        self._evaluations: Recent[Plan] = Recent()
         self._batch_size = 256
         self._labels_seen: np.ndarray | None = None
 
@@ -75,9 +76,12 @@ class Trainer:
         for epoch in range(epochs):
             self.model.train()
             order = self._order.permutation(len(x)) if shuffle else None
-            averages = Averages()
+            averages, plans = Averages(), {}
             for part in shown.batches(epoch, batches(len(x), batch_size, order), -(-len(x) // batch_size)):
-                self._train_on(x, y, part, averages, epoch)
+                size = _length(part)
+                if size not in plans:
+                    plans[size] = self.step.plan((size, *x.shape[1:]), x.dtype, (size, *y.shape[1:]), y.dtype)
+                self._train_on(plans[size], x, y, part, averages, epoch)
             values = averages.means()
             if validation is not None:
                 values |= {f"val_{n}": v for n, v in self._measured(*validation, batch_size).items()}
@@ -119,9 +123,7 @@ class Trainer:
         x = checked_inputs(x, self.model.dtype)
         return x, checked_targets(y, len(x), bool(getattr(self.loss, "labels", False)), self.model.dtype)
 
-    def _train_on(self, x: np.ndarray, y: np.ndarray, part: np.ndarray | slice, averages: Averages, epoch: int) -> None:
-        size = _length(part)
-        plan = self.step.plan((size, *x.shape[1:]), x.dtype, (size, *y.shape[1:]), y.dtype)
+    def _train_on(self, plan: Plan, x: np.ndarray, y: np.ndarray, part: np.ndarray | slice, averages: Averages, epoch: int) -> None:
         self._check_labels(y, plan)
         fill(plan.inputs[0], x, part)
         fill(plan.inputs[1], y, part)
@@ -131,7 +133,7 @@ class Trainer:
                 raise self._not_finite(loss, plan.inputs[0], epoch)
             return
         self.step.commit(plan)
-        averages.add({"loss": loss, **self._metrics(plan)}, size)
+        averages.add({"loss": loss, **self._metrics(plan)}, _length(part))
 
     def _metrics(self, plan: Plan) -> dict[str, float]:
         return {name: metric(plan.results[1], plan.inputs[1]) for name, metric in self.metrics.items()}
@@ -164,10 +166,12 @@ class Trainer:
 
     def _evaluation(self, x: np.ndarray, y: np.ndarray) -> Plan:
         key = (x.shape, x.dtype, y.shape, y.dtype, structure(self.model))
-        if key not in self._evaluations:
+
+        def make() -> Plan:
             capture, loss, output = captured_loss(self.model, self.loss, x.shape, x.dtype, y.shape, y.dtype)
-            self._evaluations[key] = Plan(capture, [loss, output])
-        return self._evaluations[key]
+            return Plan(capture, [loss, output])
+
+        return self._evaluations.get_or_make(key, make)
 
 
 def _length(part: np.ndarray | slice) -> int:

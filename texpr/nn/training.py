@@ -10,9 +10,10 @@ import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic
 from texpr.ir.dtypes import from_numpy
-from texpr.nn.module import Module
+from texpr.nn.module import Module, structure
 from texpr.nn.observe import observe
 from texpr.nn.optim import Optimizer
+from texpr.nn.recent import Recent
 from texpr.support.errors import CallError
 
 LossFunction = Callable[[Any, Any], Any]
@@ -31,7 +32,7 @@ class TrainingStep:
 
     def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer) -> None:
         self.model, self.loss, self.optimizer = model, loss, optimizer
-        self._plans: dict[tuple, Plan] = {}
+        self._plans: Recent[Plan] = Recent()
 
     def __call__(self, x: np.ndarray, y: np.ndarray) -> float:
         """Make a step on a batch; the loss before the step.
@@ -60,11 +61,13 @@ class TrainingStep:
     def plan(self, x_shape: tuple[int, ...], x_dtype: np.dtype, y_shape: tuple[int, ...], y_dtype: np.dtype) -> Plan:
         """The program for batches of these shapes. Its inputs are x and y, its results the loss and the output."""
         key = (x_shape, x_dtype, y_shape, y_dtype, structure(self.model), tuple(p.requires_grad for p in self.optimizer.parameters))
-        if key not in self._plans:
-            capture, loss, output = captured_loss(self.model, self.loss, x_shape, x_dtype, y_shape, y_dtype)
+        return self._plans.get_or_make(key, lambda: self._make(x_shape, x_dtype, y_shape, y_dtype))
+
+    def _make(self, *shapes_and_dtypes: Any) -> Plan:
+        capture, loss, output = captured_loss(self.model, self.loss, *shapes_and_dtypes)
+        with capture:
             self._append_updates(capture, loss)
-            self._plans[key] = Plan(capture, [loss, output])
-        return self._plans[key]
+        return Plan(capture, [loss, output])
 
     def _append_updates(self, capture: Capture, loss: Symbolic) -> None:
         trained = [p for p in self.optimizer.parameters if p.requires_grad]
@@ -73,15 +76,10 @@ class TrainingStep:
         if lost:
             listing = ", ".join(f"{p.name} {list(p.shape)}" for p in lost)
             warnings.warn(f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they are: {listing}",
-                          UserWarning, stacklevel=4)
+                          UserWarning, stacklevel=6)
         for parameter, gradient in zip(trained, gradients):
             if gradient is not None:
                 self.optimizer.update(capture, parameter, gradient)
-
-
-def structure(model: Module) -> tuple:
-    """What a captured program depends on besides shapes: which modules and parameters there are, and their modes."""
-    return tuple((m, m.training) for m in model.modules()), tuple(model.parameters())
 
 
 def captured_loss(model: Module, loss: LossFunction, x_shape: tuple[int, ...], x_dtype: np.dtype, y_shape: tuple[int, ...],
@@ -94,10 +92,11 @@ def captured_loss(model: Module, loss: LossFunction, x_shape: tuple[int, ...], x
     capture = Capture("step")
     x = capture.input("x", x_shape, from_numpy(x_dtype))  # type: ignore[arg-type]
     y = capture.input("y", y_shape, from_numpy(y_dtype))  # type: ignore[arg-type]
-    output = model(x)
-    if not isinstance(output, Symbolic):
-        raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
-    value = loss(output, y)
+    with capture:
+        output = model(x)
+        if not isinstance(output, Symbolic):
+            raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
+        value = loss(output, y)
     if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
         raise CallError(f"the loss is {value!r}, expected one float", code="training", help="reduce it, such as with texpr.ops.mean_all")
     return capture, value, output
@@ -116,7 +115,8 @@ def first_bad_layer(model: Module, x: np.ndarray) -> str:
         if not module._modules and isinstance(outputs, Symbolic) and outputs.dtype.is_float and last > first:
             found.append((f"the output of layer `{names.get(module, '?')}`, {module!r}, is not finite", outputs))
 
-    observe(note, lambda: model(capture.input("x", x.shape, from_numpy(x.dtype))))  # type: ignore[arg-type]
+    with capture:
+        observe(note, lambda: model(capture.input("x", x.shape, from_numpy(x.dtype))))  # type: ignore[arg-type]
     results = Plan(capture, [symbol for _, symbol in found])(x)
     return next((text for (text, _), result in zip(found, results) if not np.isfinite(result).all()), "")
 

@@ -1,0 +1,27 @@
+"""A few things that were made, kept for when they are wanted again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """What was used last, by key; the rest is forgotten."""
+
+    def __init__(self, size: int = 32) -> None:
+        self._size = size
+        self._made: dict[Hashable, T] = {}
+
+    def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of `key`, made where it is not there."""
+        found = self._made.pop(key, None)
+        self._made[key] = make() if found is None else found
+        if len(self._made) > self._size:
+            del self._made[next(iter(self._made))]
+        return self._made[key]
+
+    def __len__(self) -> int:
+        return len(self._made)
