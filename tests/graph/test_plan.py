@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from texpr import ops
 from texpr.graph import Capture, Plan, Variable, multiply_adds, operations, timing_table
 from texpr.graph.kernels import kernel_for
 from texpr.graph.memory import share_buffers, tensor_bytes
-from texpr.ir.dtypes import F32, I64
+from texpr.ir.dtypes import F32, F64, I64
 from texpr.ir.expr import Tensor, index, plain
 from texpr.ir.shapes import bind_sizes
 
@@ -164,3 +166,47 @@ def test_costs_are_counted():
     sizes, _ = bind_sizes(program.inputs, [(16, 8), (4, 8), (4,)])
     assert multiply_adds(program, sizes) == 16 * 4 * 8
     assert operations(program, sizes) == 16 * 4 * (2 * 8 + 1)
+
+
+def test_ranges_of_variables_are_checked_at_each_run():
+    labels, capture = Variable(np.array([0, 2]), "labels"), Capture()
+    x = capture.input("x", (2, 3), F32)
+    plan = Plan(capture, [ops.cross_entropy(x, labels)])
+    plan(np.zeros((2, 3), np.float32))
+    labels.data[0] = -7
+    with pytest.raises(tx.CallError) as caught:
+        plan(np.zeros((2, 3), np.float32))
+    assert str(caught.value) == "error[range]: `labels[0]` is -7, expected a value in 0..3"
+
+
+def test_the_narrowest_of_two_ranges_counts():
+    capture = Capture()
+    x, z, y = capture.input("x", (2, 3), F32), capture.input("z", (2, 2), F32), capture.input("y", (2,), I64)
+    plan = Plan(capture, [ops.cross_entropy(x, y), ops.cross_entropy(z, y)])
+    with pytest.raises(tx.CallError) as caught:
+        plan(np.zeros((2, 3), np.float32), np.zeros((2, 2), np.float32), np.array([0, 2]))
+    assert str(caught.value) == "error[range]: `y[1]` is 2, expected a value in 0..2"
+
+
+def test_a_result_may_be_assigned_to_variables():
+    a, b, capture = Variable(np.zeros(2), "a"), Variable(np.zeros(2), "b"), Capture()
+    x = capture.input("x", (2,), F64)
+    double = x * 2.0
+    capture.assign(a, double)
+    capture.assign(b, double)
+    plan = Plan(capture, [double, x])
+    for value in (1.0, 3.0):
+        found = plan(np.full(2, value))
+        assert [float(r[0]) for r in (*found, a.data, b.data)] == [2 * value, value, 2 * value, 2 * value]
+
+
+def test_plans_run_from_several_threads():
+    capture = Capture()
+    x = capture.input("x", (1000,), F32)
+    plan = Plan(capture, [ops.relu(x * 2.0)])
+
+    def many(k: int) -> bool:
+        return all((plan(np.full(1000, k, np.float32))[0] == 2 * k).all() for _ in range(200))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(many, range(4)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Token
+from dataclasses import replace
 from itertools import chain, count
 
 import numpy as np
@@ -15,9 +16,10 @@ from texpr.compiler.kernel import check_requirements
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
-from texpr.ir.expr import Tensor, index, plain
-from texpr.ir.shapes import Shape, bind_sizes, caller_shape
+from texpr.ir.expr import Tensor, Var, index, plain
+from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.passes.renew import over_tensors
 from texpr.support.errors import CallError
 
 
@@ -42,6 +44,7 @@ class Capture:
         self.updates: dict[Variable, Tensor] = {}
         self.equations: list[Equation | Invoke] = []
         self._names: set[str] = set()
+        self._ranges: dict[Tensor, tuple[int, int]] = {}
         self._outer: list[Token[Capture | None]] = []
 
     def __enter__(self) -> Capture:
@@ -82,12 +85,12 @@ class Capture:
         if (value.shape, value.dtype) != (variable.shape, variable.dtype):
             raise CallError(f"{variable!r} cannot become {value.dtype}{list(value.shape)}", code="shape")
         self.variable(variable)
-        taken = value.tensor in self.updates.values()
-        self.updates[variable] = (ops.copy(value) if taken else self.computed(value)).tensor  # type: ignore[union-attr]
+        self.updates[variable] = self.own_result(value).tensor
 
-    def computed(self, value: Symbolic) -> Symbolic:
-        """The same value as a result of the program: inputs are copied."""
-        return value if value.tensor in self._defined() else ops.copy(value)  # type: ignore[return-value]
+    def own_result(self, value: Symbolic) -> Symbolic:
+        """The same value as a tensor that is computed and that no variable takes: a copy, where it is not."""
+        alone = value.tensor in self._defined() and value.tensor not in self.updates.values()
+        return value if alone else ops.copy(value)  # type: ignore[return-value]
 
     def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Symbolic | tuple[Symbolic, ...]:
         """Append a call of `operator`.
@@ -101,9 +104,9 @@ class Capture:
         absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
         program = operator.program(dtypes, constants, absent)
         arguments = [self._argument(operator, formal, inputs[formal.name]) for formal in program.inputs]
-        shapes = _result_shapes(operator, program, [a.shape for a in arguments])
-        targets = tuple(self._result(operator, shape, t.dtype) for t, shape in zip(program.outputs, shapes))
-        self._check_ranges(operator, program, arguments)
+        sizes, packs = _bound(operator, program, [a.shape for a in arguments])
+        self._note_ranges(operator, program, arguments, sizes)
+        targets = tuple(self._result(operator, caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
         self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
         results = tuple(Symbolic(t, self) for t in targets)
         return results[0] if len(results) == 1 else results
@@ -122,7 +125,7 @@ class Capture:
         asked = list(dict.fromkeys(w.tensor for w in wrt if w.tensor in reached))
         if not asked:
             return [None for _ in wrt]
-        gradient = autodiff.grad(self.program([loss.tensor]), [t.name for t in asked], [loss.tensor.name])
+        gradient = autodiff.grad(self._program([loss.tensor]), [t.name for t in asked], [loss.tensor.name])
         seed = gradient.inputs[-1]
         self.constants[seed] = np.ones((), numpy_dtype(seed.dtype))
         defined = self._defined()
@@ -132,7 +135,15 @@ class Capture:
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
 
     def program(self, outputs: Sequence[Tensor]) -> Program:
-        """What was captured so far, with these outputs."""
+        """What was captured so far, with these outputs. Its inputs are data, variables, constants, in this order.
+
+        Inputs state the ranges of values that calls ask of them.
+        """
+        ranges = {t: replace(t, value_range=(index(lo), index(hi))) for t, (lo, hi) in self._ranges.items()}
+        return over_tensors(self._program(outputs), ranges) if ranges else self._program(outputs)
+
+    def _program(self, outputs: Sequence[Tensor]) -> Program:
+        """The same without ranges, over the tensors that the capture knows."""
         inputs = (*self.inputs, *self.variables.values(), *self.constants)
         return Program(self.name, inputs, tuple(outputs), tuple(self.equations))
 
@@ -177,13 +188,17 @@ class Capture:
             raise CallError(f"{operator.__name__}: `{formal.name}` is {found.dtype}, expected {formal.dtype}", code="dtype")
         return found
 
-    def _check_ranges(self, operator: Op, program: Program, arguments: Sequence[Symbolic]) -> None:
-        """A stated range of values is checked where data comes in; nothing can be said of what is computed."""
-        defined = self._defined()
+    def _note_ranges(self, operator: Op, program: Program, arguments: Sequence[Symbolic], sizes: Sizes) -> None:
+        """A range of values that a call asks for becomes one of the input; nothing can be said of what is computed."""
         for formal, argument in zip(program.inputs, arguments):
-            if formal.value_range is not None and argument.tensor in defined:
+            if formal.value_range is None:
+                continue
+            if argument.tensor in self._defined():
                 raise CallError(f"{operator.__name__}: `{formal.name}` has a range of values, and `{argument.tensor.name}` is computed",
                                 code="range", help="pass it as data")
+            lo, hi = (evaluate_size(e, sizes) for e in formal.value_range)
+            before = self._ranges.get(argument.tensor, (lo, hi))
+            self._ranges[argument.tensor] = max(lo, before[0]), min(hi, before[1])
 
 
 def _dtype(value: object) -> DType | None:
@@ -196,12 +211,13 @@ def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
-def _result_shapes(operator: Op, program: Program, shapes: Sequence[Shape]) -> list[Shape]:
+def _bound(operator: Op, program: Program, shapes: Sequence[Shape]) -> tuple[Sizes, Mapping[Var, Shape]]:
+    """The sizes and packs that these shapes of the inputs mean."""
     try:
         sizes, packs = bind_sizes(program.inputs, shapes)
         check_requirements(program.name, program.requires, sizes)
+        return sizes, packs
     except CallError as error:
         given = ", ".join(f"{t.name} {list(shape)}" for t, shape in zip(program.inputs, shapes))
         raise CallError(f"{operator.__name__}: {error.message}", code=error.code, notes=(f"given: {given}", *error.notes),
                         help=error.help) from None
-    return [caller_shape(t, sizes, packs) for t in program.outputs]

@@ -10,7 +10,7 @@ from texpr.graph.cost import operations
 from texpr.graph.kernels import alone, kernel_for
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
-from texpr.ir.shapes import Shape, bind_sizes, evaluate_size
+from texpr.ir.shapes import Shape, bind_sizes
 from texpr.ir.tensor import Equation, Invoke, Program
 
 
@@ -32,15 +32,6 @@ class Launch:
     operations: int
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The values that a call allows an input: `lo <= x < hi`."""
-
-    tensor: Tensor
-    lo: int
-    hi: int
-
-
 _Unit = tuple[Program, tuple[Tensor, ...], tuple[Tensor, ...]]
 
 
@@ -51,18 +42,6 @@ def make_launches(program: Program) -> tuple[Launch, ...]:
         sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
         launches.append(Launch(callee, kernel_for(callee, sizes), inputs, outputs, operations(callee, sizes)))
     return tuple(launches)
-
-
-def input_ranges(program: Program) -> tuple[Range, ...]:
-    """The ranges of values that calls state for their arguments, each once."""
-    found: dict[Range, None] = {}
-    for callee, inputs, _ in _units(program):
-        sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
-        for formal, tensor in zip(callee.inputs, inputs):
-            if formal.value_range is not None:
-                lo, hi = (evaluate_size(e, sizes) for e in formal.value_range)
-                found[Range(tensor, lo, hi)] = None
-    return tuple(found)
 
 
 def shape_of(tensor: Tensor) -> Shape:

@@ -12,9 +12,10 @@ from statistics import median
 import numpy as np
 
 from texpr.graph.capture import Capture
-from texpr.graph.launches import Launch, input_ranges, make_launches, shape_of, show_launches
+from texpr.graph.launches import Launch, make_launches, shape_of, show_launches
 from texpr.graph.memory import share_buffers
 from texpr.graph.symbolic import Symbolic
+from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.ir.verify import verify_program
@@ -62,21 +63,25 @@ class Plan:
     """
 
     def __init__(self, capture: Capture, results: Sequence[Symbolic]) -> None:
-        results = [capture.computed(r) for r in results]
+        results = [capture.own_result(r) for r in results]
         outputs = tuple(dict.fromkeys(r.tensor for r in results))
         self.program = capture.program((*outputs, *(t for t in capture.updates.values() if t not in outputs)))
         if current().verify:
             verify_program(self.program)
         self.launches: tuple[Launch, ...] = make_launches(self.program)
+        count = len(capture.inputs)
+        data, variables = self.program.inputs[:count], self.program.inputs[count : count + len(capture.variables)]
+        constants = dict(zip(self.program.inputs[count + len(variables) :], capture.constants.values()))
+        self._variables = dict(zip(capture.variables, variables))
         self._updates = dict(capture.updates)
-        self._variables = dict(capture.variables)
-        self._fixed = self._allocate(capture, outputs)
-        self.inputs = tuple(self._fixed[t] for t in capture.inputs)
+        self._fixed = self._allocate(data, outputs) | constants
+        self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
-        positions = {t: k for k, t in enumerate(capture.inputs)}
-        self._checks = tuple(RangeCheck(positions[r.tensor], r.tensor.name, r.lo, r.hi)
-                             for r in input_ranges(self.program) if r.tensor in positions)
-        self._check_constants(capture)
+        self._checks = tuple(_check(k, t) for k, t in enumerate(data) if t.value_range is not None)
+        for tensor, value in constants.items():
+            if tensor.value_range is not None:
+                _check(0, tensor)([value], {})
+        self._variable_checks = [(v, _check(0, t)) for v, t in self._variables.items() if t.value_range is not None]
         self._bindings: dict[tuple[int, ...], list[_Step]] = {}
         self._lock = threading.RLock()
 
@@ -113,6 +118,8 @@ class Plan:
         with self._lock:
             for check in self._checks:
                 check(self.inputs, {})
+            for variable, check in self._variable_checks:
+                check([variable.data], {})
             for step in self._bound():
                 step()
 
@@ -140,21 +147,14 @@ class Plan:
     def __str__(self) -> str:
         return show_launches(self.launches)
 
-    def _allocate(self, capture: Capture, outputs: tuple[Tensor, ...]) -> dict[Tensor, np.ndarray]:
-        """Arrays for all tensors but variables and what is assigned to them."""
+    def _allocate(self, data: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[Tensor, np.ndarray]:
+        """Arrays for data and for all that is computed, what is assigned to variables aside."""
         assigned = set(self._updates.values())
         steps = [(n.inputs, [t for t in n.outputs if t not in assigned]) for n in self.launches]
         shared = share_buffers(steps, set(outputs))
         self._buffers = [np.empty(size, np.uint8) for size in shared.sizes]
         arrays = {t: _view(self._buffers[b], t) for t, b in shared.number.items()}
-        arrays |= {t: np.zeros(shape_of(t), numpy_dtype(t.dtype)) for t in capture.inputs}
-        return arrays | capture.constants
-
-    def _check_constants(self, capture: Capture) -> None:
-        for found in input_ranges(self.program):
-            values = capture.constants.get(found.tensor)
-            if values is not None:
-                RangeCheck(0, found.tensor.name, found.lo, found.hi)([values], {})
+        return arrays | {t: np.zeros(shape_of(t), numpy_dtype(t.dtype)) for t in data}
 
     def _bound(self) -> list[_Step]:
         """The launches on the arrays that the variables have now."""
@@ -173,6 +173,13 @@ class Plan:
             arrays[tensor] = variable.arrays()[1]
         return [bound_kernel(n.kernel.address, n.program.name, [arrays[t] for t in n.inputs], [arrays[t] for t in n.outputs], n.kernel)
                 for n in self.launches]
+
+
+def _check(position: int, tensor: Tensor) -> RangeCheck:
+    """The check of a data input's range."""
+    assert tensor.value_range is not None
+    lo, hi = (integer(e) for e in tensor.value_range)
+    return RangeCheck(position, tensor.name, lo, hi)  # type: ignore[arg-type]
 
 
 def _view(buffer: np.ndarray, tensor: Tensor) -> np.ndarray:

@@ -6,6 +6,7 @@ A range, shape or dtype is written only where the language's inference would not
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
@@ -20,9 +21,21 @@ WIDE = 80  # of a longer head, the outputs go to a line of their own
 
 
 def show_program(program: Program, with_callees: bool = False) -> str:
-    """`program` as an `op`; `with_callees` prints the operators that it calls before it."""
-    programs = [*(callees(program) if with_callees else ()), program]
+    """`program` as an `op`; `with_callees` prints the operators that it calls before it, with numbers where names would repeat."""
+    programs = _distinctly_named([*callees(program), program]) if with_callees else [program]
     return "\n".join(_show_one(p) for p in programs)
+
+
+def _distinctly_named(programs: list[Program]) -> list[Program]:
+    """The same programs, callees before callers, each with a name of its own; the last one keeps its name."""
+    taken = {programs[-1].name}
+    new: dict[int, Program] = {}
+    for program in programs:
+        name = program.name if program is programs[-1] else unused(program.name, taken)
+        taken.add(name)
+        calls = tuple(replace(e, program=new[id(e.program)]) if isinstance(e, Invoke) else e for e in program.equations)
+        new[id(program)] = replace(program, name=name, equations=calls)
+    return list(new.values())
 
 
 def callees(program: Program) -> list[Program]:
