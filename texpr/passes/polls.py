@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.build import add, compare, floordiv, integer, mul
+from texpr.ir.build import add, floordiv, integer, minimum, mul, sub
 from texpr.ir.expr import Node, Var, index
 from texpr.ir.loop import For, If, Kernel, Poll, Stmt
 from texpr.ir.traverse import rewrite
@@ -44,14 +44,13 @@ def _polled(s: Stmt) -> Stmt:
 
 
 def _strips(loop: For, length: int) -> Stmt:
+    """Strips of `length` iterations; the last one has what is left."""
     outer, inner = Var(loop.var.name + "o"), Var(loop.var.name + "i")
-    whole = add(mul(outer, index(length)), inner)
-    body: tuple[Stmt, ...] = tuple(folded(b, {loop.var: whole}) for b in loop.body)
-    extent = integer(loop.extent)
-    if extent is None or extent % length:
-        body = (If(compare("<", whole, loop.extent), body),)
+    start = mul(outer, index(length))
+    body: tuple[Stmt, ...] = tuple(folded(b, {loop.var: add(start, inner)}) for b in loop.body)
+    left = minimum(index(length), sub(loop.extent, start))
     strips = floordiv(add(loop.extent, index(length - 1)), index(length))
-    return For(outer, strips, (Poll(), For(inner, index(length), body, tensor=loop.tensor)), loop.kind, loop.tensor)
+    return For(outer, strips, (Poll(), For(inner, left, body, tensor=loop.tensor)), loop.kind, loop.tensor)
 
 
 def work(s: Stmt) -> int:

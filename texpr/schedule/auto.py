@@ -109,7 +109,9 @@ def _elementwise(plan: _Plan, nest: Nest) -> list[str]:
     if plan.machine.vector_bytes and extent(best) > 1:
         name = qualified(best)
         _bare(plan, nest, best)
-        outer, inner = plan.cut(name, 4 * plan.lanes(nest))
+        # A loop of unknown length ends in a masked iteration, which one register makes cheap.
+        registers = 4 if integer(best.extent) is not None else 1
+        outer, inner = plan.cut(name, registers * plan.lanes(nest))
         rest = [n for n in names if n != name] + ([outer] if outer else [])
         if rest and best is not nest.spatial[-1]:
             plan.step("reorder", *rest, inner)
