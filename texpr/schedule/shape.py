@@ -48,21 +48,24 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
 
 
 def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
+    extent = integer(loop.extent)
+    guard = extent is None or extent % factor != 0
+    return _tiled(loop, floordiv(add(loop.extent, index(factor - 1)), index(factor)), factor, outer_name, inner_name, guard)
+
+
+def _tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str, guard: bool) -> For:
     outer, inner = Var(outer_name), Var(inner_name)
     whole = add(mul(outer, index(factor)), inner)
     body: tuple[Stmt, ...] = tuple(folded(s, {loop.var: whole}) for s in loop.body)
-    extent = integer(loop.extent)
-    if extent is None or extent % factor:
+    if guard:
         body = (If(compare("<", whole, loop.extent), body),)
-    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
     return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
 
 
 def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
-    main = _cut(replace(loop, extent=mul(tiles, index(factor))), factor, outer_name, inner_name)
-    main = replace(main, extent=tiles, body=tuple(_without_guard(n) for n in main.body))
+    main = _tiled(loop, tiles, factor, outer_name, inner_name, guard=False)
     if (n := integer(extent)) is not None and n % factor == 0:
         return (main,)
     if integer(tiles) == 0:
@@ -71,12 +74,6 @@ def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[
     at = add(mul(tiles, index(factor)), rest)
     left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
     return (main, over_tensors(with_fresh_variables(left), own))
-
-
-def _without_guard(inner: Stmt) -> Stmt:
-    assert isinstance(inner, For)
-    only = inner.body[0]
-    return replace(inner, body=only.body) if len(inner.body) == 1 and isinstance(only, If) else inner
 
 
 def _unused(kernel: Kernel, at: For, names: tuple[str, ...]) -> None:
