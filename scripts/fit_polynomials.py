@@ -238,7 +238,7 @@ def angles() -> Iterator[Fit]:
     yield Fit("SIN_PI_F32", "sin(pi f) / f in powers of f^2 for |f| <= 0.5635, in f64 to f32 accuracy",
               lambda f: sin(PI * f), lambda f: 1 / sin(PI * f), odd(1, 11), TINY, half, 53)
     yield Fit("SIN_F64", "(sin(r) - r) / r^3 in powers of r^2 for |r| <= pi/2",
-              lambda r: sin(r) - r, lambda r: 1 / sin(r), odd(3, 21), TINY, PI / 2 * Decimal("1.0005"), 53)
+              lambda r: sin(r) - r, lambda r: 1 / sin(r), odd(3, 21), TINY, PI / 2 * Decimal("1.002"), 53)
 
 
 def error_functions() -> Iterator[Fit]:
@@ -272,7 +272,7 @@ def constants() -> Iterator[str]:
     yield f"LN2_F64 = {tuple(split(LN2, 42, 53))}"
     yield f"LOG2E_F32 = {tuple(split(1 / LN2, 24, 24))}"
     yield f"LOG2E_F64 = {tuple(split(1 / LN2, 53, 53))}"
-    yield f"PI_F64 = {tuple(split(PI, 33, 33, 33, 53))}"
+    yield f"PI_F64 = {tuple(split(PI, 53, 53, 53))}"
     yield f"INVERSE_PI = {float(1 / PI)!r}"
     yield "# (s, 2^s / pi modulo 2 in two parts)"
     many = 1 / pi(120)

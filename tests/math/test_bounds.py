@@ -37,8 +37,8 @@ def unary(name: str, t: DType, native: frozenset[str] = frozenset()) -> tuple[Ex
 
 
 def in_domain(name: str, x: np.ndarray) -> np.ndarray:
-    """sin and cos in f64 are stated up to 2^40 only."""
-    return x[~(np.abs(x) > 2.0**40)] if name in ("sin", "cos") and x.dtype == np.float64 else x
+    """sin and cos in f64 are stated up to 2^44 only."""
+    return x[~(np.abs(x) > 2.0**44)] if name in ("sin", "cos") and x.dtype == np.float64 else x
 
 
 def check(got: np.ndarray, want: np.ndarray, bound: float, *inputs: np.ndarray) -> None:
@@ -76,7 +76,7 @@ def test_any_number_is_within_the_bound(name: str, t: DType, data: st.DataObject
 def test_near_multiples_of_a_right_angle(name: str, t: DType) -> None:
     """Where the reduced angle loses most."""
     rng = np.random.default_rng(0)
-    turns = np.floor(2.0 ** rng.uniform(0, 39 if t == F64 else 90, 1 << 13)).astype(WIDE)
+    turns = np.floor(2.0 ** rng.uniform(0, 43 if t == F64 else 90, 1 << 13)).astype(WIDE)
     values = (turns * 2 * np.arctan(WIDE(1))).astype(numpy_dtype(t))
     root, x = unary(name, t)
     check(evaluate(root, {x: values}), REFERENCE[name](values.astype(WIDE)), BOUND[t], values)
@@ -84,8 +84,8 @@ def test_near_multiples_of_a_right_angle(name: str, t: DType) -> None:
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
 def test_large_angles_in_f64(name: str) -> None:
-    """From 2^40 to 2^51 the absolute error is small; beyond, the result says that it is none."""
-    values = 2.0 ** np.random.default_rng(0).uniform(40, 51, 1 << 13)
+    """From 2^44 to 2^51 the absolute error is small; beyond, the result says that it is none."""
+    values = 2.0 ** np.random.default_rng(0).uniform(44, 51, 1 << 13)
     root, x = unary(name, F64)
     error = np.abs(evaluate(root, {x: values}) - REFERENCE[name](values.astype(WIDE)))
     assert error.max() < 2.0**-45
