@@ -10,7 +10,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Expr, Max, Min, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, rewrite, with_children
-from texpr.passes.lower import interval
+from texpr.passes.nests import interval
 
 
 def drop_guards(kernel: Kernel) -> Kernel:

@@ -48,11 +48,12 @@ def _first_index(node: Reduce) -> Expr:
 
 
 def hoist(program: Program) -> Program:
-    """Each reduction that does not run over all axes of its equation gets a tensor of its own.
+    """Each reduction that does not run over all axes of its equation, or is not the only one there, gets a tensor of its own.
 
     Y[i, j] = e[i, j] / sum(k: e[i, k])   ->   Y_sum[i] = sum(k: e[i, k]);  Y[i, j] = e[i, j] / Y_sum[i]
 
-    Without this every Y[i, j] would compute the sum again. A reduction under an `if` takes the condition into its `where`.
+    Without this every Y[i, j] would compute the sum again, and of two sums only one could have the loops it likes. A reduction under an
+    `if` takes the condition into its `where`.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
@@ -63,6 +64,7 @@ def hoist(program: Program) -> Program:
 
 def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
     before: list[Equation] = []
+    alone = _outermost_reductions(equation.value) <= 1
 
     def visit(e: Expr, axes: tuple[Axis, ...], condition: tuple[Expr, ...], top: bool) -> Expr:
         """`e` without reductions inside reductions or over fewer axes. Depth is bounded by the nesting limit of the text."""
@@ -74,7 +76,7 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
                 reduced = replace(e, body=body, where=None if isinstance(where, Const) and where.value is True else where)
                 free = free_variables(reduced)
                 needed = tuple(a for a in axes if a.var in free)
-                if top and len(needed) == len(axes):
+                if alone and top and len(needed) == len(axes):
                     return reduced
                 return extract(reduced, needed)
             case Select(cond, then, orelse):
@@ -98,6 +100,17 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
 
     value = visit(equation.value, equation.axes, (), True)
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def _outermost_reductions(e: Expr) -> int:
+    """Reductions that stand in no other reduction."""
+    count = 0
+    stack: list[Node] = [e]
+    while stack:
+        node = stack.pop()
+        count += isinstance(node, Reduce)
+        stack += () if isinstance(node, Reduce) else children(node)
+    return count
 
 
 def identity(op: str, dtype) -> Const:

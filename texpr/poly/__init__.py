@@ -7,8 +7,8 @@ a step keeps all dependences; `flow` where a temporary's values live; `prove` wh
 """
 
 from texpr.poly.flow import flow_stays_within
-from texpr.poly.legality import Conflict, carried, reordered
+from texpr.poly.legality import Conflict, carried, read_too_early, reordered
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, never
 
-__all__ = ["Conflict", "always", "carried", "check_program", "flow_stays_within", "never", "reordered"]
+__all__ = ["Conflict", "always", "carried", "check_program", "flow_stays_within", "never", "read_too_early", "reordered"]

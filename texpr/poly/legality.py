@@ -102,6 +102,32 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
     return _within_quota(search, "the new order")
 
 
+def read_too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
+    """A read of an element of one of the tensors before the write of it; None if every element is written first.
+
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+    def search() -> Conflict | None:
+        nest = model(kernel)
+        uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor in tensors]
+        pairs = [_Pair(s, t, first, second) for s, first in uses for t, second in uses
+                 if first.kind == "read" and second.kind == "write" and first.tensor is second.tensor]
+        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
+
+    return _within_quota(search, "the order of a recurrence")
+
+
+def _before(nest: Nest, pair: _Pair) -> Iterator[_Witness]:
+    """Solutions with the source before the sink."""
+    for question, shown in _meetings(nest, nest, pair):
+        system = question.system()
+        for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK):
+            wrong = system.also(rows)
+            if not wrong.is_empty:
+                yield pair, wrong.smallest(shown)
+
+
 def reassociable(store: Store) -> bool:
     """Updates whose order does not change the result, or was given up: integers wrap, max and min have one answer."""
     return store.update is not None and (store.reassoc or store.update in ("max", "min") or not store.tensor.dtype.is_float)

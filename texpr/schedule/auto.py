@@ -129,7 +129,7 @@ def _bare(plan: _Plan, nest: Nest, loop: For) -> None:
 
 def _joined(plan: _Plan, nest: Nest) -> Nest:
     """Join neighbouring loops that walk through all memory of the statement as one."""
-    while len(nest.spatial) >= 2:
+    while len(nest.spatial) >= 2 and not nest.recurrent:
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
         if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):

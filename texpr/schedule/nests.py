@@ -8,10 +8,10 @@ from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
-from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
-from texpr.passes.lower import interval
+from texpr.passes.nests import interval
 from texpr.schedule.loops import paths
 
 # What a loop of unknown extent counts as.
@@ -61,6 +61,11 @@ class Nest:
         return (*self.spatial, *self.reduction)
 
     @property
+    def recurrent(self) -> bool:
+        """The target is also read."""
+        return any(a.tensor is self.accesses[0].tensor for a in self.accesses[1:])
+
+    @property
     def work(self) -> int:
         """How often the main statement runs."""
         total = 1
@@ -85,15 +90,21 @@ def extent(loop: For) -> int:
 
 
 def find_nests(kernel: Kernel) -> list[Nest]:
-    """The nests of an unscheduled kernel, one per top-level loop."""
-    return [nest for s in kernel.body if (nest := _nest(s)) is not None]
+    """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is."""
+    nests: list[Nest] = []
+    stack: list[Stmt] = list(reversed(kernel.body))
+    while stack:
+        node = stack.pop()
+        inside = Kernel("", (), (), (), (), (node,))
+        leaves = [([n for n in above if isinstance(n, For)], s) for above, s in paths(inside) if isinstance(s, Store)]
+        if len({s.equation for _, s in leaves}) > 1:
+            stack += reversed(node.body if isinstance(node, For | If) else ())
+        elif isinstance(node, For):
+            nests.append(_nest(leaves))
+    return nests
 
 
-def _nest(root: Stmt) -> Nest | None:
-    if not isinstance(root, For):
-        return None
-    inside = Kernel("", (), (), (), (), (root,))
-    leaves = [([n for n in above if isinstance(n, For)], s) for above, s in paths(inside) if isinstance(s, Store)]
+def _nest(leaves: list[tuple[list[For], Store]]) -> Nest:
     loops, main = max(leaves, key=lambda leaf: len(leaf[0]))
     fewest = min(len(above) for above, _ in leaves)
     reads = (n for n in walk(main.value, *main.indices) if isinstance(n, Read))

@@ -1,0 +1,92 @@
+"""Recurrences as loops: in an order that is proven, equal to the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.ir.interpret import interpret
+from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.loop import For
+from texpr.ir.traverse import walk
+from texpr.ir.verify import verify_kernel
+from texpr.lang import parse
+from texpr.lang.elaborate import unproven
+from texpr.passes import lower, specialize
+
+rng = np.random.default_rng(0)
+
+OPERATORS = {
+    "op cumsum(X: f32[L, *D]) -> Y: f32[L, *D] { Y[t, *d] = Y[t-1, *d | 0] + X[t, *d] }": [(5, 3)],
+    "op back(X: f32[L, D]) -> Y: f32[L, D] { Y[t, d] = Y[t+1, d | 0] + X[t, d] }": [(5, 3)],
+    "op late(X: f32[N, L]) -> Y: f32[N, L] { Y[n, t] = Y[n, t-1 | 0] * 0.5 + X[n, t] }": [(3, 5)],
+    "op seidel(A: f32[N, M]) -> B: f32[N, M] { B[i, j] = (B[i-1, j | 0] + B[i, j-1 | 0] + A[i+1, j | 0] + A[i, j+1 | 0]) / 4 }": [(4, 5)],
+    "op corner(A: f32[N, M]) -> B: f32[N, M] { B[i, j] = B[i+1, j | 0] + B[i, j-1 | 0] + A[i, j] }": [(4, 5)],
+    """op zigzag(X: f32[L]) -> (a: f32[L], b: f32[L]) {
+      a[t] = b[t-1 | 0] + X[t]
+      b[t] = a[t] * 0.5
+    }""": [(6,)],
+    """op textual(X: f32[L]) -> (b: f32[L], a: f32[L]) {
+      b[t] = a[t] * 0.5
+      a[t] = b[t-1 | 0] + X[t]
+    }""": [(6,)],
+    """op shifted(X: f32[L]) -> (a: f32[L], b: f32[L]) {
+      a[t] = b[t | 0] + X[t]
+      let c: f32[L+1]
+      c[0] = 0
+      c[t+1] = a[t] * 2  for t in 0..L
+      b[t] = c[t]
+    }""": [(6,)],
+    """op normed(X: f32[L, D]) -> h: f32[L+1, D] {
+      h[0, d] = 1
+      z[t, d] = h[t, d] + X[t, d]  for t in 0..L
+      h[t+1, d] = z[t, d] / (1 + sum(k: z[t, k] * z[t, k]))  for t in 0..L
+    }""": [(4, 3)],
+}
+
+
+@pytest.mark.parametrize("text", OPERATORS, ids=lambda text: text.split("(")[0])
+def test_lowered_recurrences_mean_what_the_equations_mean(text: str):
+    program = tx.op(text).program()
+    arrays = [rng.standard_normal(shape, dtype=np.float32) for shape in OPERATORS[text]]
+    sizes = dict(zip((v.name for v in program.sizes), OPERATORS[text][0]))
+    kernel = lower(specialize(program, {v: sizes[v.name] for v in program.sizes}))
+    verify_kernel(kernel)
+    for got, want in zip(interpret_kernel(kernel, arrays, {}), interpret(program, arrays)):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("text", OPERATORS, ids=lambda text: text.split("(")[0])
+@pytest.mark.parametrize("length", [1, 2, 33])
+def test_compiled_recurrences(text: str, length: int):
+    operator = tx.op(text)
+    arrays = [rng.standard_normal((length, *shape[1:]), dtype=np.float32) for shape in OPERATORS[text]]
+    got, want = operator(*arrays), tx.interpret(operator, *arrays)
+    for a, b in zip(got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,)):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
+def test_a_backward_recurrence_runs_backward():
+    schedule = tx.schedule(tx.op("op back(X: f32[L]) -> Y: f32[L] { Y[t] = Y[t+1 | 0] + X[t] }"))
+    assert "Y[L - 1 - t] = " in str(schedule)
+
+
+def test_time_loops_are_not_parallel():
+    schedule = tx.schedule(tx.op("op cumsum(X: f32[L, D]) -> Y: f32[L, D] { Y[t, d] = Y[t-1, d | 0] + X[t, d] }"), L=64, D=4096)
+    with pytest.raises(tx.ScheduleError, match="parallel of `t`: its iterations depend on each other"):
+        schedule.parallel("t")
+    kinds = {n.var.name: n.kind for n in walk(schedule.auto().kernel) if isinstance(n, For)}
+    assert kinds["t"] == "serial" and "vector" in kinds.values()
+
+
+def test_an_order_that_no_loops_have():
+    """Each half needs the other one in both directions of the only axis."""
+    op = parse("""op f(X: f32[N]) -> (a: f32[N], b: f32[N]) {
+      a[i] = b[N - 1 - i] + X[i]
+      b[i] = if i < 3 then X[i] else a[N - i] * 2
+    }""").ops["f"]
+    with pytest.raises(tx.CheckError) as e:
+        lower(unproven(op, {}, {}))
+    assert e.value.message == "no order of loops was found in which a, b can be computed"
+    assert e.value.help == "write the axis that the recurrence runs along first in each equation; tx.interpret runs any order"

@@ -1,0 +1,196 @@
+"""The naive nest of one equation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from texpr.ir.affine import linear, same_value
+from texpr.ir.build import add, compare, conjunction, maximum, minimum, select, sub
+from texpr.ir.expr import Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.loop import For, If, Stmt, Store
+from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import rewrite
+from texpr.passes.reductions import identity
+from texpr.passes.renew import folded
+
+UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+class Nests:
+    """Makes the nest of one equation after the other; collects the accumulators they need."""
+
+    def __init__(self, program: Program) -> None:
+        self.names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+        self.labels = _labels(program)
+        self.accumulators: list[Tensor] = []
+
+    def nest(self, equation: Equation, number: int, *, around: Mapping[Var, Expr] | None = None,
+             backward: frozenset[int] = frozenset()) -> tuple[Stmt, ...]:
+        """The loops of an equation.
+
+        Args:
+            around: loops that the nest will stand in, with their extents.
+            backward: positions of the axes that run from their end.
+        """
+        target, label = equation.target, self.labels[number]
+        loops = [(Var(a.var.name, a.var.pack), a) for a in equation.axes]
+        values = {a.var: sub(sub(a.hi, index(1)), v) if k in backward else add(v, a.lo) for k, (v, a) in enumerate(loops)}
+        ranges = {**(around or {}), **{v: sub(a.hi, a.lo) for v, a in loops}}
+        used = {v.name for v in ranges}
+        statements: list[Stmt] = []
+
+        def rule(node: Node) -> Node | None:
+            match node:
+                case Reduce():
+                    accumulator = self._accumulator(target.name, node, tuple(ranges[v] for v, _ in loops))
+                    at = tuple(v for v, _ in loops)
+                    statements.extend(self._reduction(node, accumulator, at, values, ranges, used, label, number))
+                    return Read(accumulator, at)
+            return None
+
+        # The body of a kept reduction holds no further reduction (`hoist` saw to it), so children-first order is harmless.
+        value = rewrite(equation.value, rule)
+        value = unguarded(folded(value, values), ranges)
+        indices = tuple(unguarded(folded(i, values), ranges) for i in equation.indices)
+        store, inside = _store(target, indices, value, equation, ranges, number)
+        if equation.where is not None:
+            inside = conjunction(unguarded(folded(equation.where, values), ranges), inside)
+        statements += guarded(inside, (store,))
+        body = tuple(statements)
+        for var, _ in reversed(loops):
+            body = (For(var, ranges[var], body, tensor=label),)
+        return body
+
+    def forget(self, count: int) -> None:
+        """Take back the last accumulators."""
+        for tensor in self.accumulators[len(self.accumulators) - count :]:
+            self.names.discard(tensor.name)
+        del self.accumulators[len(self.accumulators) - count :]
+
+    def _accumulator(self, target: str, node: Reduce, shape: tuple[Expr, ...]) -> Tensor:
+        name = f"{target}_acc"
+        while name in self.names:
+            name += "_"
+        self.names.add(name)
+        tensor = Tensor(name, node.dtype, plain(*shape))
+        self.accumulators.append(tensor)
+        return tensor
+
+    def _reduction(self, node: Reduce, accumulator: Tensor, at: tuple[Var, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
+                   used: set[str], target: str, number: int) -> list[Stmt]:
+        binders = [(Var(_unused(a.var.name, used), a.var.pack), a) for a in node.axes]
+        inner = values | {a.var: add(v, folded(a.lo, values)) for v, a in binders}
+        extents = {v: folded(sub(a.hi, a.lo), inner) for v, a in binders}
+        all_ranges = ranges | extents
+        body: tuple[Stmt, ...] = (Store(accumulator, at, unguarded(folded(node.body, inner), all_ranges), UPDATES[node.op],
+                                        reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number),)
+        if node.where is not None:
+            body = guarded(unguarded(folded(node.where, inner), all_ranges), body)
+        for var, _ in reversed(binders):
+            body = (For(var, extents[var], body, tensor=target),)
+        start = Store(accumulator, at, identity(node.op, node.dtype), start=True, equation=number)
+        return [start, *body]
+
+
+def _labels(program: Program) -> list[str]:
+    """What qualifies the loops of each equation: the tensor, with a number where it has several equations."""
+    targets = [e.target for e in program.equations if isinstance(e, Equation)]
+    counted: dict[Tensor, int] = {}
+    labels = []
+    for t in targets:
+        k = counted[t] = counted.get(t, -1) + 1
+        labels.append(t.name if targets.count(t) == 1 else f"{t.name}.{k}")
+    return labels
+
+
+def _unused(name: str, used: set[str]) -> str:
+    plain_name, count = name, 0
+    while name in used:
+        count += 1
+        name = f"{plain_name}{count}"
+    used.add(name)
+    return name
+
+
+def guarded(condition: Expr, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements under a condition, if it is one."""
+    return body if isinstance(condition, Const) and condition.value is True else (If(condition, body),)
+
+
+def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equation, ranges: dict[Var, Expr],
+           number: int) -> tuple[Store, Expr]:
+    """The store of an equation and the condition under which it happens."""
+    inside: Expr = conjunction()
+    if equation.guard is not None and equation.guard.mode == "drop":
+        inside = _inside(target, indices, ranges)
+    elif equation.guard is not None:
+        indices = _folded_back(target, indices, equation.guard.mode, ranges)
+    reassoc = equation.update is not None and (not target.dtype.is_float or equation.update in ("max", "min"))
+    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number), inside
+
+
+def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:
+    """Reads without guards: a value guard becomes a lazy `if`, the others fold the index back inside."""
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(tensor, indices, Guard("value", value)):
+                assert value is not None
+                return select(_inside(tensor, indices, ranges), replace(node, guard=None), value)
+            case Read(tensor, indices, Guard(mode)):
+                return replace(node, indices=_folded_back(tensor, indices, mode, ranges), guard=None)
+        return None
+
+    return rewrite(e, rule)  # type: ignore[return-value]
+
+
+def _inside(tensor: Tensor, indices: tuple[Expr, ...], ranges: dict[Var, Expr]) -> Expr:
+    """The condition that `indices` lie in the tensor, leaving out what the loops' ranges show."""
+    return conjunction(*(c for i, size in zip(indices, tensor.shape) for c in _within(i, size, ranges)))
+
+
+def _within(i: Expr, size: Expr, ranges: dict[Var, Expr]) -> list[Expr]:
+    """What remains to be asked for `0 <= i < size`."""
+    if isinstance(i, Var) and i in ranges and same_value(ranges[i], size):
+        return []
+    lowest, highest = interval(i, ranges)
+    n = linear(size)
+    low = [compare("<=", index(0), i)] if lowest is None or lowest < 0 else []
+    return low + ([compare("<", i, size)] if highest is None or n.terms or highest >= n.constant else [])
+
+
+def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
+    """Smallest and largest value of an affine expression over loops of constant extent; None where unknown."""
+    form = linear(e)
+    lowest: int | None = form.constant
+    highest: int | None = form.constant
+    for term, c in form.terms:
+        extent = ranges.get(term) if isinstance(term, Var) else None
+        top = extent.value - 1 if isinstance(extent, Const) else None
+        ends = (0, None if top is None else c * top) if extent is not None else (None, None)
+        low, high = ends if c > 0 else (ends[1], ends[0])
+        lowest = None if lowest is None or low is None else lowest + int(low)
+        highest = None if highest is None or high is None else highest + int(high)
+    return lowest, highest
+
+
+def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str, ranges: dict[Var, Expr]) -> tuple[Expr, ...]:
+    folded_indices: list[Expr] = []
+    for i, n in zip(indices, tensor.shape):
+        if not _within(i, n, ranges):
+            folded_indices.append(i)
+            continue
+        last = sub(n, index(1))
+        match mode:
+            case "clamp":
+                folded_indices.append(maximum(index(0), minimum(i, last)))
+            case "wrap":
+                low = select(compare("<", i, index(0)), add(i, n), i)
+                folded_indices.append(select(compare(">=", i, n), sub(i, n), low))
+            case "reflect":
+                low = select(compare("<", i, index(0)), sub(index(0), i), i)
+                folded_indices.append(select(compare(">=", i, n), sub(add(last, last), i), low))
+            case _:
+                raise AssertionError(f"no guard {mode}")
+    return tuple(folded_indices)
