@@ -9,7 +9,6 @@ and the remaining ones are fitted again to what is left.
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -77,7 +76,7 @@ def tanh(x: Decimal) -> Decimal:
 PI = pi(60)
 LN2 = Decimal(2).ln()
 TINY = Decimal("1e-3")  # where an interval starts at 0 and the error is relative
-ERF_EDGE = Decimal(1)
+ONE_SIGN = "ROUND_DOWN"  # of parts whose products with zeros are added: -0 stays -0
 
 
 @dataclass(frozen=True)
@@ -179,13 +178,13 @@ def fit(problem: Fit) -> tuple[list[float], Decimal]:
     return done, max(abs(w * y) for w, y in zip(ws, left))
 
 
-def split(value: Decimal, *bits: int) -> list[float]:
-    """`value` as a sum of floats with at most so many bits each."""
+def split(value: Decimal, *bits: int, rounding: str = "ROUND_HALF_EVEN") -> list[float]:
+    """`value` as a sum of floats with at most so many bits each; all have one sign with `ROUND_DOWN`."""
     parts = []
     for width in bits:
         exponent = 0 if value == 0 else int((abs(value).ln() / LN2).to_integral_value(rounding="ROUND_FLOOR"))
         scale = Decimal(2) ** (width - 1 - exponent)
-        part = (value * scale).to_integral_value() / scale
+        part = (value * scale).to_integral_value(rounding) / scale
         parts.append(float(part))
         value -= part
     return parts
@@ -272,7 +271,7 @@ def constants() -> Iterator[str]:
     yield f"LN2_F64 = {tuple(split(LN2, 42, 53))}"
     yield f"LOG2E_F32 = {tuple(split(1 / LN2, 24, 24))}"
     yield f"LOG2E_F64 = {tuple(split(1 / LN2, 53, 53))}"
-    yield f"PI_F64 = {tuple(split(PI, 53, 53, 53))}"
+    yield f"PI_F64 = {tuple(split(PI, 53, 53, 53, rounding=ONE_SIGN))}"
     yield f"INVERSE_PI = {float(1 / PI)!r}"
     yield "# (s, 2^s / pi modulo 2 in two parts)"
     many = 1 / pi(120)
@@ -280,11 +279,8 @@ def constants() -> Iterator[str]:
     rows = []
     for shift in (0, 27, 54, 81):
         turns = many * 2**shift % 2
-        rows.append((shift, *split(turns - 2 if turns > 1 else turns, 53, 53)))
-    # The first one's parts have one sign, so that they keep the sign of a zero.
-    assert rows[0][2] < 0
-    first = math.nextafter(rows[0][1], 0)
-    rows[0] = (0, first, float(many - Decimal(first)))
+        turns = turns - 2 if turns > 1 else turns
+        rows.append((shift, *(split(turns, 53, 53) if shift else split(turns, 53, 53, rounding=ONE_SIGN))))
     getcontext().prec = 60
     yield "TURNS = ("
     yield from (f"    {row}," for row in rows)

@@ -5,7 +5,7 @@ other modules one family of functions each. Results are right at infinities, NaN
 A fused multiply-add that rounds once is assumed; f16 and bf16 are cast to f32 before.
 
 Error bounds, over all numbers: 1.5 ulp for f32 and 2 ulp for f64, kept by tests; x^4 as two products is within 2 ulp, and the limits of sin
-and cos in f64 are stated in `trigonometric`. Of f32, `scripts/check_ulp.py` tries every number. The largest errors in ulp, in f64 of samples:
+and cos in f64 are stated in `trigonometric`. Of f32, `scripts/check_ulp.py` tries every number; f64 is sampled. The largest errors in ulp:
 
            exp  exp2 expm1  log  log2 log1p rsqrt  sin  cos  tanh sigmoid  erf  pow
     f32   0.93  0.88  1.24 0.92  0.98  1.02  1.49 0.51 0.52  1.37    1.11 1.46 0.54

@@ -1,7 +1,8 @@
 """sin and cos: x = k pi + r with |r| <= pi/2 (cos: k - 1/2 instead of k), then one odd polynomial; an odd k flips the sign.
 
-f32 is computed in f64 and right for every x. f64 is within its bound for |x| <= 2^44: x - k pi' is exact for pi' of 53 bits, and two more parts leave an error below 2^-110;
-up to 2^51 the absolute error is below 2^-45; from there on, where neighbouring numbers are a large part of a turn apart, the result is NaN.
+f32 is computed in f64 and right for every x. f64 is within its bound for |x| <= 2^44: x - k pi' is exact for the 53 bits pi' of pi, and two
+more parts leave an error below 2^-110. Up to 2^51 the absolute error is below 2^-44; from there on, where neighbouring numbers are a large
+part of a turn apart, the result is NaN.
 """
 
 from __future__ import annotations
