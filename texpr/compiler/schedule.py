@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.pipeline import lowered
 from texpr.compiler.signature import split_options
@@ -16,7 +18,7 @@ from texpr.schedule import auto as default_schedule
 from texpr.schedule import find_loops, loop_names
 from texpr.schedule.loops import all_loops
 from texpr.schedule.script import Step, parse_script
-from texpr.support.errors import ScheduleError
+from texpr.support.errors import CallError, ScheduleError
 from texpr.targets import find_target
 
 
@@ -26,8 +28,10 @@ def schedule(op, **options: object) -> Schedule:
     Args:
         options: sizes (the others stay symbolic), constants of the operator, and dtype variables (`T="f64"`; f32 or i32 otherwise).
     Raises:
-        CallError: a name that the operator does not have.
+        CallError: not an operator, or a name that it does not have.
     """
+    if not hasattr(op, "signature"):
+        raise CallError(f"schedule takes an operator, not {type(op).__name__}", code="arguments", help='tx.op("...") makes one from text')
     dtypes, constants, sizes = split_options(op, options)
     program = op.program(dtypes, constants)
     named = {v.name: v for v in program.sizes}
@@ -66,8 +70,8 @@ class Schedule:
         return self
 
     def _step(self, name: str, /, *args: object, **options: object) -> Schedule:
-        # Handles become names: a script must read the same in another process.
-        named = tuple(self._name(a) if isinstance(a, Var) else a for a in args)
+        # Handles become names, NumPy's integers numbers: a script must read the same in another process.
+        named = tuple(self._name(a) if isinstance(a, Var) else int(a) if isinstance(a, np.integer) else a for a in args)
         return self.apply(Step(name, named, tuple(options.items())))
 
     def _name(self, handle: Var) -> str:
@@ -77,11 +81,11 @@ class Schedule:
     def split(self, loop: str | Var, factor: int, *, tail: str = "guard", names: tuple[str, str] | None = None) -> Schedule:
         """Cut a loop into tiles; see `texpr.schedule.split`."""
         options = {"tail": tail} if tail != "guard" else {}
-        return self._step("split", loop, factor, **options, **({"names": names} if names else {}))
+        return self._step("split", loop, factor, **options, **({} if names is None else {"names": names}))
 
     def fuse(self, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Schedule:
         """Join two nested loops; see `texpr.schedule.fuse`."""
-        return self._step("fuse", outer, inner, **({"name": name} if name else {}))
+        return self._step("fuse", outer, inner, **({} if name is None else {"name": name}))
 
     def reorder(self, *loops: str | Var) -> Schedule:
         """Put loops in the given order, outermost first; see `texpr.schedule.reorder`."""

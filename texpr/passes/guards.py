@@ -28,11 +28,11 @@ def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
         case For(var, extent, body):
             inner = ranges | {var: extent}
             new = tuple(n for b in body for n in _simplified(b, inner))
-            return (s,) if _same(new, body) else (replace(s, body=new),)
+            return (s,) if _same(new, body) else (replace(s, body=new),) if new else ()
         case If(cond, body):
             decided = decide(cond, ranges)
             new = tuple(n for b in body for n in _simplified(b, ranges))
-            if decided is FALSE:
+            if decided is FALSE or not new:
                 return ()
             if decided is TRUE:
                 return new

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
-from texpr.schedule.loops import find_loops, qualified
+from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, edges, extent, find_nests
 from texpr.schedule.script import Step
 from texpr.support.errors import ResourceError, ScheduleError
@@ -92,9 +92,15 @@ class _Plan:
         n = max(integer(each.extent) or LONG for each in find_loops(self.kernel, name))
         if n <= factor:
             return "", name
-        if n == LONG or not self.step("split", name, factor, tail=tail):
-            self.step("split", name, factor)
-        return name + "o", name + "i"
+        return (n != LONG and self.split(name, factor, tail=tail)) or self.split(name, factor) or ("", name)
+
+    def split(self, name: str, factor: int, **options: object) -> tuple[str, str] | None:
+        """Split a loop; names of the outer and the inner loop, or None where that is not possible."""
+        owner, dot, plain = name.rpartition(".")
+        names = free_name(self.kernel, owner, plain + "o"), free_name(self.kernel, owner, plain + "i")
+        if names != (plain + "o", plain + "i"):
+            options["names"] = names
+        return (owner + dot + names[0], owner + dot + names[1]) if self.step("split", name, factor, **options) else None
 
     def lanes(self, nest: Nest) -> int:
         """Elements of a vector register for the widest type in the main statement."""
@@ -134,6 +140,8 @@ def _joined(plan: _Plan, nest: Nest) -> Nest:
         size = integer(inner.extent)
         if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):
             break
+        if any(edges(nest, loop) != (0, 0) for loop in (outer, inner)):
+            break  # joined, the guards and clamps at the edges would be everywhere
         name = outer.var.name + inner.var.name
         if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
             break
@@ -212,8 +220,8 @@ def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str
     name = qualified(best)
     n = integer(best.extent)
     if n is None or n > width:
-        plan.step("split", name, width)
-        outer, inner = [name + "o"], name + "i"
+        tile, inner = plan.split(name, width) or ("", name)
+        outer = [tile] if tile else []
     else:
         outer, inner = [], name
     if not plan.step("rfactor", inner, reassoc=True):
@@ -237,12 +245,11 @@ def _gpu(plan: _Plan, nest: Nest) -> None:
     loops = list(nest.spatial)
     name = qualified(loops[0])
     for inner in loops[1:]:
-        joined = name.rpartition(".")[2] + inner.var.name
+        joined = free_name(plan.kernel, inner.tensor, name.rpartition(".")[2] + inner.var.name)
         if not plan.step("fuse", name, qualified(inner), name=joined):
             break
         name = f"{inner.tensor}.{joined}"
-    threads = plan.machine.gpu_threads
-    plan.step("split", name, threads)
-    plan.step("bind", name + "o", "block.x")
-    plan.step("bind", name + "i", "thread.x")
+    if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
+        plan.step("bind", cut[0], "block.x")
+        plan.step("bind", cut[1], "thread.x")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import For, Kernel
-from texpr.schedule.loops import all_loops, loops_around, private_temporaries
+from texpr.ir.traverse import variables
+from texpr.schedule.loops import all_loops, loops_around, private_temporaries, stores
 from texpr.schedule.refuse import refused
 
 
@@ -19,21 +20,24 @@ def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tenso
     if conflict is None:
         return
     source, sink = conflict.source[0], conflict.sink[0]
-    sums = source is sink and sink.update is not None
+    sums = source is sink and sink.update is not None and loop.var not in variables(*sink.indices)
     help = f'rfactor("{loop.var.name}") gives each iteration a sum of its own' if sums else "choose a loop whose iterations are independent"
     raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict, "they may not run at once",
                   help=help)
 
 
 def check_moved(before: Kernel, after: Kernel, step: str) -> None:
-    """Prove again what holds of loops that run at once and that stand under other loops than before.
+    """Prove again what holds of loops that run at once and that stand under other loops, or around more statements, than before.
 
     Raises:
         ScheduleError: such a loop is no longer independent where it stands now.
     """
-    stood = {loop.var: _outer(before, loop) for loop in all_loops(before) if _at_once(loop)}
+    stood = {loop.var: (_outer(before, loop), len(stores(loop))) for loop in all_loops(before) if _at_once(loop)}
     for loop in all_loops(after):
-        if _at_once(loop) and stood.get(loop.var) != _outer(after, loop):
+        if not _at_once(loop):
+            continue
+        outer, held = stood.get(loop.var, (None, 0))
+        if outer != _outer(after, loop) or held < len(stores(loop)):
             private = () if loop.kind == "vector" else private_temporaries(after, loop)
             check_independent(after, loop, f"after {step}, {loop.kind} run", private)
 

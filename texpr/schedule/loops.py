@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -10,6 +10,7 @@ from texpr import poly
 from texpr.ir.expr import Node, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
+from texpr.ir.show_types import RESERVED, unused
 from texpr.ir.traverse import rewrite, walk
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
@@ -51,12 +52,43 @@ def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
     found = [n for n in loops if name in (n.var.name, qualified(n))]
     if not found:
         close = get_close_matches(name, loop_names(kernel), 1)
-        raise ScheduleError(f"there is no loop `{name}`", code="loop", notes=[f"loops: {', '.join(loop_names(kernel))}"],
+        raise ScheduleError(f"there is no loop `{name}`", code="loop", notes=[f"loops: {', '.join(loop_names(kernel)) or 'none'}"],
                             help=f"did you mean `{close[0]}`?" if close else "s.loops lists them")
     owners = list(dict.fromkeys(qualified(n) for n in found))
     if len(owners) > 1:
         raise ScheduleError(f"`{name}` could be any of {', '.join(owners)}", code="loop", help="write the qualified name")
     return found
+
+
+def check_new_names(kernel: Kernel, at: For, names: Sequence[object], step: str) -> None:
+    """Loops that a step makes out of `at` get names of their own.
+
+    Raises:
+        ScheduleError: one is no name, or stands for something else already.
+    """
+    loops = {n.var.name for n in all_loops(kernel) if n.tensor == at.tensor}
+    for k, name in enumerate(names):
+        if not isinstance(name, str) or not (name.isascii() and name.isidentifier()) or name in RESERVED:
+            raise ScheduleError(f"{name!r} is not a name for a loop", span_of(kernel, at), code=step,
+                                help="letters, digits and underscores, no digit first, no word of the language")
+        if name in names[:k]:
+            raise ScheduleError(f"both loops would be called `{name}`", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
+        if name in loops:
+            raise ScheduleError(f"{at.tensor} already has a loop `{name}`", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
+        if name in _taken(kernel):
+            raise ScheduleError(f"`{name}` is a tensor or a size", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
+
+
+_OTHER_NAMES = {"split": 'give other names: split(..., names=("outer", "inner"))', "fuse": 'give another name: fuse(..., name="both")'}
+
+
+def free_name(kernel: Kernel, owner: str, name: str) -> str:
+    """`name`, or one like it that a new loop of `owner` can have."""
+    return unused(name, {n.var.name for n in all_loops(kernel) if n.tensor == owner} | _taken(kernel) | RESERVED)
+
+
+def _taken(kernel: Kernel) -> set[str]:
+    return {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
 
 
 def span_of(kernel: Kernel, node: Node) -> Span:

@@ -6,22 +6,26 @@ from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
-from texpr.ir.loop import For, If, Kernel
+from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.traverse import variables, walk
 from texpr.schedule.independent import check_independent
-from texpr.schedule.loops import find_loops, private_temporaries, replace_loops, span_of
+from texpr.schedule.loops import all_loops, find_loops, loops_around, private_temporaries, replace_loops, span_of
 from texpr.support.errors import ResourceError, ScheduleError
 
 MOST_LANES = 1024
 MOST_STATEMENTS = 4096
+REGISTER_LANES = 16
 BINDINGS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 
 
-def _constant_extent(kernel: Kernel, loop: For, step: str) -> int:
-    extent = integer(loop.extent)
-    if extent is None:
-        raise ScheduleError(f"{step} needs a constant extent; that of `{loop.var.name}` is symbolic", span_of(kernel, loop), code=step,
-                            help=f'split it first: split("{loop.var.name}", 16)')
-    return extent
+def _of_constant_extent(kernel: Kernel, name: str | Var, step: str) -> list[For]:
+    """The loops of that name; beside others, a remainder of symbolic extent is left as it is."""
+    found = find_loops(kernel, name)
+    constant = [n for n in found if integer(n.extent) is not None]
+    if not constant:
+        raise ScheduleError(f"{step} needs a constant extent; that of `{found[0].var.name}` is symbolic", span_of(kernel, found[0]),
+                            code=step, help=f'split it first: split("{found[0].var.name}", 16)')
+    return constant
 
 
 def _marked(kernel: Kernel, loops: list[For], kind: str) -> Kernel:
@@ -37,24 +41,32 @@ def unroll(kernel: Kernel, loop: str | Var) -> Kernel:
         ScheduleError: the extent is not a constant.
         ResourceError: more than 4,096 statements would stand there.
     """
-    found = find_loops(kernel, loop)
-    for n in found:
-        extent = _constant_extent(kernel, n, "unroll")
-        if extent * max(1, _statements(n)) > MOST_STATEMENTS:
-            count = extent * _statements(n)
-            raise ResourceError(f"unroll of `{n.var.name}` would write out {count} statements; the limit is {MOST_STATEMENTS}",
-                                span_of(kernel, n), code="unroll", help="split the loop and unroll the inner part")
-    return _marked(kernel, found, "unroll")
+    return _written_out(kernel, _of_constant_extent(kernel, loop, "unroll"), "unroll", "unroll")
 
 
-def _statements(loop: For) -> int:
+def _written_out(kernel: Kernel, loops: list[For], kind: str, step: str) -> Kernel:
+    """The loops marked, if what then stands in their nests is not too much."""
+    after = _marked(kernel, loops, kind)
+    for n in loops:
+        around = loops_around(after, n)
+        nest = around[0] if around else next(s for s in all_loops(after) if s.var is n.var)
+        count = _statements(nest)
+        if count > MOST_STATEMENTS:
+            raise ResourceError(f"{step} of `{n.var.name}` would write out {count} statements; the limit is {MOST_STATEMENTS}",
+                                span_of(kernel, n), code=step, help=f"split the loop and {step} the inner part")
+    return after
+
+
+def _statements(nest: For) -> int:
+    """How many statements stand where the nest stands, once loops are written out and vectors cut to registers."""
     total = 0
-    stack: list[tuple[object, int]] = [(s, 1) for s in loop.body]
+    stack: list[tuple[Stmt, int]] = [(nest, 1)]
     while stack:
         node, times = stack.pop()
         if isinstance(node, For):
             extent = integer(node.extent) or 1
-            stack += [(s, times * (extent if node.kind == "unroll" else 1)) for s in node.body]
+            copies = {"unroll": extent, "vector": -(-extent // REGISTER_LANES)}.get(node.kind, 1)
+            stack += [(s, times * copies) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, times) for s in node.body]
         else:
@@ -65,18 +77,30 @@ def _statements(loop: For) -> int:
 def vectorize(kernel: Kernel, loop: str | Var) -> Kernel:
     """Run the iterations in lock step, one per vector lane. Any extent up to 1,024; conditions become masks. SIMD elsewhere.
 
-    Legal if no iteration uses what another one writes.
+    Legal if no iteration uses what another one writes. Of the loops that `split(tail="peel")` made, a symbolic remainder stays serial.
 
     Raises:
-        ScheduleError: the extent is symbolic or above 1,024, the body holds a parallel loop, or iterations depend on each other.
+        ScheduleError: the extent is symbolic or above 1,024, an inner loop's extent depends on the lane, or iterations depend on each
+            other.
+        ResourceError: more than 4,096 statements would stand there once vectors are cut to registers.
     """
-    found = find_loops(kernel, loop)
+    found = _of_constant_extent(kernel, loop, "vectorize")
     for n in found:
-        if _constant_extent(kernel, n, "vectorize") > MOST_LANES:
-            raise ScheduleError(f"`{n.var.name}` has {integer(n.extent)} iterations; at most {MOST_LANES} lanes fit",
+        extent = integer(n.extent)
+        if extent is not None and extent > MOST_LANES:
+            raise ScheduleError(f"`{n.var.name}` has {extent} iterations; at most {MOST_LANES} lanes fit",
                                 span_of(kernel, n), code="vectorize", help=f'split it first: split("{n.var.name}", 16)')
+        _same_in_all_lanes(kernel, n)
         check_independent(kernel, n, "vectorize", private=())
-    return _marked(kernel, found, "vector")
+    return _written_out(kernel, found, "vector", "vectorize")
+
+
+def _same_in_all_lanes(kernel: Kernel, loop: For) -> None:
+    """Lanes run in lock step, so loops inside have one extent for all of them."""
+    for inner in walk(*loop.body):
+        if isinstance(inner, For) and loop.var in variables(inner.extent):
+            raise ScheduleError(f"the extent of `{inner.var.name}` differs between iterations of `{loop.var.name}`", span_of(kernel, inner),
+                                code="vectorize", help="vectorize another loop, or write the range as a condition (where ...)")
 
 
 def parallel(kernel: Kernel, loop: str | Var) -> Kernel:

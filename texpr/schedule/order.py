@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from texpr import poly
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import substitute
+from texpr.ir.traverse import substitute, variables
 from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import find_loops, paths, qualified, span_of
 from texpr.schedule.refuse import refused
@@ -48,6 +48,7 @@ def reorder(kernel: Kernel, names: Sequence[str | Var]) -> Kernel:
         if not any(qualified(n) in order for leaf in leaves for n in leaf.loops):
             body.append(top)
             continue
+        _extents_in_scope(kernel, leaves)
         statements, new_origin, renamed = _rebuilt(leaves)
         body += statements
         origin |= new_origin
@@ -70,6 +71,19 @@ def _nested(kernel: Kernel, families: list[list[For]], order: list[str]) -> None
             return
     raise ScheduleError(f"the loops {', '.join(order)} are not nested in one another", span_of(kernel, families[0][0]), code="reorder",
                         help="reorder takes loops that enclose one statement")
+
+
+def _extents_in_scope(kernel: Kernel, leaves: list[_Leaf]) -> None:
+    """A loop whose extent depends on another one must stay inside it."""
+    for leaf in leaves:
+        inside = {n.var for n in leaf.loops}
+        for n in leaf.loops:
+            inside.discard(n.var)
+            needed = next((v for v in variables(n.extent) if v in inside), None)
+            if needed is not None:
+                raise ScheduleError(f"the extent of `{n.var.name}` depends on `{needed.name}`, so it cannot stand outside",
+                                    span_of(kernel, n), code="reorder",
+                                    help=f"write the range as a condition: {n.var.name} where {n.var.name} < ...")
 
 
 def _rearranged(above: tuple[For | If, ...], statement: Stmt, order: list[str]) -> _Leaf:

@@ -24,6 +24,9 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
         ScheduleError: counts below 0, or more than the loop has.
     """
     found = find_loops(kernel, loop)
+    for count in (first, last):
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise ScheduleError(f"peel takes numbers of iterations, not {count!r}", span_of(kernel, found[0]), code="peel")
     for n in found:
         extent = integer(n.extent)
         if first < 0 or last < 0 or first + last == 0 or extent is None or extent < first + last:

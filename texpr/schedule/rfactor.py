@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from texpr.ir.expr import Read, Tensor, Var, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, variables
+from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.reductions import identity
 from texpr.schedule.loops import find_loops, paths, replace_loops, span_of
 from texpr.support.errors import ScheduleError
@@ -29,8 +29,15 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
     if not (reassoc or update.reassoc):
         raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if update.update == 'add' else 'product'}",
                             span_of(kernel, at), code="exact", help=f'rfactor("{at.var.name}", reassoc=True) permits it')
+    if not variables(at.extent) <= set(kernel.sizes):
+        raise ScheduleError(f"the extent of `{at.var.name}` depends on other loops, so partial results have no shape",
+                            span_of(kernel, at), code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
     total = update.tensor
     top = _outermost_reduction(above, update)
+    inside = next((v for n in walk(top) if isinstance(n, For) for v in [n.var] for i in update.indices if v in variables(i)), None)
+    if inside is not None:
+        raise ScheduleError(f"`{inside.name}`, a loop over elements of `{total.name}`, stands inside the reduction", span_of(kernel, at),
+                            code="rfactor", help="rfactor first, then reorder")
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, at.extent))
     start, combine = Var(at.var.name), Var(f"{at.var.name}_sum")
     zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation)

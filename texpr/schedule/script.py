@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from inspect import Parameter, Signature, signature
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
@@ -41,7 +42,19 @@ class Step:
         Raises:
             ScheduleError: the step does not apply or would change the answer.
         """
-        return STEPS[self.name](kernel, *self.args, **dict(self.options))
+        step = STEPS[self.name]
+        try:
+            bound = signature(step).bind(kernel, *self.args, **dict(self.options))
+        except TypeError as error:
+            raise ScheduleError(f"{self} does not fit the step: {error}", code="arguments",
+                                help=f"{self.name}{_parameters(step)}") from None
+        return step(*bound.args, **bound.kwargs)
+
+
+def _parameters(step: Callable[..., Kernel]) -> str:
+    """What a step takes beside the kernel, as in `(outer, inner, *, name=None)`."""
+    _, *rest = signature(step).parameters.values()
+    return str(Signature([p.replace(annotation=Parameter.empty) for p in rest]))
 
 
 def _text(value: object) -> str:
@@ -55,6 +68,8 @@ def parse_script(text: str) -> list[Step]:
     Raises:
         ScheduleError: a line is not a step with literal arguments.
     """
+    if not isinstance(text, str):
+        raise ScheduleError(f"a script is text, not {type(text).__name__}", code="script")
     steps: list[Step] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.strip().startswith("#"):
@@ -64,14 +79,17 @@ def parse_script(text: str) -> list[Step]:
 
 
 def _parsed(line: str, number: int) -> Step:
-    wrong = ScheduleError(f"line {number} of the script is not a step: {line}", code="script", help='write steps as in split("i", 32)')
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line[:80]) + " ..." * (len(line) > 80)
+    wrong = ScheduleError(f"line {number} of the script is not a step: {shown}", code="script", help='write steps as in split("i", 32)')
     try:
         call = ast.parse(line, mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             raise wrong
         args = tuple(ast.literal_eval(a) for a in call.args)
-        options = tuple((k.arg or "", ast.literal_eval(k.value)) for k in call.keywords)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        if any(k.arg is None for k in call.keywords):
+            raise wrong
+        options = tuple((str(k.arg), ast.literal_eval(k.value)) for k in call.keywords)
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise wrong from None
     if call.func.id not in STEPS:
         close = get_close_matches(call.func.id, STEPS, 1)

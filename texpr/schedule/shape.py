@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from texpr.ir.build import add, compare, floordiv, integer, mod, mul
 from texpr.ir.expr import Expr, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
-from texpr.schedule.loops import all_loops, find_loops, replace_loops, span_of, twins, with_temporaries
+from texpr.schedule.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
 TAILS = ("guard", "exact", "peel")
@@ -25,21 +23,24 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
         tail: `guard` keeps the remainder under a condition, `peel` runs it in loops of its own, `exact` refuses it.
         names: of the outer and the inner loop; `vo` and `vi` unless given.
     Raises:
-        ScheduleError: no such loop, a bad factor, or a remainder under `tail="exact"`.
+        ScheduleError: no such loop, a bad factor, names that are taken, or a remainder under `tail="exact"`.
     Source: Wolfe, More Iteration Space Tiling, Supercomputing 1989.
     """
     found = find_loops(kernel, loop)
     at = found[0]
     if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= LARGEST_FACTOR:
-        raise ScheduleError(f"split factor {factor} is not an integer from 1 to 2^31", span_of(kernel, at), code="split")
+        raise ScheduleError(f"split factor {factor!r} is not an integer from 1 to 2^31", span_of(kernel, at), code="split")
     if tail not in TAILS:
         raise ScheduleError(f"there is no tail policy {tail!r}", span_of(kernel, at), code="split", help=f"one of {', '.join(TAILS)}")
     extent = integer(at.extent)
     if tail == "exact" and (extent is None or extent % factor):
         raise ScheduleError(f"split factor {factor} does not divide the extent of `{at.var.name}`", span_of(kernel, at), code="split",
                             help='pass tail="guard" to keep the remainder')
+    if names is not None and (not isinstance(names, tuple) or len(names) != 2):
+        raise ScheduleError(f"split makes two loops; names={names!r} is not a pair", span_of(kernel, at), code="split",
+                            help='names=("outer", "inner")')
     outer, inner = names or (at.var.name + "o", at.var.name + "i")
-    _unused(kernel, at, (outer, inner))
+    check_new_names(kernel, at, (outer, inner), "split")
     if tail != "peel":
         return replace_loops(kernel, found, lambda n: _cut(n, factor, outer, inner))
     own = {n.var: twins(kernel, n, "rest") for n in found}
@@ -48,16 +49,17 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
 
 
 def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
+    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
     extent = integer(loop.extent)
-    guard = extent is None or extent % factor != 0
-    return _tiled(loop, floordiv(add(loop.extent, index(factor - 1)), index(factor)), factor, outer_name, inner_name, guard)
+    return _tiled(loop, tiles, factor, outer_name, inner_name, guarded=extent is None or extent % factor != 0)
 
 
-def _tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str, guard: bool) -> For:
+def _tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str, *, guarded: bool) -> For:
+    """The iterations of `loop` in tiles; `guarded` where the last tile may reach past the end."""
     outer, inner = Var(outer_name), Var(inner_name)
     whole = add(mul(outer, index(factor)), inner)
     body: tuple[Stmt, ...] = tuple(folded(s, {loop.var: whole}) for s in loop.body)
-    if guard:
+    if guarded:
         body = (If(compare("<", whole, loop.extent), body),)
     return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
 
@@ -65,23 +67,13 @@ def _tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str
 def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
-    main = _tiled(loop, tiles, factor, outer_name, inner_name, guard=False)
+    main = _tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
     if (n := integer(extent)) is not None and n % factor == 0:
         return (main,)
-    if integer(tiles) == 0:
-        return (replace(loop, var=(rest := Var(inner_name)), body=tuple(folded(s, {loop.var: rest}) for s in loop.body)),)
     rest = Var(inner_name)
     at = add(mul(tiles, index(factor)), rest)
     left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
     return (main, over_tensors(with_fresh_variables(left), own))
-
-
-def _unused(kernel: Kernel, at: For, names: tuple[str, ...]) -> None:
-    taken = {n.var.name for n in all_loops(kernel) if n.tensor == at.tensor}
-    for name in names:
-        if name in taken:
-            raise ScheduleError(f"{at.tensor} already has a loop `{name}`", span_of(kernel, at), code="split",
-                                help=f'give other names: names=("{name}1", ...)')
 
 
 def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
@@ -90,10 +82,10 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     for a in 0..m: for b in 0..n: S   ->   for ab in 0..m*n: S[a := ab // n, b := ab % n]
 
     Raises:
-        ScheduleError: `inner` is not the only statement in `outer`, or its extent is not a constant.
+        ScheduleError: `inner` is not the only statement in `outer`, its extent is not a constant, or the name is taken.
     """
     outers, inners = find_loops(kernel, outer), find_loops(kernel, inner)
-    fused = name or outers[0].var.name + inners[0].var.name
+    fused = outers[0].var.name + inners[0].var.name if name is None else name
     for loop in outers:
         below = loop.body[0]
         if len(loop.body) != 1 or not isinstance(below, For) or all(below.var is not n.var for n in inners):
@@ -102,6 +94,7 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
         if integer(below.extent) is None:
             raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
                                 span_of(kernel, below), code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
+    check_new_names(kernel, outers[0], (fused,), "fuse")
     return replace_loops(kernel, outers, lambda n: _joined(n, fused))
 
 

@@ -23,6 +23,8 @@ def find_target(name: str) -> Target:
     Raises:
         CompileError: there is no such target.
     """
+    if not isinstance(name, str):
+        raise CompileError(f"a target is named by text, not by {name!r}", code="target")
     for make in (*_BUILT_IN, *(e.load() for e in entry_points(group="texpr.targets"))):
         if (target := make(name)) is not None:
             return target

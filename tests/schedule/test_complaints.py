@@ -1,0 +1,121 @@
+"""Steps that are refused and the whole of what is said. The pictures are in `golden/test_complaints/`."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import TEXTS
+
+OPS = {name: tx.op(text) for name, text in TEXTS.items()}
+EIGHT = {"M": 8, "N": 8, "K": 8}
+
+NAMES = [
+    's.split("x", 4)', 's.split("ii", 4)', 's.split("C.ii", 4)', 's.split(3, 4)', "s.split(None, 4)", 's.split("", 4)', 's.parallel("é")',
+    's.split("i", 4, names=("a",))', 's.split("i", 4, names=("a", "a"))', 's.split("i", 4, names=("k", "l"))',
+    's.split("i", 4, names=("A", "l"))', 's.split("i", 4, names=("a b", "1;"))', 's.split("i", 4, names="ab")',
+    's.split("i", 4, names=(1, 2))', 's.split("i", 4, names=("for", "l"))', 's.split("i", 4).split("j", 4, names=("io", "ii"))',
+    's.fuse("i", "j", name="k")', 's.fuse("i", "j", name="")', 's.fuse("i", "j", name="B")',
+    's.split("i", 4).split("i", 2)', "s.split(s.split(s.loops[0], 4).loops[0], 2).unroll(handle)",
+]
+ARGUMENTS = [
+    's.split("i", 0)', 's.split("i", -1)', 's.split("i", 2**40)', 's.split("i", "8")', 's.split("i", True)', 's.split("i", 4.0)',
+    's.split("i", 3, tail="exact")', 's.split("i", 4, tail="cut")', 's.peel("i", 9, 0)', 's.peel("i", -1, 0)', 's.peel("i", 0, 0)',
+    's.peel("i", "1", 0)', 's.bind("i", "block.w")', 's.bind("i", None)', "s.replay(3)", 's.auto().auto()',
+]
+ORDER = [
+    's.parallel("k")', 's.vectorize("k")', 's.reorder("i", "i")', 's.reorder("i", "z")', 's.fuse("i", "k")', 's.fuse("j", "i")',
+    's.fuse("i", "i")', 's.fuse("i", "j").fuse("ij", "k")', 's.rfactor("k")', 's.rfactor("i")', 's.rfactor("C")',
+    's.reorder("k", "j").rfactor("k", reassoc=True)', 's.compute_at("C", "i")', 's.compute_at("D", "i")', "s.compute_at(3, 'i')",
+    's.peel("i", 1, 1).compute_at("C", "i")',
+]
+SYMBOLIC = ['s.vectorize("j")', 's.unroll("j")', 's.fuse("i", "j")', 's.peel("j", 1, 1)', 's.split("j", 4, tail="exact")']
+LARGE = [
+    's.unroll("j")', 's.vectorize("j")', 's.split("j", 100).unroll("ji").split("i", 100).unroll("ii")',
+    's.split("j", 1024).vectorize("ji").split("k", 64).unroll("ki")',
+]
+OTHERS = {
+    "softmax": ['s.split("i", 4)', 's.parallel("j")', 's.compute_at("e", "j")', 's.compute_at("Y_sum", "Y.j")',
+                's.compute_at("m", "Y.i").compute_at("m", "Y.i")'],
+    "blur": ['s.compute_at("h", "Y.i")', 's.compute_at("h", "Y.j")'],
+    "lag": ['s.parallel("Y.i").compute_at("h", "Y.i")', 's.compute_at("h", "Y.i").parallel("Y.i")'],
+    "ragged": ['s.reorder("j", "i")', 's.rfactor("j", reassoc=True)', 's.vectorize("i")', 's.fuse("i", "j")'],
+    "scatter": ['s.parallel("i")', 's.vectorize("i")'],
+    "padded": ['s.compute_at("t", "Y.i")', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],
+    "scalar": ['s.split("i", 2)', "s.reorder('i', 'j')"],
+}
+
+
+def complaint(s: tx.Schedule, text: str) -> str:
+    """What a step that must be refused says, the step on top."""
+    with pytest.raises((tx.ScheduleError, tx.ResourceError)) as error:
+        exec(text, {"s": s, "handle": s.loops[0] if s.loops else None})
+    return f"# {text}\n{error.value}\n"
+
+
+def complaints(op: str, sizes: dict[str, int], texts: list[str]) -> str:
+    return "\n".join(complaint(tx.schedule(OPS[op], **sizes), text) for text in texts)
+
+
+@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER"])
+def test_matmul(group, golden):
+    golden(complaints("matmul", EIGHT, globals()[group]))
+
+
+def test_symbolic(golden):
+    golden(complaints("matmul", {}, SYMBOLIC))
+
+
+def test_large(golden):
+    golden(complaints("matmul", {"M": 100_000, "N": 100_000, "K": 4096}, LARGE))
+
+
+@pytest.mark.parametrize("op", OTHERS)
+def test_other(op, golden):
+    golden(complaints(op, {}, OTHERS[op]))
+
+
+def test_a_witness_is_data():
+    with pytest.raises(tx.ScheduleError) as error:
+        tx.schedule(OPS["lag"]).parallel("Y.i").compute_at("h", "Y.i")
+    assert error.value.witness == {"M": 2, "i": 1}
+
+
+SCRIPTS = [
+    'split("i")', 'split("i", 2, 3, 4)', 'split("i", 2, width=3)', 'split("i", 2, factor=3)', "__import__('os').abort()",
+    "split(__import__('os').abort(), 3)", "split(*[1, 2])", "split(**{'loop': 'i'})", 'splt("i", 2)', 'tile("i", 2)',
+    'split("i", 2); parallel("io")', "x = 1", "s.split('i', 2)", "split", "split(", "split('i', 2", "split('i', i)", "split(lambda: 1, 2)",
+    "split(f'{1}', 2)", "split('i', [x for x in 'ab'])", "split({}, 2)", "split({[]: 1}, 2)", "split('i', 2 + 2j)", "contract(3)",
+    "'split'('i', 2)", "split('i', 1_0) if 1 else 2", "\x00", "split('i', \x00)", "split(" * 60, "apply(1)", "__class__(1)",
+]
+
+
+def test_scripts(golden):
+    golden("\n".join(complaint_of_script(text) for text in SCRIPTS))
+
+
+def complaint_of_script(text: str) -> str:
+    with pytest.raises(tx.ScheduleError) as error:
+        tx.schedule(OPS["matmul"], **EIGHT).replay(text)
+    return f"# {text!r}\n{error.value}\n"
+
+
+@pytest.mark.parametrize("text", ["split(" * 100_000, "split('i', " + "-" * 100_000 + "2)", "split('i', 1" + "0" * 5000 + ")",
+                                  "split('i', " + "(" * 5000 + "2" + ")" * 5000 + ")"])
+def test_monstrous_scripts(text):
+    with pytest.raises(tx.ScheduleError) as error:
+        tx.schedule(OPS["matmul"], **EIGHT).replay(text)
+    assert len(str(error.value)) < 300
+
+
+def test_comments_and_empty_lines_are_no_steps():
+    s = tx.schedule(OPS["matmul"], **EIGHT)
+    s.replay('# tiles\n\n  split("i", 4)\r\n\tparallel("io")  # on threads\n')
+    assert s.script() == 'split("i", 4)\nparallel("io")\n'
+
+
+def test_steps_before_a_refused_line_stay():
+    s = tx.schedule(OPS["matmul"], **EIGHT)
+    with pytest.raises(tx.ScheduleError):
+        s.replay('split("i", 4)\nparallel("k")\nsplit("j", 4)\n')
+    assert s.script() == 'split("i", 4)\n'

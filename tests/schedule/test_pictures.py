@@ -1,0 +1,59 @@
+"""The loop nest after each step. The pictures are in `golden/test_pictures/`."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import TEXTS
+from texpr.ir.machine import Machine
+from texpr.schedule import auto
+
+MACHINE = Machine(vector_bytes=32, vector_registers=16, caches=(32 << 10, 1 << 20), cores=4)
+"""The same wherever the tests run."""
+
+OPS = {name: tx.op(text) for name, text in TEXTS.items()}
+
+STEPS = {
+    "split": ("stencil", {"M": 8, "N": 8}, 's.split("i", 4)'),
+    "split_guard": ("stencil", {"M": 7, "N": 8}, 's.split("i", 4)'),
+    "split_symbolic": ("stencil", {}, 's.split("j", 4)'),
+    "split_peel": ("stencil", {"M": 7, "N": 8}, 's.split("i", 4, tail="peel")'),
+    "split_peel_symbolic": ("stencil", {"N": 8}, 's.split("i", 4, tail="peel", names=("tile", "row"))'),
+    "split_peel_reduction": ("softmax", {"M": 7, "N": 5}, 's.split("m.i", 4, tail="peel")'),
+    "split_peel_short": ("stencil", {"M": 3}, 's.split("i", 4, tail="peel")'),
+    "fuse": ("stencil", {"N": 8}, 's.fuse("i", "j")'),
+    "fuse_named": ("stencil", {"M": 3, "N": 8}, 's.fuse("i", "j", name="pixel")'),
+    "reorder": ("stencil", {}, 's.reorder("j", "i")'),
+    "reorder_distributes": ("matmul", {}, 's.reorder("i", "k", "j")'),
+    "reorder_outward": ("matmul", {}, 's.reorder("k", "i", "j")'),
+    "unroll": ("stencil", {"N": 4}, 's.unroll("j")'),
+    "vectorize": ("stencil", {"N": 4}, 's.vectorize("j")'),
+    "vectorize_masked": ("triangle", {"M": 8}, 's.split("i", 3).vectorize("ii")'),
+    "parallel": ("stencil", {}, 's.parallel("i")'),
+    "bind": ("stencil", {"M": 64, "N": 64}, 's.bind("i", "block.x").bind("j", "thread.x")'),
+    "rfactor": ("matmul", {"K": 64}, 's.split("k", 8).rfactor("ki", reassoc=True)'),
+    "rfactor_max": ("largest", {}, 's.rfactor("k")'),
+    "peel": ("stencil", {"M": 8, "N": 8}, 's.peel("i", 1, 0).peel("j", 0, 1)'),
+    "compute_at": ("softmax", {}, 's.compute_at("Y_sum", "Y.i").compute_at("e", "Y.i").compute_at("m", "Y.i")'),
+    "compute_at_inner": ("sequence", {}, 's.compute_at("t", "Y.j")'),
+    "contract": ("matmul", {}, "s.contract()"),
+    "tiled": ("matmul", {"M": 64, "N": 64, "K": 64}, """s.split("i", 32).split("j", 64).reorder("io", "jo", "k", "ii", "ji")
+s.vectorize("ji").parallel("io")"""),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_step(name, golden):
+    op, sizes, text = STEPS[name]
+    s = tx.schedule(OPS[op], **sizes)
+    exec(text, {"s": s})
+    golden(f"{text}\n\n{s}\n\n{s.script()}")
+
+
+@pytest.mark.parametrize("op, sizes", [("matmul", {"M": 64, "N": 64, "K": 64}), ("matmul", {}), ("softmax", {"M": 64, "N": 100}),
+                                       ("blur", {"M": 200, "N": 300}), ("scalar", {}), ("scatter", {"M": 9, "N": 9})])
+def test_auto(op, sizes, golden):
+    s = tx.schedule(OPS[op], **sizes)
+    s.steps, s.kernel = auto(s.kernel, MACHINE)
+    golden(f"{s.script()}\n{s}")
