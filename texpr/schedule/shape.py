@@ -68,11 +68,11 @@ def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
     main = _tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
-    if (n := integer(extent)) is not None and n % factor == 0:
+    if integer(left_over := mod(extent, index(factor))) == 0:
         return (main,)
     rest = Var(inner_name)
     at = add(mul(tiles, index(factor)), rest)
-    left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
+    left = For(rest, left_over, tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
     return (main, over_tensors(with_fresh_variables(left), own))
 
 
