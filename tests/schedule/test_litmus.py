@@ -63,6 +63,7 @@ LEGAL = [
     ("exact", {"K": 6}, 's.rfactor("k").vectorize("C.k")'),
     ("exact", {}, 's.split("k", 4).reorder("ki", "ko")'),
     ("largest", {"K": 6}, 's.reorder("k", "j")'),
+    ("largest", {"M": 2}, 's.peel("i", 0, 1).reorder("j", "i").reorder("j", "k")'),
     ("updates", {}, 's.split("Y.1.i", 2).reorder("Y.1.ii", "Y.1.io")'),
     ("lag", {}, 's.compute_at("h", "Y.i")'),
     ("column", {}, 's.compute_at("h", "Y.i").parallel("Y.i")'),

@@ -10,7 +10,7 @@ from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import substitute, variables
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import find_loops, paths, qualified, span_of
+from texpr.schedule.loops import find_loops, paths, qualified, span_of, stores
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
 
@@ -47,6 +47,8 @@ def reorder(kernel: Kernel, names: Sequence[str | Var]) -> Kernel:
         leaves = [_rearranged(above, leaf, order) for above, leaf in paths(replace(kernel, body=(top,)))]
         if not any(qualified(n) in order for leaf in leaves for n in leaf.loops):
             body.append(top)
+            origin |= {n: n for n in stores(top)}
+            instance |= {leaf.statement: {n.var: n.var for n in leaf.loops} for leaf in leaves if isinstance(leaf.statement, Store)}
             continue
         _extents_in_scope(kernel, leaves)
         statements, new_origin, renamed = _rebuilt(leaves)
