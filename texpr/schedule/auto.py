@@ -237,6 +237,7 @@ def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str
         for each in inside:
             plan.step("unroll", each)
     plan.step("vectorize", inner)
+    plan.step("vectorize", f"{inner}_sum")
     return spatial
 
 

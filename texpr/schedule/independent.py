@@ -10,13 +10,17 @@ from texpr.schedule.loops import all_loops, loops_around, private_temporaries, s
 from texpr.schedule.refuse import refused
 
 
-def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...]) -> None:
+def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...], *, lanes: bool = False) -> None:
     """Prove that no iteration of `loop` uses what another one writes; `private` tensors have a copy per iteration.
 
+    Args:
+        lanes: the iterations are lanes of a vector, whose updates of one element are joined before it is touched: they may meet there
+            if their order does not matter.
     Raises:
         ScheduleError: with the smallest pair of iterations that do.
     """
-    conflict = poly.carried(kernel, loop, private=private)
+    joined = lanes and all(loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None)
+    conflict = poly.carried(kernel, loop, private=private, ignore_reassociable=joined)
     if conflict is None:
         return
     source, sink = conflict.source[0], conflict.sink[0]
@@ -39,7 +43,7 @@ def check_moved(before: Kernel, after: Kernel, step: str) -> None:
         outer, held = stood.get(loop.var, (None, 0))
         if outer != _outer(after, loop) or held < len(stores(loop)):
             private = () if loop.kind == "vector" else private_temporaries(after, loop)
-            check_independent(after, loop, f"after {step}, {loop.kind} run", private)
+            check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=loop.kind == "vector")
 
 
 def _at_once(loop: For) -> bool:

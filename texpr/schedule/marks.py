@@ -77,7 +77,8 @@ def _statements(nest: For) -> int:
 def vectorize(kernel: Kernel, loop: str | Var) -> Kernel:
     """Run the iterations in lock step, one per vector lane. Any extent up to 1,024; conditions become masks. SIMD elsewhere.
 
-    Legal if no iteration uses what another one writes. Of the loops that `split(tail="peel")` made, a symbolic remainder stays serial.
+    Legal if no iteration uses what another one writes. Updates of one element whose order does not matter (max, min, integers, and sums
+    marked `reassoc`) are joined over the lanes. Of the loops that `split(tail="peel")` made, a symbolic remainder stays serial.
 
     Raises:
         ScheduleError: the extent is symbolic or above 1,024, an inner loop's extent depends on the lane, or iterations depend on each
@@ -91,7 +92,7 @@ def vectorize(kernel: Kernel, loop: str | Var) -> Kernel:
             raise ScheduleError(f"`{n.var.name}` has {extent} iterations; at most {MOST_LANES} lanes fit",
                                 span_of(kernel, n), code="vectorize", help=f'split it first: split("{n.var.name}", 16)')
         _same_in_all_lanes(kernel, n)
-        check_independent(kernel, n, "vectorize", private=())
+        check_independent(kernel, n, "vectorize", private=(), lanes=True)
     return _written_out(kernel, found, "vector", "vectorize")
 
 

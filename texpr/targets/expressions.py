@@ -132,11 +132,11 @@ class Expressions:
     def _one(self, instruction: str, dtype: DType, lanes: int) -> Value:
         return Value(self.function.define(instruction), dtype, lanes)
 
-    def intrinsic(self, name: str, result: str, *args: str) -> str:
+    def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
         """Call `llvm.name`, declared on first use; each argument is `type text`."""
         types = ", ".join(_TYPE.match(a)[1] for a in args)  # type: ignore[index]
         self.declared[name] = f"declare {result} @{name}({types})"
-        call = f"call {result} @{name}({', '.join(args)})"
+        call = f"call {flags}{result} @{name}({', '.join(args)})"
         if result == "void":
             self.function.emit(call)
             return ""
@@ -182,6 +182,22 @@ class Expressions:
             return self._one(f"{'or' if which == 'max' else 'and'} {a}, {b.text}", BOOL, a.lanes)
         word = f"{which}imum" if a.dtype.is_float else f"{'s' if a.dtype.is_signed else 'u'}{which}"
         return Value(self.intrinsic(f"llvm.{word}.{self.suffix(a)}", a.type, str(a), str(b)), a.dtype, a.lanes)
+
+    def over_lanes(self, update: str, a: Value) -> Value:
+        """The values of all running lanes folded into one. Sums and products in a tree: their order was given up."""
+        a = self.broadcast(a, self.lanes)
+        if self.mask is not None:
+            a = self.select(self.mask, a, constant(neutral(update, a.dtype), a.dtype, a.lanes))
+        scalar = Value("", a.dtype).type
+        if update in ("max", "min"):
+            word = f"f{update}imum" if a.dtype.is_float else f"{'s' if a.dtype.is_signed else 'u'}{update}"
+        else:
+            word = ("f" if a.dtype.is_float else "") + update
+        name = f"llvm.vector.reduce.{word}.{self.suffix(a)}"
+        if a.dtype.is_float and update in ("add", "mul"):
+            start = constant(neutral(update, a.dtype), a.dtype)
+            return Value(self.intrinsic(name, scalar, str(start), str(a), flags="reassoc "), a.dtype)
+        return Value(self.intrinsic(name, scalar, str(a)), a.dtype)
 
     @staticmethod
     def suffix(a: Value) -> str:
@@ -335,3 +351,17 @@ class Expressions:
     def index(self, e: Expr) -> Value:
         """An index expression, as i64."""
         return self.cast(self.value(e), I64)
+
+
+def neutral(update: str, t: DType) -> int | float:
+    """What changes nothing when it is folded in, -0 included: x + -0 is x for both zeros."""
+    match update:
+        case "add":
+            return -0.0 if t.is_float else 0
+        case "mul":
+            return 1
+        case "max":
+            return float("-inf") if t.is_float else int_range(t)[0]
+        case "min":
+            return float("inf") if t.is_float else int_range(t)[1]
+    raise AssertionError(f"no update {update}")

@@ -61,13 +61,13 @@ class GpuEmitter(Emitter):
     def space_number(self, tensor: Tensor) -> int:
         return self.spaces.get(tensor, GLOBAL)
 
-    def intrinsic(self, name: str, result: str, *args: str) -> str:
+    def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
         base = name.removeprefix("llvm.")
         while base not in INTRINSICS and "." in base:
             base = base.rpartition(".")[0]
         if base not in INTRINSICS and not name.startswith("llvm.nvvm."):
             raise CompileError(f"the target has no code for {name}", code="target")
-        return super().intrinsic(name, result, *args)
+        return super().intrinsic(name, result, *args, flags=flags)
 
     def _register(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
         """The index of this block or thread, as i64."""

@@ -52,6 +52,8 @@ class Emitter(Accesses):
 
     def assignment(self, s: Store) -> None:
         value = self.value(s.value)
+        if s.update is not None and self.lane is not None and self.lane not in variables(*s.indices):
+            value = self.over_lanes(s.update, value)
         if s.update is not None:
             old = self.load(Read(s.tensor, s.indices))
             if s.update in ("max", "min"):

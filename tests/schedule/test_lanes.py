@@ -1,0 +1,49 @@
+"""Updates of one element from all lanes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.schedule.script import Step
+
+
+def test_a_float_sum_needs_permission():
+    schedule = tx.schedule(tx.op("op f(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }"), N=8)
+    with pytest.raises(tx.ScheduleError, match="vectorize of `i`: its iterations depend on each other"):
+        schedule.vectorize("i")
+
+
+@pytest.mark.parametrize("reduction, dtype", [("max", "f32"), ("min", "f64"), ("sum", "i32"), ("prod", "i64"), ("max", "i32"), ("any", "f32")])
+@pytest.mark.parametrize("n", [1, 5, 16, 23])
+def test_lanes_join_what_has_no_order(reduction: str, dtype: str, n: int):
+    body = "X[i] > 1" if reduction == "any" else "X[i]"
+    result = "bool" if reduction == "any" else dtype
+    operator = tx.op(f"op f(X: {dtype}[N]) -> y: {result} {{ y = {reduction}(i where i != 2: {body}) }}")
+    kind = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}[dtype]
+    x = (np.random.default_rng(n).standard_normal(n) * 3).astype(kind)
+    schedule = tx.schedule(operator, N=n)
+    loop = next(v for v in schedule.loops if v.name == "i")
+    np.testing.assert_array_equal(schedule.vectorize(loop).compile()(x), tx.interpret(operator, x))
+
+
+def test_nan_and_zeros_in_lanes():
+    operator = tx.op("op f(X: f32[N]) -> (a: f32, b: f32) { a = max(i: X[i])  b = min(i: X[i]) }")
+    kernel = tx.schedule(operator, N=20).vectorize("a.i").vectorize("b.i").compile()
+    x = np.full(20, -0.0, np.float32)
+    x[7] = 0.0
+    highest, lowest = kernel(x)
+    assert not np.signbit(highest) and np.signbit(lowest)
+    x[11] = np.nan
+    assert np.isnan(kernel(x)).all()
+
+
+def test_a_scatter_of_integers_stays_refused():
+    """Lanes may meet in one element that no lane knows of: joining them would lose updates."""
+    operator = tx.op("""op count(idx: i32[N] in 0..V; V = 4) -> c: i32[V] {
+      c[v] = 0
+      c[idx[i]] += 1
+    }""")
+    with pytest.raises(tx.ScheduleError, match="its iterations depend on each other"):
+        tx.schedule(operator, N=16).apply(Step("vectorize", ("c.1.i",)))
