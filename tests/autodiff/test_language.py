@@ -20,7 +20,7 @@ CONSTANTS = {"iota": {"N": 8}, "embed_grad": {"V": 5}, "one_hot": {"C": 4}, "con
              "conv2d": {"P": 1}, "softmax": {"axis": 1}, "concat": {"axis": 1}}
 SIZES = {"attention": {"L": 2, "M": 3}, "conv2d": {"R": 2, "Q": 3}, "conv2d_dX": {"R": 2, "Q": 2, "U": 4, "V": 4},
          "gconv1d": {"R": 2}, "kv_update": {"L": 2, "S": 5}}
-WITHOUT = {"argsort", "sorted", "two", "dropout", "maxpool1_grad"}
+WITHOUT = {"argsort", "sorted", "two", "maxpool1_grad"}
 DIFFERENTIABLE = [name for name, op in OPS.items() if name not in WITHOUT]
 
 

@@ -38,10 +38,11 @@ MEANINGS = [
     "Y = g(X + 1)", "Y = g()", "Y = g(Z)", "Y = g(k)", "Y = f(X, Z, A, k, s)", "Y[i] = T[i]  T[i] = Q[i]  Q[i] = T[i]",
     "T[i] = X[i]\n  T[i] = Z[i]\n  Y[i] = T[i]", "Y[i] = X[*i]", "Y[(i, j)] = 1", "Y[i] = 1 for j in 0..N",
     "Y[i] = 1 for i in 0..N, i in 0..M", "let Y: f32[N]\n  Y[i] = 1", "let q: f32[N]\n  Y[i] = 1", "Y[i] = if X[i] then 1 else 2",
-    "Y[i] = 1e39", "Y[i] = f32(k[i] + 3000000000)", "Y[i] = X[1 / 2]", "Y[i] = X[N // 0]", "Y[i] = uniform(1, i)", "Y[i] = numel(N)",
+    "Y[i] = 1e39", "Y[i] = f32(k[i] + 3000000000)", "Y[i] = X[1 / 2]", "Y[i] = X[N // 0]", "Y[i] = uniform(s, i)", "Y[i] = numel(N)",
     "Y[i] = lowest(f33)", "Y[i] = f32(any(j: X[j]))", "Y[i] = sum(j: X[j] > 0)", "Y[i] = h(X[i])", "Y[i] = r(X[i])",
     "Y[i] = X[i | k[i]]", "Y[i] = f32(argmax<3>(j: X[j]))", "Y[i] = sum<f99>(j: X[j])", "Y[i], T[i] = X[i]", "Y[i] = (X[i], 1)",
     "Y[i] = X(i)", "Y[sum(j: k[j])] = 1", "Y[i] = sum(j, j: A[j, j])", "Y[i] = X[i] % true", "T[i, i] = X[i]  Y[i] = T[i, i]",
+    "Y[i] = uniform()", "Y[i] = normal(-1, i)", "Y[i] = normal(1, s)", "Y[i] = uniform(1, *i)", "Y[i] = uniform(1, i=i)",
     "T[i] = X[i] for i in 1..N  Y[i] = T[i]", "f32 = 1", "Y[i] = sum<i32>(j: X[j])",
 ]
 SIGNATURES = [

@@ -16,7 +16,7 @@ from texpr.lang import OpDeclaration, elaborate, parse
 
 OPS = parse(Path(__file__).with_name("operators.tx").read_text(), "operators.tx").ops
 CONSTANTS = {"iota": {"N": 8}, "embed_grad": {"V": 10}, "one_hot": {"C": 4}, "conv2d_dX": {"H": 5, "W": 5}, "resize": {"V": 4}}
-UNSUPPORTED = {"argsort", "sorted", "two", "dropout"}
+UNSUPPORTED = {"argsort", "sorted", "two"}
 
 
 def without_constants(program: Program) -> Program:

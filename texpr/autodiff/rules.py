@@ -16,6 +16,7 @@ from collections.abc import Callable
 from texpr.autodiff.algebra import constant, minus, negative, over, plus, times, zero
 from texpr.ir.build import conjunction
 from texpr.ir.expr import Add, Call, Compare, Const, Div, Expr, FloorDiv, Mod, Mul, Neg, Node, Pow, Select, Sub
+from texpr.ir.random import RANDOM
 from texpr.ir.traverse import children
 from texpr.support.errors import CheckError
 
@@ -209,5 +210,12 @@ def flat(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     return (None,)
 
 
+def discrete(a: Expr, y: Expr, *operands: Expr) -> tuple[Expr | None, ...]:
+    """Operands are integers, which have no derivative."""
+    return tuple(None for _ in operands)
+
+
 for _name in ("floor", "ceil", "trunc", "rint", "sign"):
     RULES[_name] = flat
+for _name in RANDOM:
+    RULES[_name] = discrete

@@ -13,6 +13,7 @@ import numpy as np
 from texpr.ir.dtypes import BF16, BOOL, F16, DType, int_range, numpy_dtype, to_bf16
 from texpr.ir.expr import Add, And, Binary, Div, FloorDiv, Max, Min, Mod, Mul, Or, Pow, Sub
 from texpr.ir.functions import FUNCTIONS
+from texpr.ir.random import RANDOM, draw
 
 Array = np.ndarray
 
@@ -134,6 +135,8 @@ def from_f64(x: Array, t: DType) -> Array:
 
 def call(name: str, args: list[Array], t: DType) -> Array:
     """A scalar function: floats are computed in f64 and rounded once to `t`, integers directly."""
+    if name in RANDOM:
+        return draw(name, t, args[0], args[1:])
     function = FUNCTIONS[name]
     if np.asarray(args[0]).dtype.kind != "f":
         return np.asarray(function.reference(*args))

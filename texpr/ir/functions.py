@@ -50,6 +50,20 @@ def _shift(left: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     return shift
 
 
+def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The upper half of the exact product."""
+    bits = x.dtype.itemsize * 8
+    if bits < 64:
+        wide = np.dtype(f"{x.dtype.kind}{bits // 4}")
+        return ((x.astype(wide) * y.astype(wide)) >> wide.type(bits)).astype(x.dtype)
+    low, half = x.dtype.type(0xFFFFFFFF), x.dtype.type(32)
+    x_high, x_low, y_high, y_low = x >> half, x & low, y >> half, y & low
+    # The product of the low halves is unsigned whatever the type is.
+    carry = ((x_low.astype(np.uint64) * y_low.astype(np.uint64)) >> np.uint64(32)).astype(x.dtype)
+    middle = x_high * y_low + carry
+    return x_high * y_high + (middle >> half) + ((x_low * y_high + (middle & low)) >> half)
+
+
 FUNCTIONS: dict[str, Function] = {
     f.name: f
     for f in (
@@ -78,6 +92,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("bit_and", 2, "int", np.bitwise_and),
         Function("bit_or", 2, "int", np.bitwise_or),
         Function("bit_xor", 2, "int", np.bitwise_xor),
+        Function("mulhi", 2, "int", _mulhi),
         Function("shl", 2, "int", _shift(True)),
         Function("shr", 2, "int", _shift(False)),
     )

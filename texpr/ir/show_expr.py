@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
-from texpr.ir.dtypes import BOOL, DType, accumulator, round_float
+from texpr.ir.dtypes import BOOL, F32, DType, accumulator, round_float
 from texpr.ir.expr import (
     Add,
     And,
@@ -41,6 +41,7 @@ from texpr.ir.expr import (
     Tensor,
     Var,
 )
+from texpr.ir.random import RANDOM
 from texpr.ir.traverse import equal, walk
 from texpr.support.errors import ResourceError
 
@@ -166,6 +167,10 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
             if bare:
                 left, right = Part(then), Part(orelse)
             return ["if ", Part(cond), " then ", left, " else ", right]
+        case Call(function, (seed, *indices)) if function in RANDOM:
+            entries = [x for i in indices for x in (", ", _index(i, names))]
+            call: list[str | Part] = [f"{function}(", Part(seed), *entries, ")"]
+            return call if e.dtype == F32 else [f"{e.dtype}(", *call, ")"]
         case Call(function, args):
             return [f"{function}(", *separated(_operands(*args)), ")"]
         case Read(tensor, indices, guard):

@@ -6,7 +6,7 @@ does not matter; a `Select` whose sides read memory becomes an `if`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -123,7 +123,7 @@ class ExprWriter:
             case Cast(a):
                 return self.assign(converted(done[id(a)], a.dtype, node.dtype, self))
             case Call(name, args):
-                function = self.constant(_scalar_call(name, args[0].dtype, node.dtype))
+                function = self.constant(_scalar_call(name, [a.dtype for a in args], node.dtype))
                 return self.assign(f"{function}({', '.join(done[id(a)] for a in args)})")
             case _:
                 raise AssertionError(f"no meaning for {type(node).__name__} in a kernel")
@@ -245,9 +245,9 @@ def _scalar_cast(source: DType, target: DType) -> Callable[..., object]:
     return lambda a: _held(cast(held.type(a), source, target), target)
 
 
-def _scalar_call(name: str, operand: DType, result: DType) -> Callable[..., object]:
-    if operand.is_float and result.is_float and result != BF16:
+def _scalar_call(name: str, operands: Sequence[DType], result: DType) -> Callable[..., object]:
+    if operands[0].is_float and result.is_float and result != BF16:
         reference, kind = FUNCTIONS[name].reference, numpy_dtype(result).type
         return lambda *args: kind(reference(*map(np.float64, args)))
-    held = compute_dtype(operand)
-    return lambda *args: _held(call(name, [held.type(a) for a in args], result), result)
+    held = [compute_dtype(t).type for t in operands]
+    return lambda *args: _held(call(name, [kind(a) for kind, a in zip(held, args)], result), result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from texpr.ir.dtypes import BOOL, DTYPES, I64, int_range
+from texpr.ir.dtypes import BOOL, DTYPES, F32, F64, I64, U64, int_range
 from texpr.ir.expr import (
     Add,
     And,
@@ -31,6 +31,7 @@ from texpr.ir.expr import (
     Var,
 )
 from texpr.ir.functions import FUNCTIONS, PRIMITIVES
+from texpr.ir.random import RANDOM
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, postorder
 
@@ -179,6 +180,11 @@ def _verify_operator(node: Node) -> None:
 def _verify_call(node: Call) -> None:
     if node.function in PRIMITIVES:
         check(len(node.args) == PRIMITIVES[node.function], f"{node.function} takes {PRIMITIVES[node.function]} arguments", node)
+        return
+    if node.function in RANDOM:
+        seed, *indices = node.args
+        check(seed.dtype == U64 and all(i.dtype == I64 for i in indices), "a seed is u64, an index i64", node)
+        check(node.dtype in (F32, F64), f"no {node.function} of {node.dtype}", node)
         return
     check(node.function in FUNCTIONS, f"no function {node.function}", node)
     function = FUNCTIONS[node.function]

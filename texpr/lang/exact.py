@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from texpr.ir.dtypes import BOOL, F64, I64, DType
-from texpr.ir.expr import Add, And, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var
+from texpr.ir.expr import Add, And, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var
+from texpr.ir.random import RANDOM
 from texpr.lang import tree
 from texpr.lang.values import Arithmetic, Value, literal_at, materialize
 from texpr.support.source import Span
@@ -49,6 +52,8 @@ class ExactArithmetic(Arithmetic):
 
     def convert(self, value: Value, dtype: DType, span: Span) -> Value:
         e = value.expr
+        if isinstance(e, Call) and e.function in RANDOM and e.dtype != dtype == F64:
+            return Value(replace(e, dtype=F64))
         if value.weak and isinstance(e, Const) and dtype != BOOL:
             return Value(literal_at(e, dtype, span))
         return Value(Cast(e, dtype=dtype, span=span))

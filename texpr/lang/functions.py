@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from texpr.ir.dtypes import BOOL, DTYPES, F64, int_range
+from texpr.ir.dtypes import BOOL, DTYPES, F32, F64, U64, int_range
 from texpr.ir.expr import Call, Const, Var
 from texpr.ir.functions import FUNCTIONS
+from texpr.ir.random import RANDOM
 from texpr.lang import tree
 from texpr.lang.scope import Scope, Steps, unknown
-from texpr.lang.values import Value, materialize
+from texpr.lang.values import Value, describe, materialize
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.spelling import counted
 
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
 
 MAX_INLINED = 20_000
 BUILTINS = ("max", "min", "clamp", "numel", "lowest")
-PLANNED = ("uniform", "normal")
 
 
 def is_scalar_function(name: str) -> bool:
     """Whether every text has a scalar function of this name."""
-    return name in FUNCTIONS or name in BUILTINS or name in DTYPES or name in PLANNED
+    return name in FUNCTIONS or name in BUILTINS or name in DTYPES or name in RANDOM
 
 
 def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
@@ -39,6 +39,8 @@ def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
         return s.arithmetic.convert(value, s.names.dtype(node.name), node.span)
     if name in ("numel", "lowest"):
         return _of_a_name(s, node)
+    if name in RANDOM and name not in s.functions:
+        return (yield _random(s, node, scope))
     if name not in FUNCTIONS and name not in s.functions and name not in BUILTINS:
         raise _unknown_function(s, node)
     values = []
@@ -70,11 +72,9 @@ def _unknown_function(s: Scalars, node: tree.Call) -> CheckError:
     if s.is_operator(name):
         return CheckError(f"`{name}` is an operator, not a scalar function", node.name.span, code="call",
                           help=f"call it as a whole right side, T = {name}(X), then read T[...]")
-    if name in PLANNED:
-        return CheckError(f"`{name}` is not supported yet", node.name.span, code="call")
     if name in s.names.tensors:
         return CheckError(f"`{name}` is a tensor", node.name.span, code="call", help=f"its elements are {name}[...]")
-    return unknown("function", name, node.name.span, (*FUNCTIONS, *BUILTINS, *s.functions, *s.names.dtypes, *DTYPES))
+    return unknown("function", name, node.name.span, (*FUNCTIONS, *BUILTINS, *RANDOM, *s.functions, *s.names.dtypes, *DTYPES))
 
 
 def _of_a_name(s: Scalars, node: tree.Call) -> Value:
@@ -111,6 +111,21 @@ def _function(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
     if f.result == "bool":
         return Value(Call(f.name, operands, dtype=BOOL, span=node.span))
     return Value(Call(f.name, operands, dtype=t, span=node.span), common.weak)
+
+
+def _random(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
+    """`uniform(seed, i, *s)`: f32; converted to f64 at once it is made of 53 bits, see `Arithmetic.convert`."""
+    name = node.name.text
+    if not node.arguments:
+        raise CheckError(f"`{name}` needs a seed", node.span, code="call", help=f"{name}(seed, i, j) with a `seed: u64`")
+    first, *rest = node.arguments
+    seed = yield s.steps(first, scope.as_value())
+    if seed.weak != "literal" and seed.dtype != U64:
+        raise CheckError(f"a seed is u64; found {describe(seed)}", first.span, code="dtype", help="convert it: u64(...)")
+    indices = []
+    for argument in rest:
+        indices.append((yield s.entry(argument, scope)))
+    return Value(Call(name, (materialize(seed, U64, first.span), *indices), dtype=F32, span=node.span))
 
 
 def _inline(s: Scalars, node: tree.Call, values: list[Value], scope: Scope) -> Steps:

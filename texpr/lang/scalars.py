@@ -196,13 +196,14 @@ class Scalars:
             if len(entries) != len(dim.sizes) or not self.arithmetic.fits_pack(dim.pack, node):
                 raise _wrong_kind(tensor, axis, node.span)
             for entry, size in zip(entries, dim.sizes):
-                e = yield self._entry(entry, scope)
+                e = yield self.entry(entry, scope)
                 if infers and isinstance(e, Var) and isinstance(entry, tree.Name | tree.PackName):
                     self.uses.setdefault(e, []).append(Use(size, tensor.name, axis, entry.span))
                 result.append(e)
         return tuple(result)
 
-    def _entry(self, node: tree.Tree, scope: Scope) -> Steps:
+    def entry(self, node: tree.Tree, scope: Scope) -> Steps:
+        """One index: an expression, or `*s` of a pack."""
         if isinstance(node, tree.PackName):
             found = scope.local.get(node.text)
             if not isinstance(found, Var) or not found.pack:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from texpr.ir import build
 from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, I64, U64, DType, int_range, round_float
-from texpr.ir.expr import Add, Cast, Compare, Const, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Pow, Select, Sub, Var
+from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Pow, Select, Sub, Var
+from texpr.ir.random import RANDOM
 from texpr.lang import tree
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
@@ -240,8 +241,10 @@ class Arithmetic:
         return build.select(cond, then, orelse)
 
     def convert(self, value: Value, dtype: DType, span: Span) -> Value:
-        """An explicit conversion `f32(x)`; of a literal, the literal at that type."""
+        """An explicit conversion `f32(x)`; of a literal, the literal at that type, and of a random number one of 53 bits."""
         e = value.expr
+        if isinstance(e, Call) and e.function in RANDOM and dtype == F64:
+            return Value(replace(e, dtype=F64))
         if value.weak == "literal" and isinstance(e, Const) and dtype != BOOL and not (e.dtype.is_float and dtype.is_int):
             return Value(literal_at(e, dtype, span))
         if value.weak == "parameter" and isinstance(e, Cast) and e.operand.dtype != I64:

@@ -325,6 +325,8 @@ class Expressions:
                 return self._one(f"fcmp oeq {a.type} {size}, {constant(float('inf'), a.dtype, a.lanes).text}", BOOL, a.lanes)
             case "to_bits" | "from_bits":
                 return self._one(f"bitcast {a} to {vector_type(register_type(e.dtype), a.lanes)}", e.dtype, a.lanes)
+            case "mulhi":
+                return self._upper_half(a, args[1])
             case "shl" | "shr":
                 return self._shift(e, *args)
             case name if name in _BITS:
@@ -332,6 +334,15 @@ class Expressions:
             case name if name in _ONE_TO_ONE:
                 return Value(self.intrinsic(f"llvm.{_ONE_TO_ONE[name]}.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
         raise CompileError(f"{e.function} of {a.dtype} is not compiled yet", e.span, code="target")
+
+    def _upper_half(self, a: Value, b: Value) -> Value:
+        """Of the product at twice the width."""
+        narrow, wide = a.type, vector_type(f"i{2 * a.dtype.bits}", a.lanes)
+        extend, f = "sext" if a.dtype.is_signed else "zext", self.function
+        x, y = (f.define(f"{extend} {v} to {wide}") for v in (a, b))
+        product = f.define(f"mul {wide} {x}, {y}")
+        amount = f"splat (i{2 * a.dtype.bits} {a.dtype.bits})" if a.lanes else str(a.dtype.bits)
+        return self._one(f"trunc {wide} {f.define(f'lshr {wide} {product}, {amount}')} to {narrow}", a.dtype, a.lanes)
 
     def _shift(self, e: Call, a: Value, by: Value) -> Value:
         """Shifts by the width or more give 0, or the sign."""

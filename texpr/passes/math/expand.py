@@ -15,6 +15,7 @@ from texpr.passes.math.error_function import erf
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
 from texpr.passes.math.logarithm import log, log1p, log2
 from texpr.passes.math.power import power
+from texpr.passes.math.random import normal, uniform
 from texpr.passes.math.trigonometric import cos, sin
 
 N = TypeVar("N", bound=Node)
@@ -31,8 +32,11 @@ EXPANSIONS: dict[str, Callable[[Arithmetic, Expr], Expr]] = {
 }  # fmt: skip
 
 
+NUMBERS: dict[str, Callable[..., Expr]] = {"uniform": uniform, "normal": normal}
+
+
 def expand_math(root: N, native: frozenset[str] = frozenset()) -> N:
-    """`root` without transcendental functions, `sign` and powers.
+    """`root` without transcendental functions, `sign`, powers and random numbers.
 
     What is left are arithmetic, comparisons, selects, casts, integer operations and calls of `fma sqrt abs floor ceil trunc rint isnan
     isinf`, `to_bits` (f32 to i32, f64 to i64: the same bits) and `from_bits` (back). Equal calls of one node share their expansion.
@@ -50,6 +54,8 @@ def expand_math(root: N, native: frozenset[str] = frozenset()) -> N:
                 key, build = ("sign", id(x)), lambda: _sign(x)
             case Call(name, (x,)) if name in EXPANSIONS and name not in native:
                 key, build = (name, id(x)), lambda: EXPANSIONS[name](arithmetic[x.dtype], x)
+            case Call(name, args) if name in NUMBERS:
+                key, build = (name, node.dtype, *map(id, args)), lambda: NUMBERS[name](arithmetic[node.dtype], *args)
             case Pow(x, y):
                 key, build = ("pow", id(x), id(y)), lambda: power(arithmetic[x.dtype], x, y)
             case _:
