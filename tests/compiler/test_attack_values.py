@@ -22,3 +22,11 @@ def test_split_keeps_conditions_of_reductions(tail: str) -> None:
     values = np.arange(-10, 11, dtype="i4")
     kernel = tx.schedule(positive, N=21).split("i", 4, tail=tail).compile()
     assert kernel(values) == 55
+
+
+def test_a_range_may_use_the_binder_before_it():
+    rise = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = max(j in 0..i+1, k in j..i+1: X[k] - X[j]) }")
+    values = np.random.default_rng(0).standard_normal(20).astype("f4")
+    expected = tx.interpret(rise, values)
+    np.testing.assert_array_equal(rise(values), expected)
+    np.testing.assert_array_equal(tx.schedule(rise).compile()(values), expected)
