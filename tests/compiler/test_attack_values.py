@@ -30,3 +30,20 @@ def test_a_range_may_use_the_binder_before_it():
     expected = tx.interpret(rise, values)
     np.testing.assert_array_equal(rise(values), expected)
     np.testing.assert_array_equal(tx.schedule(rise).compile()(values), expected)
+
+
+def test_elements_declared_distinct_are_checked():
+    permute = tx.op("op f(X: f32[N], d: i32[N] in 0..N distinct) -> Y: f32[N] { Y[d[i]] = X[i] }")
+    values, again = np.arange(4, dtype="f4"), np.array([0, 1, 1, 2], "i4")
+    assert permute(values, np.array([3, 1, 0, 2], "i4")).tolist() == [2, 1, 3, 0]
+    for call in (permute, tx.schedule(permute).compile(), lambda *a: tx.interpret(permute, *a)):
+        with pytest.raises(tx.CallError, match="`d` holds 1 more than once, and its elements are declared distinct"):
+            call(values, again)
+
+
+def test_interpret_checks_what_calls_check():
+    pick = tx.op("op f(X: f32[N], k: i32[M] in 0..N) -> Y: f32[M] { Y[i] = X[k[i]] }")
+    with pytest.raises(tx.CallError, match="expected a value in 0..3"):
+        tx.interpret(pick, np.ones(3, "f4"), np.array([1, 3], "i4"))
+    with pytest.raises(tx.CallError, match="requires N >= 1"):
+        tx.interpret(tx.op("op f(X: f32[N]) -> Y: f32 { Y = max(i: X[i]) }"), np.ones(0, "f4"))

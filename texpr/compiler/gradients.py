@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from texpr import autodiff
 from texpr.compiler.op import Make, Op
-from texpr.compiler.signature import Parameter, Signature
+from texpr.compiler.signature import Parameter, Signature, signature_of
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
+from texpr.support.errors import CallError
 
 
 def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
@@ -22,7 +23,7 @@ def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     Raises:
         CheckError: something has no gradient; the place says what.
     """
-    names = tuple(wrt) if wrt is not None else None
+    names = _names(wrt)
 
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return autodiff.grad(operator.program(dtypes, constants, absent), names)
@@ -48,7 +49,7 @@ def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     Args:
         wrt: names of inputs that have a tangent; all float inputs unless given.
     """
-    names = tuple(wrt) if wrt is not None else None
+    names = _names(wrt)
 
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return autodiff.jvp(operator.program(dtypes, constants, absent), names)
@@ -56,9 +57,18 @@ def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     return _derived(operator, make, (jvp, (operator, names)))
 
 
+def _names(wrt: Sequence[str] | None) -> tuple[str, ...] | None:
+    if wrt is None:
+        return None
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+        raise CallError(f"wrt is {wrt!r}, expected names of inputs, each once", code="arguments", help='wrt=["A", "B"]')
+    return names
+
+
 def _derived(operator: Op, make: Make, origin: tuple) -> Op:
     """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
-    typical = make(operator.signature.bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
+    typical = make(signature_of(operator).bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
     declared: dict[str, str] = {p.name: p.dtype for p in operator.signature.inputs}
     variables = {t: v for v, t in operator.signature.bind_dtypes({}).items()}
     inputs = tuple(Parameter(t.name, declared.get(t.name, variables.get(t.dtype, t.dtype.name))) for t in typical.inputs)

@@ -21,7 +21,7 @@ from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
 from texpr.runtime import loader
 from texpr.runtime.call import make_callable
-from texpr.runtime.spec import Argument, CallSpec, Check, Computed, Extent, RangeCheck
+from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
 from texpr.support.errors import CallError, CompileError
 from texpr.support.files import write_file
 from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
@@ -119,7 +119,7 @@ class CompiledKernel:
         check_requirements(kernel.name, program.requires, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
-        spec = CallSpec(kernel.name, tuple(arguments), (), range_checks(program.inputs, sizes))
+        spec = CallSpec(kernel.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.gpu:
             return partial(self._foreign, run_on_gpu)
         return make_callable(self.address, spec, keep=self) if not kernel.sizes else self._symbolic(shapes, arguments)
@@ -129,8 +129,9 @@ class CompiledKernel:
         kernel = self.kernel
         flat = [Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in kernel.outputs)
                 for t in (*kernel.inputs, *kernel.outputs)]
-        checks = tuple(RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
-                       for k, t in enumerate(kernel.inputs) if t.value_range is not None)
+        checks: tuple[Check, ...] = tuple(RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
+                                          for k, t in enumerate(kernel.inputs) if t.value_range is not None)
+        checks += distinct_checks(kernel.inputs)
         call = make_callable(self.address, CallSpec(kernel.name, tuple(flat), tuple(v.name for v in kernel.sizes), checks), keep=self)
         if all(len(a.shape) == len(c.shape) for a, c in zip(flat, callers)) and not any(d.pack for t in kernel.inputs for d in t.dims):
             return call
@@ -154,7 +155,7 @@ class CompiledKernel:
         given = _arrays(self.program, arrays, {})
         sizes, packs = bind_sizes(self.program.inputs, tuple(a.shape for a in given))
         check_requirements(self.kernel.name, self.program.requires, sizes)
-        for check in range_checks(self.program.inputs, sizes):
+        for check in input_checks(self.program.inputs, sizes):
             check(given, {})
         inputs = [np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes)) for t, a in zip(self.program.inputs, given)]
         outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in self.program.outputs]
@@ -226,11 +227,16 @@ def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var
             raise CallError(f"{name} requires {show(requirement)}, and {used}", code="require")
 
 
-def range_checks(inputs: tuple[Tensor, ...], sizes: Mapping[Var, int]) -> tuple[Check, ...]:
-    """Checks of the value ranges that inputs declare."""
-    checks = []
+def input_checks(inputs: tuple[Tensor, ...], sizes: Mapping[Var, int]) -> tuple[Check, ...]:
+    """Checks of what inputs declare of their values: ranges, and that they are distinct."""
+    checks: list[Check] = []
     for k, t in enumerate(inputs):
         if t.value_range is not None:
             lo, hi = (evaluate_size(e, sizes) for e in t.value_range)
             checks.append(RangeCheck(k, t.name, lo, hi))
-    return tuple(checks)
+    return (*checks, *distinct_checks(inputs))
+
+
+def distinct_checks(inputs: tuple[Tensor, ...]) -> tuple[Check, ...]:
+    """Checks of the inputs whose elements are declared distinct."""
+    return tuple(DistinctCheck(k, t.name) for k, t in enumerate(inputs) if t.distinct)

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from texpr import lang
-from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements
+from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks
 from texpr.compiler.schedule import Schedule
-from texpr.compiler.signature import Constant, Parameter, Signature
+from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.ir.expr import Var
 from texpr.ir.interpret import interpret as interpret_program
@@ -176,6 +176,8 @@ def op(text: str, name: str | None = None) -> Op:
     Raises:
         ParseError, CheckError: with the place in the text.
     """
+    if not isinstance(text, str):
+        raise CallError(f"the text of an operator is a {type(text).__name__}, expected a str", code="arguments")
     ops = _operators(text, "<op>")
     if not ops:
         raise CheckError("the text defines no operator", code="op", help="write: op name(inputs) -> outputs { equations }")
@@ -226,13 +228,17 @@ def interpret(operator: Op, *arrays: object, **options: object) -> object:
         CallError: arguments that do not fit.
     """
     program, given = instance(operator, arrays, options)
+    sizes, _ = bind_sizes(program.inputs, [a.shape for a in given])
+    check_requirements(program.name, program.requires, sizes)
+    for check in input_checks(program.inputs, sizes):
+        check(given, {})
     results = interpret_program(program, given)
     return results[0] if len(results) == 1 else results
 
 
 def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple[Program, list[np.ndarray]]:
     """The Program that serves a call, and the inputs as arrays."""
-    constants = {c.name: options[c.name] for c in operator.signature.constants if c.name in options}
+    constants = {c.name: options[c.name] for c in signature_of(operator).constants if c.name in options}
     inputs, _ = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
     given = {n: _array(n, a) for n, a in inputs.items()}
     dtypes = operator.signature.bind_dtypes({n: operator._dtype(n, a) for n, a in given.items()})

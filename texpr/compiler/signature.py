@@ -11,6 +11,7 @@ from texpr.support.errors import CallError
 
 # What stands for a dtype variable where nothing says which type it is.
 _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
+LARGEST_SIZE = 1 << 48
 _CLASSES = {"float": lambda t: t.is_float, "int": lambda t: t.is_int, "num": lambda t: t.is_float or t.is_int, "any": lambda t: True}
 
 
@@ -80,7 +81,7 @@ class Signature:
 
 
 def _plain(op: str, name: str, value: object) -> object:
-    if hasattr(value, "item"):
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()  # type: ignore[union-attr]
     if not isinstance(value, int | float | bool):
         raise CallError(f"{op}: the constant `{name}` is {value!r}, expected a number", code="arguments")
@@ -100,13 +101,25 @@ def dtype_named(value: object) -> DType:
     raise CallError(f"there is no dtype {value!r}", code="dtype", help=f"one of {', '.join(DTYPES)}")
 
 
+def signature_of(op: object) -> Signature:
+    """The signature of an operator.
+
+    Raises:
+        CallError: it is none.
+    """
+    signature = getattr(op, "signature", None)
+    if not isinstance(signature, Signature):
+        raise CallError(f"found a {type(op).__name__} where an operator belongs", code="arguments", help="tx.op(text) makes one")
+    return signature
+
+
 def split_options(op, options: Mapping[str, object]) -> tuple[dict[str, DType], dict[str, object], dict[str, int]]:
     """Dtype variables, constants and sizes among keyword arguments.
 
     Raises:
-        CallError: a name that is none of them, or a size that is not an integer of at least 0.
+        CallError: no operator, a name that is none of them, or a size that is not an integer of at least 0.
     """
-    signature: Signature = op.signature
+    signature = signature_of(op)
     dtypes = {v: dtype_named(options[v]) if v in options else _TYPICAL[c] for v, c in signature.variables}
     constants = {c.name: options[c.name] for c in signature.constants if c.name in options}
     program = op.program(dtypes, constants)
@@ -121,5 +134,7 @@ def split_options(op, options: Mapping[str, object]) -> tuple[dict[str, DType], 
                             help=f"did you mean `{close[0]}`?" if close else f"sizes: {', '.join(sorted(names))}")
         if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < 0:  # type: ignore[attr-defined]
             raise CallError(f"the size {name} is {value!r}, expected an integer of at least 0", code="arguments")
+        if value.__index__() > LARGEST_SIZE:  # type: ignore[attr-defined]
+            raise CallError(f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments")
         sizes[name] = value.__index__()  # type: ignore[attr-defined]
     return dtypes, constants, sizes

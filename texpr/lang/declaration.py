@@ -8,9 +8,11 @@ from texpr.ir.dtypes import DTYPES
 from texpr.lang import tree
 from texpr.lang.functions import is_scalar_function
 from texpr.lang.parser import parse_program
-from texpr.lang.scope import duplicate
+from texpr.lang.scope import duplicate, unknown
 from texpr.support.errors import CheckError
 from texpr.support.source import Source, Span
+
+KINDS = ("float", "int", "num", "any")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,9 @@ def parse(text: str, name: str = "<text>") -> Module:
 
 
 def _declaration(op: tree.Operator, module: Module) -> OpDeclaration:
+    for v in op.type_variables:
+        if v.kind is not None and v.kind.text not in KINDS:
+            raise unknown("class of types", v.kind.text, v.kind.span, KINDS)
     variables = tuple(TypeVariableSpec(v.name.text, v.kind.text if v.kind else "any") for v in op.type_variables)
     constants = tuple(ConstantSpec(c.name.text, c.dtype.text if c.dtype else None, c.default is None, c.span) for c in op.constants)
     return OpDeclaration(op.name.text, documentation(op), variables, tuple(map(_input, op.inputs)), constants,

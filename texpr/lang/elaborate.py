@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from texpr.ir.build import FALSE, TRUE
 from texpr.ir.dtypes import U64, DType
-from texpr.ir.expr import Const, Expr, Tensor
+from texpr.ir.expr import Const, Expr, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import walk
 from texpr.lang import tree
 from texpr.lang.calls import invoke
 from texpr.lang.declaration import OpDeclaration
@@ -135,6 +136,10 @@ class _Elaboration:
 
     def _require(self, node: tree.Tree) -> None:
         condition = self.scalars.condition(node, OUTSIDE)
+        read = next((n for n in walk(condition) if isinstance(n, Read)), None)
+        if read is not None:
+            raise CheckError(f"a requirement is about sizes and constants; this one reads `{read.tensor.name}`", node.span, code="require",
+                             help=f"a range of values belongs to the declaration: {read.tensor.name}: {read.tensor.dtype}[...] in 0..n")
         if condition is FALSE:
             constants = self.names.constants.items()
             values = ", ".join(f"{name} = {value.expr.value}" for name, value in constants if isinstance(value.expr, Const))

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from texpr.ir.affine import linear
 from texpr.ir.dtypes import BOOL, I64, U64
-from texpr.ir.expr import Expr, Guard, Read, Tensor, Var
+from texpr.ir.expr import Expr, FloorDiv, Guard, Max, Min, Mod, Read, Select, Tensor, Var
 from texpr.ir.show_expr import show
+from texpr.ir.traverse import children
 from texpr.lang import tree
 from texpr.lang.functions import call
 from texpr.lang.reductions import reduction, widened
@@ -18,6 +20,8 @@ from texpr.lang.values import Arithmetic, Value, as_i64, at, describe, literal, 
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 from texpr.support.spelling import counted
+
+LARGEST_FACTOR = 1 << 32
 
 
 class Scalars:
@@ -210,7 +214,9 @@ class Scalars:
                 raise CheckError(f"`*{node.text}` is not bound", node.span, code="name",
                                  help=f"make it an index of the left side, or run over it: sum(*{node.text}: ...)")
             return found
-        return (yield self.index_steps(node, scope))
+        e = yield self.index_steps(node, scope)
+        _check_reach(e, node.span)
+        return e
 
     def _read(self, tensor: Tensor, indices: tuple[Expr, ...], guard: Guard | None, span: Span, scope: Scope) -> Value:
         default = self.names.defaults.get(tensor.name)
@@ -252,3 +258,16 @@ def _wrong_kind(tensor: Tensor, axis: int, span: Span) -> CheckError:
     if len(dim.sizes) > 1:
         return CheckError(f"{message}, a group", span, code="index", help=f"index it by a group: ({', '.join('ijklmn'[: len(dim.sizes)])})")
     return CheckError(f"{message}, one dimension", span, code="index", help="index it by one expression")
+
+
+def _check_reach(e: Expr, span: Span) -> None:
+    """The proofs have no largest integer and indices are i64: factors must leave room for any size that fits into memory."""
+    stack: list[Expr] = [e]
+    while stack:
+        form = linear(stack.pop())
+        for number in (form.constant, *(factor for _, factor in form.terms)):
+            if abs(number) > LARGEST_FACTOR:
+                raise CheckError(f"{number} in an index: the product with a size may not fit i64", span, code="index",
+                                 help="factors and offsets of indices are at most 2^32")
+        stack += [c for t, _ in form.terms if isinstance(t, FloorDiv | Mod | Min | Max | Select) for c in children(t)
+                  if isinstance(c, Expr) and c.dtype == I64]

@@ -15,16 +15,12 @@ from texpr.lang.values import Value, literal, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 
-KINDS = ("float", "int", "num", "any")
-
 
 def bind_dtypes(op: tree.Operator, dtypes: Mapping[str, DType], names: Names) -> None:
     """Fill in the type variables."""
     for v in op.type_variables:
         names.declare(v.name.text, v.name.span)
         kind = v.kind.text if v.kind else "any"
-        if v.kind is not None and kind not in KINDS:
-            raise unknown("class of types", kind, v.kind.span, KINDS)
         t = dtypes.get(v.name.text)
         if t is None:
             raise CheckError(f"`{op.name.text}` needs a type for `{v.name.text}`", v.span, code="dtype")

@@ -80,7 +80,9 @@ class Nests:
     def _reduction(self, node: Reduce, accumulator: Tensor, at: tuple[Var, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
                    used: set[str], target: str, number: int) -> list[Stmt]:
         binders = [(Var(_unused(a.var.name, used), a.var.pack), a) for a in node.axes]
-        inner = values | {a.var: add(v, folded(a.lo, values)) for v, a in binders}
+        inner = dict(values)
+        for v, a in binders:  # a range may use the binders before it
+            inner[a.var] = add(v, folded(a.lo, inner))
         extents = {v: folded(sub(a.hi, a.lo), inner) for v, a in binders}
         all_ranges = ranges | extents
         body: tuple[Stmt, ...] = (Store(accumulator, at, unguarded(folded(node.body, inner), all_ranges), UPDATES[node.op],

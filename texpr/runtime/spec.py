@@ -108,6 +108,27 @@ class RangeCheck:
         raise CallError(f"{place} is {array[first]}, expected a value in {bounds}", code="range")
 
 
+@dataclass(frozen=True, slots=True)
+class DistinctCheck:
+    """No two elements of an integer input are equal.
+
+    Attributes:
+        position: of the input among the inputs.
+        name: of the input.
+    """
+
+    position: int
+    name: str
+
+    def __call__(self, arrays: Sequence[np.ndarray], sizes: Mapping[str, int]) -> None:
+        array = arrays[self.position]
+        values, counts = np.unique(array, return_counts=True)
+        if len(values) == array.size:
+            return
+        again = values[counts > 1][0]
+        raise CallError(f"`{self.name}` holds {again} more than once, and its elements are declared distinct", code="distinct")
+
+
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:
     """The value of an extent; every size it names must be in `sizes`."""
     match extent:
