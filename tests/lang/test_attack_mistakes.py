@@ -28,7 +28,7 @@ def test_no_text_and_no_operator(nothing: object) -> None:
     with pytest.raises(tx.CallError, match="expected a str"):
         tx.op(nothing)  # type: ignore[arg-type]
     for use in (tx.schedule, tx.interpret, tx.grad, tx.vjp, tx.jvp, tx.check_grad):
-        with pytest.raises(tx.CallError, match="where an operator belongs"):
+        with pytest.raises(tx.CallError, match="operator"):
             use(nothing)  # type: ignore[arg-type]
 
 

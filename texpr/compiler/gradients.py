@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, product
 
 from texpr import autodiff
 from texpr.compiler.op import Make, Op
 from texpr.compiler.signature import Parameter, Signature, signature_of
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
-from texpr.support.errors import CallError
+from texpr.support.errors import CallError, CheckError
+
+STAND_INS = (1, 2, 3, 4, 8)
+MOST_STAND_INS = 64
 
 
 def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
@@ -68,15 +72,35 @@ def _names(wrt: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _derived(operator: Op, make: Make, origin: tuple) -> Op:
     """An operator with the constants and dtype variables of another one; its inputs are those of its own typical program."""
-    typical = make(signature_of(operator).bind_dtypes({}), operator.signature.checked(_stand_ins(operator)), frozenset())
-    declared: dict[str, str] = {p.name: p.dtype for p in operator.signature.inputs}
-    variables = {t: v for v, t in operator.signature.bind_dtypes({}).items()}
-    inputs = tuple(Parameter(t.name, declared.get(t.name, variables.get(t.dtype, t.dtype.name))) for t in typical.inputs)
-    signature = Signature(typical.name, inputs, operator.signature.constants, operator.signature.variables,
-                          f"Derived from {operator.signature.name}.")
+    base = signature_of(operator)
+    dtypes = base.bind_dtypes({})
+    typical, constants = _typical(base, make, dtypes)
+    declared: dict[str, str] = {p.name: p.dtype for p in base.inputs}
+    for variable, t in dtypes.items():
+        if any(i.name not in declared and i.dtype == t for i in typical.inputs):
+            other = make(dtypes | {variable: _other(t)}, constants, frozenset())
+            declared |= {i.name: variable for i, j in zip(other.inputs, typical.inputs) if i.name not in declared and i.dtype != j.dtype}
+    inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name)) for t in typical.inputs)
+    signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.")
     return Op(signature, make, origin)
 
 
-def _stand_ins(operator: Op) -> dict[str, object]:
-    """A value for each constant that must be given, so that the derived signature can be seen."""
-    return {c.name: 1 for c in operator.signature.constants if c.required}
+def _other(t: DType) -> DType:
+    """Another type of the same class: what changes with it has the variable's type."""
+    return DType(t.kind, 64)
+
+
+def _typical(base: Signature, make: Make, dtypes: Mapping[str, DType]) -> tuple[Program, dict[str, object]]:
+    """A program to see the derived inputs in, with stand-ins for the constants that must be given; some do not meet a `require`."""
+    names = [c.name for c in base.constants if c.required]
+    refused: CheckError | None = None
+    for values in islice(product(*[STAND_INS] * len(names)), MOST_STAND_INS):
+        constants = base.checked(dict(zip(names, values)))
+        try:
+            return make(dtypes, constants, frozenset()), constants
+        except CheckError as error:
+            if not names:
+                raise
+            refused = refused or error
+    assert refused is not None
+    raise refused
