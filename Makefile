@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: venv test check demo gpu fuzz clean
+.PHONY: venv test check demo gpu fuzz ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -30,6 +30,10 @@ gpu: venv
 
 fuzz: venv
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --timeout 0
+
+# All 2^32 numbers of every f32 function: about two minutes each.
+ulp: venv
+	$(BIN)/python scripts/check_ulp.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
