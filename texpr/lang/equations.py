@@ -9,12 +9,13 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Dim, Expr, Guard, Reduce, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
-from texpr.ir.traverse import children, tensors
+from texpr.ir.traverse import children, tensors, variables
 from texpr.lang import tree
 from texpr.lang.reductions import axis_of, fresh, range_steps
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import Scope, Steps, below, run
 from texpr.lang.values import Value, materialize
+from texpr.passes.ranges import needed_by, nested
 from texpr.support.errors import CheckError
 
 UPDATES = {"=": None, "+=": "add", "*=": "mul", "max=": "max", "min=": "min"}
@@ -48,9 +49,19 @@ def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | 
     if known is None:
         value = Value(materialize(value, value.dtype, node.value.span)) if value.weak else value
         known = infer(target, node, indices, axes, value, s)
+    axes = tuple(_in_order(axes, target))
     guard = None if target.guard is None else Guard(target.guard.mode)
     stored = s.arithmetic.store(value, known.dtype, node.value.span)
     return Equation(known, indices, axes, stored, UPDATES[node.update], where, guard, span=node.span)
+
+
+def _in_order(axes: tuple[Axis, ...], target: tree.Target) -> list[Axis]:
+    """The axes, each after those that its range depends on."""
+    for axis in axes:
+        if axis.var in needed_by(axes, variables(axis.lo, axis.hi)):
+            raise CheckError(f"the range of `{axis.var.name}` depends on itself", target.span, code="range",
+                             help="ranges may depend on indices whose ranges do not depend on them")
+    return nested(axes)
 
 
 def left_indices(target: tree.Target, s: Scalars) -> dict[str, Var]:

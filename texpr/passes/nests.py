@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, select, sub
-from texpr.ir.expr import Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Stmt, Store
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
+from texpr.passes.ranges import longest, nested
 from texpr.passes.reductions import identity
 from texpr.passes.renew import folded
 
@@ -34,17 +35,23 @@ class Nests:
             backward: positions of the axes that run from their end.
         """
         target, label = equation.target, self.labels[number]
-        loops = [(Var(a.var.name, a.var.pack), a) for a in equation.axes]
-        values = {a.var: sub(sub(a.hi, index(1)), v) if k in backward else add(v, a.lo) for k, (v, a) in enumerate(loops)}
-        ranges = {**(around or {}), **{v: sub(a.hi, a.lo) for v, a in loops}}
+        loops = [(Var(a.var.name, a.var.pack), a) for a in nested(equation.axes)]
+        values: dict[Var, Expr] = {}
+        ranges = dict(around or {})
+        for v, a in loops:
+            lo, hi = folded(a.lo, values), folded(a.hi, values)
+            values[a.var] = sub(sub(hi, index(1)), v) if equation.axes.index(a) in backward else add(v, lo)
+            ranges[v] = sub(hi, lo)
+        lengths = longest([*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes])
+        shape = {v: length for v, a in loops if (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}
         statements: list[Stmt] = []
 
         def rule(node: Node) -> Node | None:
             match node:
                 case Reduce():
-                    accumulator = self._accumulator(target.name, node, tuple(ranges[v] for v, _ in loops))
-                    at = tuple(v for v, _ in loops)
+                    accumulator = self._accumulator(target.name, node, tuple(shape.values()))
+                    at = tuple(shape)
                     statements.extend(self._reduction(node, accumulator, at, values, ranges, used, label, number))
                     return Read(accumulator, at)
             return None

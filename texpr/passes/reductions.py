@@ -8,8 +8,10 @@ from texpr.ir.build import conjunction, literal, mul, negation, sub
 from texpr.ir.dtypes import I32, I64, U8
 from texpr.ir.expr import Add, Axis, Cast, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, free_variables, rewrite, substitute, with_children
+from texpr.ir.traverse import children, free_variables, rewrite, substitute, variables, with_children
+from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
+from texpr.support.errors import CheckError
 
 
 def desugar(program: Program) -> Program:
@@ -36,6 +38,9 @@ def _first_index(node: Reduce) -> Expr:
     here = Compare("==", node.body, best)
     hit: Expr = Or(here, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else here
     extents = [sub(a.hi, a.lo) for a in node.axes]
+    if {a.var for a in node.axes} & variables(*extents):
+        raise CheckError(f"{node.op} over ranges that depend on each other is not compiled", node.span, code="target",
+                         help="run over all of both, and write the condition after `where`")
     position: Expr = index(0)
     for axis, extent in zip(node.axes, extents):
         position = Add(mul(position, extent), sub(axis.var, axis.lo))
@@ -74,7 +79,7 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
                 where = conjunction(*condition, *([visit(e.where, inner, (), False)] if e.where is not None else []))
                 body = visit(e.body, inner, (), False)
                 reduced = replace(e, body=body, where=None if isinstance(where, Const) and where.value is True else where)
-                free = free_variables(reduced)
+                free = needed_by(axes, free_variables(reduced))
                 needed = tuple(a for a in axes if a.var in free)
                 if alone and top and len(needed) == len(axes):
                     return reduced
@@ -92,9 +97,14 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
         while name in names:
             name += "_"
         names.add(name)
-        tensor = Tensor(name, reduced.dtype, plain(*(sub(a.hi, a.lo) for a in needed)))
-        fresh = tuple(replace(a, var=Var(a.var.name)) for a in needed)
-        value = substitute(with_fresh_variables(reduced), {a.var: f.var for a, f in zip(needed, fresh)})
+        lengths = longest(needed)
+        if None in lengths.values():
+            raise CheckError("a sum inside another whose range is not linear is not compiled", reduced.span or equation.span, code="target",
+                             help="give it an equation of its own; tx.interpret runs it")
+        tensor = Tensor(name, reduced.dtype, plain(*(e for a in needed if (e := lengths[a.var]) is not None)))
+        renamed = {a.var: Var(a.var.name, a.var.pack) for a in needed}
+        fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in needed)
+        value = substitute(with_fresh_variables(reduced), renamed)
         before.append(Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span))
         return Read(tensor, tuple(sub(a.var, a.lo) for a in needed))
 
