@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ from texpr.ir.traverse import variables
 from texpr.runtime import loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
-from texpr.support.errors import CallError, CompileError
+from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
 from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
 
@@ -109,6 +111,7 @@ class CompiledKernel:
 
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
+        ResourceError: an array would be larger than any memory.
         """
         kernel, program = self.kernel, self.program
         sizes, packs = bind_sizes(program.inputs, shapes)
@@ -117,25 +120,24 @@ class CompiledKernel:
                 raise CallError(f"{kernel.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
                                 help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic")
         check_requirements(kernel.name, program.requires, sizes)
+        _refuse_huge(kernel, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(kernel.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.gpu:
             return partial(self._foreign, run_on_gpu)
-        return make_callable(self.address, spec, keep=self) if not kernel.sizes else self._symbolic(shapes, arguments)
+        return make_callable(self.address, self._symbolic(spec, sizes) if kernel.sizes else spec, keep=self)
 
-    def _symbolic(self, shapes: tuple[Shape, ...], callers: list[Argument]) -> Callable[..., object]:
-        """A callable that takes the sizes from the shapes; packs and groups are flattened on the way in and opened on the way out."""
+    def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
+        """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""
         kernel = self.kernel
-        flat = [Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in kernel.outputs)
-                for t in (*kernel.inputs, *kernel.outputs)]
+        tensors = (*kernel.inputs, *kernel.outputs)
+        if any(d.pack or len(d.sizes) > 1 for t in tensors for d in t.dims):
+            return replace(spec, sizes=tuple(sizes[v] for v in kernel.sizes))
+        arguments = tuple(Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in kernel.outputs) for t in tensors)
         checks: tuple[Check, ...] = tuple(RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
                                           for k, t in enumerate(kernel.inputs) if t.value_range is not None)
-        checks += distinct_checks(kernel.inputs)
-        call = make_callable(self.address, CallSpec(kernel.name, tuple(flat), tuple(v.name for v in kernel.sizes), checks), keep=self)
-        if all(len(a.shape) == len(c.shape) for a, c in zip(flat, callers)) and not any(d.pack for t in kernel.inputs for d in t.dims):
-            return call
-        return _reshaping(self.program, call, callers)
+        return CallSpec(spec.name, arguments, tuple(v.name for v in kernel.sizes), checks + distinct_checks(kernel.inputs))
 
     def emulate(self, *arrays: object) -> object:
         """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.
@@ -202,21 +204,12 @@ def _extent(e: Expr) -> Extent:
     return Computed(show(e), lambda sizes: evaluate_size(e, {v: sizes[v.name] for v in used}))
 
 
-def _reshaping(program: Program, call: Callable[..., object], callers: list[Argument]) -> Callable[..., object]:
-    def run(*arrays: object, out: object = None) -> object:
-        count = len(program.inputs)
-        sizes, _ = bind_sizes(program.inputs, tuple(np.shape(a) for a in arrays[:count]))  # type: ignore[arg-type]
-        flat = [np.ascontiguousarray(a).reshape(flat_shape(t, sizes)) for t, a in zip(program.inputs, arrays)]
-        results = call(*flat)
-        results = (results,) if len(program.outputs) == 1 else results
-        opened = [r.reshape(c.shape) for r, c in zip(results, callers[count:])]  # type: ignore[arg-type]
-        targets = arrays[count:] or (() if out is None else out if isinstance(out, tuple) else (out,))
-        for target, result in zip(targets, opened):
-            np.copyto(target, result, casting="no")  # type: ignore[arg-type]
-        opened = list(targets) or opened  # type: ignore[assignment]
-        return opened[0] if len(opened) == 1 else tuple(opened)
-
-    return run
+def _refuse_huge(kernel: Kernel, sizes: Mapping[Var, int]) -> None:
+    """Raise ResourceError for an array whose bytes do not fit the arithmetic of addresses, before anything wraps."""
+    for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries):
+        extents = [evaluate_size(e, sizes) for e in t.shape]
+        if prod(extents) * t.dtype.bytes >= 1 << 62:
+            raise ResourceError(f"{kernel.name}: `{t.name}` would have {' * '.join(map(str, extents))} elements", code="size")
 
 
 def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var, int]) -> None:

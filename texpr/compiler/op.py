@@ -13,14 +13,17 @@ from texpr import lang
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks
 from texpr.compiler.schedule import Schedule
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
-from texpr.ir.dtypes import DType, from_numpy
+from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.ir.expr import Var
 from texpr.ir.interpret import interpret as interpret_program
 from texpr.ir.shapes import Shape, bind_sizes
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
+from texpr.runtime.convert import read_input
+from texpr.runtime.spec import Argument
 from texpr.support.errors import CallError, CheckError
 from texpr.support.options import current
+from texpr.support.suggest import did_you_mean
 
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
@@ -52,8 +55,7 @@ class Op:
         """
         chosen = self.signature.bind_dtypes({}) | dict(dtypes or {})
         filled = self.signature.checked(constants or {})
-        # 1, 1.0 and True are equal as keys and different as constants.
-        key = (tuple(chosen.items()), tuple((n, type(v), v) for n, v in filled.items()), absent)
+        key = (tuple(chosen.items()), _constants_key(filled), absent)
         if key not in self._programs:
             self._programs[key] = self._make(chosen, filled, absent)
         return self._programs[key]
@@ -83,18 +85,27 @@ class Op:
                 if out is not None or outputs:
                     raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
                 return result
-        given = {n: _array(n, a) for n, a in inputs.items()}
-        dtypes = self.signature.bind_dtypes({n: t for n, a in given.items() if a.shape or isinstance(inputs[n], np.ndarray | np.generic)
-                                             for t in [self._dtype(n, a)]})
-        absent = frozenset(p.name for p in self.signature.inputs if p.name not in inputs)
-        program = self.program(dtypes, constants, absent)
+        program, given = self._instance(inputs, constants)
         call = self._callable(program, tuple(a.shape for a in given.values()))
         passed = tuple(inputs.values())
         if key is not None and not options:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
             self._calls[key] = call
-        return call(*passed, *outputs) if out is None else call(*passed, out=out)
+        return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
+
+    def _instance(self, inputs: Mapping[str, object], constants: Mapping[str, object]) -> tuple[Program, dict[str, np.ndarray]]:
+        """The Program that serves a call, and the inputs as arrays.
+
+        Python numbers take part in no choice of a dtype, those of NumPy only where no array does.
+        """
+        given = {n: _array(n, a) for n, a in inputs.items()}
+        dtypes = {n: self._dtype(n, a) for n, a in given.items() if a.shape}
+        settled = {p.dtype for p in self.signature.inputs if p.name in dtypes}
+        dtypes |= {p.name: self._dtype(p.name, given[p.name]) for p in self.signature.inputs
+                   if p.dtype not in settled and isinstance(inputs.get(p.name), np.ndarray | np.generic)}
+        absent = frozenset(p.name for p in self.signature.inputs if p.name not in inputs)
+        return self.program(self.signature.bind_dtypes(dtypes), constants, absent), given
 
     def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[dict[str, object], tuple[object, ...]]:
         """Inputs by name, in order, and outputs that were given by position."""
@@ -102,7 +113,8 @@ class Op:
         inputs = dict(zip(names, arrays))
         for name, value in named.items():
             if name not in names:
-                self.signature.checked({name: value})
+                raise CallError(f"{self.__name__} has no argument `{name}`", code="arguments",
+                                help=did_you_mean(name, [*names, *(c.name for c in self.signature.constants), "out"]))
             if name in inputs:
                 raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
             inputs[name] = value
@@ -150,7 +162,7 @@ def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel
 
 
 def _call_key(arrays: tuple[object, ...], constants: Mapping[str, object]) -> tuple:
-    """What decides which kernel serves a call. 1, 1.0 and True are equal as keys and different as constants.
+    """What decides which kernel serves a call.
 
     Raises:
         TypeError: something cannot be a key, such as an input given by name.
@@ -158,12 +170,19 @@ def _call_key(arrays: tuple[object, ...], constants: Mapping[str, object]) -> tu
     key = [(a.shape, a.dtype) if type(a) is np.ndarray else type(a) for a in arrays]
     if not all(type(k) is tuple or k in (int, float, bool) for k in key):
         raise TypeError("no arrays and no numbers")
-    return (*key, *((n, type(v), v) for n, v in constants.items()))
+    return (*key, *_constants_key(constants))
+
+
+def _constants_key(constants: Mapping[str, object]) -> tuple:
+    """1, 1.0 and True are equal and different as constants, and so are 0.0 and -0.0."""
+    return tuple((n, type(v), v, str(v) if isinstance(v, float) and v == 0 else "") for n, v in constants.items())
 
 
 def _array(name: str, value: object) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
+    if value is None or isinstance(value, str | bytes | dict | set):
+        raise CallError(f"`{name}` is {value!r:.40}, expected an array or a number", code="arguments")
     try:
         return np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -240,7 +259,7 @@ def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, obj
     """The Program that serves a call, and the inputs as arrays."""
     constants = {c.name: options[c.name] for c in signature_of(operator).constants if c.name in options}
     inputs, _ = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
-    given = {n: _array(n, a) for n, a in inputs.items()}
-    dtypes = operator.signature.bind_dtypes({n: operator._dtype(n, a) for n, a in given.items()})
-    absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
-    return operator.program(dtypes, constants, absent), list(given.values())
+    program, given = operator._instance(inputs, constants)
+    adopted = [a if isinstance(inputs[n], np.ndarray) else read_input(inputs[n], Argument(n, numpy_dtype(t.dtype), (0,) * a.ndim))
+               for t, (n, a) in zip(program.inputs, given.items())]
+    return program, adopted

@@ -14,6 +14,8 @@ _TYPICAL = {"float": F32, "int": I32, "num": F32, "any": F32}
 LARGEST_SIZE = 1 << 48
 _CLASSES = {"float": lambda t: t.is_float, "int": lambda t: t.is_int, "num": lambda t: t.is_float or t.is_int, "any": lambda t: True}
 
+_KINDS = {"float": "a float type", "int": "an integer type", "num": "a type of numbers", "any": "any type"}
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -76,7 +78,7 @@ class Signature:
                 raise CallError(f"{self.name}: `{p.name}` is {found[p.name]}, but `{by}` is {t}, and both are {p.dtype}", code="dtype",
                                 help=f"convert one: {p.name}.astype(...)")
             if not _CLASSES[classes[p.dtype]](t):
-                raise CallError(f"{self.name}: `{p.name}` is {t}, expected a {classes[p.dtype]} type", code="dtype")
+                raise CallError(f"{self.name}: `{p.name}` is {t}, expected {_KINDS[classes[p.dtype]]}", code="dtype")
         return {v: chosen[v][0] if v in chosen else _TYPICAL[c] for v, c in self.variables}
 
 

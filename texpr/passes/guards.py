@@ -7,7 +7,7 @@ from dataclasses import replace
 from texpr.ir.affine import linear
 from texpr.ir.build import FALSE, TRUE, fold
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Compare, Expr, Max, Min, Node, Read, Sub, Var
+from texpr.ir.expr import Add, Compare, Const, Expr, Max, Min, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, rewrite, with_children
 from texpr.passes.nests import interval
@@ -25,6 +25,8 @@ def drop_guards(kernel: Kernel) -> Kernel:
 def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
     """A statement under loops of these extents; nothing where it never runs. Depth is that of the loop nest."""
     match s:
+        case For(_, Const(0), _):
+            return ()
         case For(var, extent, body):
             inner = ranges | {var: extent}
             new = tuple(n for b in body for n in _simplified(b, inner))

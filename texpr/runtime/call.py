@@ -89,6 +89,7 @@ def _is_plain(spec: CallSpec) -> bool:
     kinds = [_short(spec.inputs[check.position].dtype) in native.RANGES for check in ranges]
     return (
         len(spec.arguments) <= _MOST_ARGUMENTS
+        and all(isinstance(size, str) for size in spec.sizes)
         and len(ranges) == len(spec.checks)
         and all(kinds)
         and all(isinstance(extent, int) or (isinstance(extent, str) and extent in spec.sizes) for extent in extents)

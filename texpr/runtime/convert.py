@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from texpr.runtime.spec import Argument
-from texpr.support.errors import CallError
+from texpr.support.errors import CallError, ResourceError
 
 _KINDS = "biuf"
 
@@ -21,6 +21,7 @@ def read_input(value: object, argument: Argument) -> np.ndarray:
 
     Raises:
         CallError: `value` is no array, or one of another dtype or rank.
+        ResourceError: it needs a copy, for which there is no memory.
     """
     array = value if type(value) is np.ndarray else _array_of(value, argument)
     if array.ndim != len(argument.shape):
@@ -31,7 +32,10 @@ def read_input(value: object, argument: Argument) -> np.ndarray:
         if array.ndim and not isinstance(value, (list, tuple)):
             raise wrong_dtype(array.dtype, argument)
         array = _adopted(array, argument)
-    return np.asarray(array, argument.dtype, order="C")
+    try:
+        return np.asarray(array, argument.dtype, order="C")
+    except MemoryError as error:
+        raise ResourceError(f"`{argument.name}` has to be copied, as it is not contiguous: {error}") from error
 
 
 def wrong_dtype(found: np.dtype, argument: Argument) -> CallError:

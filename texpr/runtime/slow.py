@@ -132,7 +132,9 @@ def _place(argument: Argument, axis: int) -> str:
     return f"axis {axis} of `{argument.name}`"
 
 
-def _size(spec: CallSpec, name: str, sizes: Mapping[str, int]) -> int:
+def _size(spec: CallSpec, name: str | int, sizes: Mapping[str, int]) -> int:
+    if isinstance(name, int):
+        return name
     if name not in sizes:
         raise CallError(f"the size `{name}` of {spec.name} follows from no argument; pass `out`", code="shape")
     return sizes[name]

@@ -59,14 +59,14 @@ class CallSpec:
     Attributes:
         name: of the operator.
         arguments: inputs, then outputs; the kernel's slots in this order.
-        sizes: names of the sizes that the kernel takes after the arrays, in order.
+        sizes: the sizes that the kernel takes after the arrays, in order: names, or numbers where no extent names them.
         checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
         quick: the kernel ends within microseconds and never looks for Ctrl-C: the GIL is kept, signals wait.
     """
 
     name: str
     arguments: tuple[Argument, ...]
-    sizes: tuple[str, ...] = ()
+    sizes: tuple[str | int, ...] = ()
     checks: tuple[Check, ...] = ()
     quick: bool = False
 

@@ -45,14 +45,14 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     arguments = (*kernel.inputs, *kernel.outputs)
     parameters = [*(f"ptr noalias %t{k}" for k in range(len(arguments))), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
     name = symbol_of(kernel)
-    emitter.function = Function(f'define internal i32 @"{kernel.name}.body"({", ".join(parameters)}) #0')
+    emitter.function = Function(f'define internal i32 @"{name}.body"({", ".join(parameters)}) #0')
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(arguments)}
     emitter.variables = {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
     for tensor in kernel.temporaries:
         emitter.allocate(tensor)
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
-    functions = [*emitter.functions, emitter.function.text(), _entry(name, kernel.name, arguments, len(kernel.sizes))]
+    functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes))]
     tail = f"attributes #0 = {{ nounwind {attributes} }}\n!0 = distinct !{{!0, !1}}\n!1 = !{{!\"llvm.loop.unroll.disable\"}}"
     return "\n".join([_ALONE if alone else _RUNTIME, *emitter.declared.values(), *functions, tail, ""])
 
@@ -68,11 +68,11 @@ def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
             emitter.allocate(node.tensor)
 
 
-def _entry(symbol: str, name: str, arguments: tuple[Tensor, ...], sizes: int) -> str:
+def _entry(symbol: str, arguments: tuple[Tensor, ...], sizes: int) -> str:
     lines = [f'define i32 @"{symbol}"(ptr %args) #0 {{']
     types = ["ptr"] * len(arguments) + ["i64"] * sizes
     for k, t in enumerate(types):
         lines += [f"  %a{k} = getelementptr i64, ptr %args, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
     args = ", ".join(f"{t} %v{k}" for k, t in enumerate(types))
-    return "\n".join([*lines, f'  %s = call i32 @"{name}.body"({args})', "  ret i32 %s", "}"])
+    return "\n".join([*lines, f'  %s = call i32 @"{symbol}.body"({args})', "  ret i32 %s", "}"])
 

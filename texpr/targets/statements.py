@@ -9,6 +9,7 @@ from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.traverse import tensors, variables, walk
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
+from texpr.targets.base import symbol_of
 from texpr.targets.function import Function, Value, constant, iota, memory_type
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
@@ -158,7 +159,7 @@ class Emitter(Accesses):
 
     def _parallel(self, loop: For) -> None:
         """The loop becomes a function over a range of iterations, which the pool calls on its threads."""
-        f, name = self.function, f"{self.kernel.name}.worker{self.workers}"
+        f, name = self.function, f"{symbol_of(self.kernel)}.worker{self.workers}"
         self.workers += 1
         extent = self.index(loop.extent)
         declared = {s.tensor for s in walk(loop) if isinstance(s, Alloc)}
