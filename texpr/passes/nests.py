@@ -61,10 +61,9 @@ class Nests:
         value = unguarded(folded(value, values), ranges)
         indices = tuple(unguarded(folded(i, values), ranges) for i in equation.indices)
         store, inside = _store(target, indices, value, equation, ranges, number)
+        body = (*statements, *guarded(inside, (store,)))
         if equation.where is not None:
-            inside = conjunction(unguarded(folded(equation.where, values), ranges), inside)
-        statements += guarded(inside, (store,))
-        body = tuple(statements)
+            body = guarded(unguarded(folded(equation.where, values), ranges), body)
         for var, _ in reversed(loops):
             body = (For(var, ranges[var], body, tensor=label),)
         return body
@@ -87,10 +86,11 @@ class Nests:
     def _reduction(self, node: Reduce, accumulator: Tensor, at: tuple[Var, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
                    used: set[str], target: str, number: int) -> list[Stmt]:
         binders = [(Var(_unused(a.var.name, used), a.var.pack), a) for a in node.axes]
-        inner = dict(values)
+        inner, extents = dict(values), {}
         for v, a in binders:  # a range may use the binders before it
-            inner[a.var] = add(v, folded(a.lo, inner))
-        extents = {v: folded(sub(a.hi, a.lo), inner) for v, a in binders}
+            lo, hi = folded(a.lo, inner), folded(a.hi, inner)
+            extents[v] = sub(hi, lo)
+            inner[a.var] = add(v, lo)
         all_ranges = ranges | extents
         body: tuple[Stmt, ...] = (Store(accumulator, at, unguarded(folded(node.body, inner), all_ranges), UPDATES[node.op],
                                         reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number),)

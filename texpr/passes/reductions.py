@@ -71,19 +71,22 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
     before: list[Equation] = []
     alone = _outermost_reductions(equation.value) <= 1
 
+    def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        free = needed_by(axes, free_variables(reduced))
+        return tuple(a for a in axes if a.var in free)
+
     def visit(e: Expr, axes: tuple[Axis, ...], condition: tuple[Expr, ...], top: bool) -> Expr:
         """`e` without reductions inside reductions or over fewer axes. Depth is bounded by the nesting limit of the text."""
         match e:
             case Reduce():
                 inner = (*axes, *e.axes)
-                where = conjunction(*condition, *([visit(e.where, inner, (), False)] if e.where is not None else []))
-                body = visit(e.body, inner, (), False)
-                reduced = replace(e, body=body, where=None if isinstance(where, Const) and where.value is True else where)
-                free = needed_by(axes, free_variables(reduced))
-                needed = tuple(a for a in axes if a.var in free)
-                if alone and top and len(needed) == len(axes):
+                where = _both(conjunction(*condition), visit(e.where, inner, (), False) if e.where is not None else None)
+                reduced = replace(e, body=visit(e.body, inner, (), False), where=where)
+                if alone and top and len(needed(reduced, axes)) == len(axes):
                     return reduced
-                return extract(reduced, needed)
+                # Where the equation has no instance, its reads may be outside.
+                reduced = replace(reduced, where=_both(equation.where, reduced.where))
+                return extract(reduced, needed(reduced, axes))
             case Select(cond, then, orelse):
                 cond = visit(cond, axes, condition, False)
                 return replace(e, cond=cond, then=visit(then, axes, (*condition, cond), top),
@@ -92,24 +95,30 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
         new = tuple(visit(c, axes, condition, top) if isinstance(c, Expr) else c for c in below)
         return e if all(a is b for a, b in zip(new, below)) else with_children(e, new)  # type: ignore[return-value]
 
-    def extract(reduced: Reduce, needed: tuple[Axis, ...]) -> Expr:
+    def extract(reduced: Reduce, over: tuple[Axis, ...]) -> Expr:
         name = f"{equation.target.name}_{reduced.op}"
         while name in names:
             name += "_"
         names.add(name)
-        lengths = longest(needed)
+        lengths = longest(over)
         if None in lengths.values():
             raise CheckError("a sum inside another whose range is not linear is not compiled", reduced.span or equation.span, code="target",
                              help="give it an equation of its own; tx.interpret runs it")
-        tensor = Tensor(name, reduced.dtype, plain(*(e for a in needed if (e := lengths[a.var]) is not None)))
-        renamed = {a.var: Var(a.var.name, a.var.pack) for a in needed}
-        fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in needed)
+        tensor = Tensor(name, reduced.dtype, plain(*(e for a in over if (e := lengths[a.var]) is not None)))
+        renamed = {a.var: Var(a.var.name, a.var.pack) for a in over}
+        fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in over)
         value = substitute(with_fresh_variables(reduced), renamed)
         before.append(Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span))
-        return Read(tensor, tuple(sub(a.var, a.lo) for a in needed))
+        return Read(tensor, tuple(sub(a.var, a.lo) for a in over))
 
     value = visit(equation.value, equation.axes, (), True)
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def _both(*conditions: Expr | None) -> Expr | None:
+    """All of the conditions, None for none."""
+    both = conjunction(*(c for c in conditions if c is not None))
+    return None if isinstance(both, Const) and both.value is True else both
 
 
 def _outermost_reductions(e: Expr) -> int:
