@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.build import conjunction, literal, mul, negation, sub
-from texpr.ir.dtypes import I32, I64, U8
+from texpr.ir.build import FALSE, conjunction, literal, mul, negation, sub
+from texpr.ir.dtypes import BOOL, I32, I64, U8
 from texpr.ir.expr import Add, Axis, Cast, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, free_variables, rewrite, substitute, variables, with_children
+from texpr.ir.traverse import children, free_variables, rewrite, substitute, variables, walk, with_children
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
 from texpr.support.errors import CheckError
@@ -115,10 +115,16 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
     return [*before, equation if value is equation.value else replace(equation, value=value)]
 
 
-def _both(*conditions: Expr | None) -> Expr | None:
-    """All of the conditions, None for none."""
-    both = conjunction(*(c for c in conditions if c is not None))
-    return None if isinstance(both, Const) and both.value is True else both
+def _both(outer: Expr | None, inner: Expr | None) -> Expr | None:
+    """Both conditions, None for none. What the inner one reads may be outside where the outer one fails."""
+    if outer is None or inner is None or _holds(outer):
+        return inner if outer is None or _holds(outer) else outer
+    lazy = any(isinstance(n, Read) for n in walk(inner))
+    return Select(outer, inner, FALSE, dtype=BOOL) if lazy else conjunction(outer, inner)
+
+
+def _holds(condition: Expr) -> bool:
+    return isinstance(condition, Const) and condition.value is True
 
 
 def _outermost_reductions(e: Expr) -> int:
