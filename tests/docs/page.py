@@ -1,0 +1,80 @@
+"""The blocks of a page: operators, Python, and the errors that a block gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import texpr as tx
+from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.expr import Tensor
+from texpr.ir.shapes import caller_shape, evaluate_size
+from texpr.ir.tensor import Program
+
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block with the error that follows it, if one does."""
+
+    line: int
+    kind: str
+    options: dict[str, int]
+    text: str
+    error: str | None
+
+
+def blocks(path: Path) -> list[Block]:
+    """The operator and Python blocks of a page, in order."""
+    text = path.read_text(encoding="utf-8")
+    found = list(BLOCK.finditer(text))
+    result = []
+    for match, after in zip(found, [*found[1:], None]):
+        kind, options, body = match.groups()
+        if kind == "error":
+            continue
+        follows = after is not None and after[1] == "error" and not text[match.end() : after.start()].strip()
+        given = {name: int(value) for name, value in (item.split("=") for item in options.split())}
+        result.append(Block(text.count("\n", 0, match.start()) + 1, kind, given, body, after[3].rstrip("\n") if follows and after else None))
+    return result
+
+
+def run_operators(block: Block) -> None:
+    """Make the operators of a block; if they are right, compare compiled with interpreted on small arrays.
+
+    Raises:
+        tx.Error: they are wrong.
+    """
+    operator = tx.op(block.text.rstrip("\n"))
+    program = operator.program(operator.signature.bind_dtypes({}), block.options)
+    for arrays in small_inputs(program):
+        compiled, interpreted = operator(*arrays, **block.options), tx.interpret(operator, *arrays, **block.options)
+        for c, i in zip(as_tuple(compiled), as_tuple(interpreted), strict=True):
+            assert c.dtype == i.dtype
+            np.testing.assert_allclose(c, i, rtol=1e-5, atol=1e-6)
+
+
+def as_tuple(result: object) -> tuple[np.ndarray, ...]:
+    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else (np.asarray(result),)
+
+
+def small_inputs(program: Program) -> Iterator[list[np.ndarray]]:
+    """Random inputs for a few choices of sizes that the program allows."""
+    random = np.random.default_rng(0)
+    for start in (1, 2, 5):
+        sizes = {v: start + k for k, v in enumerate(program.sizes)}
+        if all(evaluate_size(r, sizes) for r in program.requires):
+            yield [_random(t, sizes, random) for t in program.inputs]
+
+
+def _random(t: Tensor, sizes: dict, random: np.random.Generator) -> np.ndarray:
+    shape = caller_shape(t, sizes, {v: (n,) for v, n in sizes.items() if v.pack})
+    dtype = numpy_dtype(t.dtype)
+    if t.dtype.is_float:
+        return np.asarray(random.standard_normal(shape), dtype)
+    lo, hi = (evaluate_size(b, sizes) for b in t.value_range) if t.value_range else (0, 2)
+    return random.integers(lo, hi, shape).astype(dtype)
