@@ -1,19 +1,52 @@
-"""texpr: tensor operators as mathematics, schedules with proofs, machine code, gradients, networks."""
+"""texpr: tensor operators as mathematics, schedules with proofs, machine code, gradients, networks.
 
-from texpr.compiler import CompiledKernel, Op, Schedule, check_grad, grad, interpret, jvp, load, op, schedule, vjp
-from texpr.support.errors import (
-    CallError,
-    CheckError,
-    CheckpointError,
-    CompileError,
-    Error,
-    ParseError,
-    ResourceError,
-    ScheduleError,
-)
-from texpr.support.options import options
+A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds. Beside the names of `__all__` there
+are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...; `texpr.lang.vocabulary`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from texpr.compiler import CompiledKernel, Op, Schedule, check_grad, grad, interpret, jvp, load, op, schedule, vjp
+    from texpr.support.errors import (
+        CallError,
+        CheckError,
+        CheckpointError,
+        CompileError,
+        Error,
+        ParseError,
+        ResourceError,
+        ScheduleError,
+    )
+    from texpr.support.options import options
 
 __all__ = [
     "CallError", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError", "ResourceError",
     "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options", "schedule", "vjp",
 ]
+_PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
+                    "support", "targets", "tools"})
+
+
+def __getattr__(name: str) -> Any:
+    """Find a public name where it is defined, and keep it."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'texpr' has no attribute {name!r}")
+    if name in __all__:
+        place = "support.errors" if name.endswith("Error") else "support.options" if name == "options" else "compiler"
+        found = getattr(import_module(f"texpr.{place}"), name)
+    elif name in _PARTS:
+        found = import_module(f"texpr.{name}")
+    else:
+        found = import_module("texpr.lang.vocabulary").WORDS.get(name)
+        if found is None:
+            raise AttributeError(f"module 'texpr' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *import_module("texpr.lang.vocabulary").WORDS})

@@ -81,7 +81,8 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
             other = make(dtypes | {variable: _other(t)}, constants, frozenset())
             declared |= {i.name: variable for i, j in zip(other.inputs, typical.inputs) if i.name not in declared and i.dtype != j.dtype}
     inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name)) for t in typical.inputs)
-    signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.")
+    signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.",
+                          tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs))
     return Op(signature, make, origin)
 
 

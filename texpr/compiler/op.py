@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
+from typing import overload
 
 import numpy as np
 
@@ -21,7 +24,7 @@ from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.runtime.convert import read_input
 from texpr.runtime.spec import Argument
-from texpr.support.errors import CallError, CheckError
+from texpr.support.errors import CallError, CheckError, Error
 from texpr.support.options import current
 from texpr.support.suggest import did_you_mean
 
@@ -39,7 +42,7 @@ class Op:
     def __init__(self, signature: Signature, make: Make, origin: tuple[Callable[..., object], tuple], text: str | None = None) -> None:
         """`origin` is the call that makes the operator again, in another process for example."""
         self.signature, self._make, self._origin, self._text = signature, make, origin, text
-        self.__name__, self.__doc__ = signature.name, signature.doc
+        self.__name__, self.__doc__ = signature.name, f"{signature}\n\n{signature.doc}".rstrip()
         self._programs: dict[tuple, Program] = {}
         self._kernels: dict[tuple, CompiledKernel] = {}
         self._calls: dict[tuple, Callable[..., object]] = {}
@@ -143,11 +146,21 @@ class Op:
                 self._kernels[key] = default_kernel(program, sizes if key[1] else {})
         return self._kernels[key].bind(shapes)
 
+    @property
+    def source(self) -> str:
+        """A text that defines the operator and all that it calls."""
+        make, arguments = self._origin
+        return arguments[0] if make is op else show_program(self.program(), with_callees=True)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return self.signature.python()
+
     def __str__(self) -> str:
         return self._text if self._text is not None else show_program(self.program())
 
     def __repr__(self) -> str:
-        return f"<op {self.__name__}({', '.join(p.name for p in self.signature.inputs)})>"
+        return f"<op {self.signature}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -189,14 +202,47 @@ def _array(name: str, value: object) -> np.ndarray:
         raise CallError(f"`{name}` is no array: {error}", code="arguments") from None
 
 
-def op(text: str, name: str | None = None) -> Op:
-    """An operator from text. Where the text has several, the last one (or the one called `name`); the others can be called in it.
+@overload
+def op(source: str | Callable[..., object], name: str | None = None) -> Op:
+    """From text or a function."""
 
+
+@overload
+def op(*, types: str = "", require: str = "") -> Callable[[Callable[..., object]], Op]:
+    """A decorator for a function."""
+
+
+def op(source: str | Callable[..., object] | None = None, name: str | None = None, *, types: str = "",
+       require: str = "") -> Op | Callable[[Callable[..., object]], Op]:
+    """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python`).
+
+    Where a text has several operators, the last one (or the one called `name`); the others can be called in it.
+
+    Args:
+        types: of a Python function: dtype variables, `@tx.op(types="T: float")`.
+        require: of a Python function: facts about sizes, `@tx.op(require="R <= H")`.
     Raises:
-        ParseError, CheckError: with the place in the text.
+        ParseError, CheckError: with the place in the text, and the line of Python.
     """
-    if not isinstance(text, str):
-        raise CallError(f"the text of an operator is a {type(text).__name__}, expected a str", code="arguments")
+    if source is None:
+        return lambda function: _traced(function, types, require)
+    if callable(source):
+        return _traced(source, types, require)
+    if not isinstance(source, str):
+        raise CallError(f"the text of an operator is a {type(source).__name__}, expected a str", code="arguments")
+    return _from_text(source, name)
+
+
+def _traced(function: Callable[..., object], types: str, require: str) -> Op:
+    traced = lang.trace(function, types, require)
+    try:
+        return _from_text(traced.text, traced.name)
+    except Error as error:
+        traced.explain(error)
+        raise
+
+
+def _from_text(text: str, name: str | None) -> Op:
     ops = _operators(text, "<op>")
     if not ops:
         raise CheckError("the text defines no operator", code="op", help="write: op name(inputs) -> outputs { equations }")
@@ -229,15 +275,24 @@ def _operators(text: str, source: str) -> dict[str, Op]:
 
 
 def _operator(declaration: lang.OpDeclaration) -> Op:
+    head = declaration.tree
     signature = Signature(
-        declaration.name, tuple(Parameter(i.name, i.dtype, i.optional) for i in declaration.inputs),
-        tuple(Constant(c.name, c.required) for c in declaration.constants),
-        tuple((v.name, v.kind) for v in declaration.type_variables), declaration.doc)
+        declaration.name, tuple(map(_parameter, head.inputs)),
+        tuple(Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "") for c in head.constants),
+        tuple((v.name, v.kind) for v in declaration.type_variables), declaration.doc, tuple(map(_parameter, head.outputs)))
 
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
 
     return Op(signature, make, (op, (declaration.module.source.text, declaration.name)), declaration.text)
+
+
+def _parameter(d: lang.Declaration) -> Parameter:
+    return Parameter(d.name.text, d.type.dtype.text, d.default is not None, _one_line(d.type), _one_line(d.default) if d.default else "")
+
+
+def _one_line(node: lang.Tree) -> str:
+    return " ".join(re.sub("#[^\n]*", "", node.span.text).split())
 
 
 def interpret(operator: Op, *arrays: object, **options: object) -> object:

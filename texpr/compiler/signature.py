@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -19,30 +20,59 @@ _KINDS = {"float": "a float type", "int": "an integer type", "num": "a type of n
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An input: `dtype` names an element type or a dtype variable."""
+    """An input or output: `dtype` names an element type or a dtype variable. `type` and `default` are texts."""
 
     name: str
     dtype: str
     optional: bool = False
+    type: str = ""
+    default: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type or self.dtype}" + (f" = {self.default}" if self.optional else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant after `;`; `required` where it has no default."""
+    """A constant after `;`; `required` where it has no default, else `default` is its text."""
 
     name: str
     required: bool
+    default: str = ""
+
+    def __str__(self) -> str:
+        return self.name if self.required else f"{self.name} = {self.default}"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs, constants and dtype variables (with their class: float, int, num, any) of an operator."""
+    """Inputs, constants, dtype variables (with their class: float, int, num, any) and outputs of an operator."""
 
     name: str
     inputs: tuple[Parameter, ...]
     constants: tuple[Constant, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     doc: str = ""
+    outputs: tuple[Parameter, ...] = ()
+
+    def __str__(self) -> str:
+        """The head of the operator: `conv<T: float>(X: T[N]; S = 1) -> Y: T[N]`."""
+        types = ", ".join(n if k == "any" else f"{n}: {k}" for n, k in self.variables)
+        constants = f"; {', '.join(map(str, self.constants))}" if self.constants else ""
+        outputs = ", ".join(map(str, self.outputs))
+        head = f"{self.name}{f'<{types}>' if types else ''}({', '.join(map(str, self.inputs))}{constants})"
+        return f"{head} -> {outputs if len(self.outputs) == 1 else f'({outputs})'}"
+
+    def python(self) -> inspect.Signature:
+        """As a signature of Python: inputs, then constants and `out` by name. Defaults are the texts of the language."""
+        kinds = inspect.Parameter
+        listed = [kinds(p.name, kinds.POSITIONAL_OR_KEYWORD, default=_Text(p.default) if p.optional else kinds.empty,
+                        annotation=p.type or p.dtype) for p in sorted(self.inputs, key=lambda p: p.optional)]
+        listed += [kinds(c.name, kinds.KEYWORD_ONLY, default=kinds.empty if c.required else _Text(c.default)) for c in self.constants]
+        if all(p.name != "out" for p in listed):
+            listed.append(kinds("out", kinds.KEYWORD_ONLY, default=None))
+        results = tuple(map(str, self.outputs))
+        return inspect.Signature(listed, return_annotation=results[0] if len(results) == 1 else results)
 
     def checked(self, constants: Mapping[str, object]) -> dict[str, object]:
         """The given constants as Python numbers, in the order of the signature.
@@ -80,6 +110,13 @@ class Signature:
             if not _CLASSES[classes[p.dtype]](t):
                 raise CallError(f"{self.name}: `{p.name}` is {t}, expected {_KINDS[classes[p.dtype]]}", code="dtype")
         return {v: chosen[v][0] if v in chosen else _TYPICAL[c] for v, c in self.variables}
+
+
+class _Text(str):
+    """A default, shown as it is written in the language."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _plain(op: str, name: str, value: object) -> object:

@@ -4,11 +4,18 @@
 needed only to regenerate them. `declaration.parse` gives the operators of a text with their signatures. `elaborate` makes a Program
 of one: `shapes` binds type variables, constants and sizes, `equations` infers ranges and intermediates, `scalars`, `reductions`,
 `functions` and `values` type expressions, `calls` instantiates other operators. `kernel` reads listings, with the arithmetic of
-`exact`. Nothing recurses: expressions are elaborated by generators on a stack of their own.
+`exact`. `python` traces a Python function to text, with the values of `traced` and the words of `vocabulary`. Nothing recurses:
+expressions are elaborated by generators on a stack of their own.
 """
 
 from texpr.lang.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse
 from texpr.lang.elaborate import elaborate
 from texpr.lang.kernel import parse_kernel
+from texpr.lang.python import Traced, trace
+from texpr.lang.tree import Declaration, Tree
+from texpr.lang.vocabulary import WORDS
 
-__all__ = ["ConstantSpec", "InputSpec", "Module", "OpDeclaration", "TypeVariableSpec", "elaborate", "parse", "parse_kernel"]
+__all__ = [
+    "ConstantSpec", "Declaration", "InputSpec", "Module", "OpDeclaration", "Traced", "Tree", "TypeVariableSpec", "WORDS", "elaborate",
+    "parse", "parse_kernel", "trace",
+]
