@@ -6,7 +6,9 @@ are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...;
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +48,17 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(f"module 'texpr' has no attribute {name!r}")
     globals()[name] = found
     return found
+
+
+class _Package(ModuleType):
+    """The package: importing its part `schedule` does not hide the function of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
