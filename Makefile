@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: venv test check demo gpu fuzz ulp clean
+.PHONY: venv test check demo notebooks gpu fuzz ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -23,6 +23,10 @@ check: venv
 
 demo: venv
 	$(BIN)/python examples/demo.py
+
+notebooks: venv
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python scripts/notebooks.py
 
 gpu: venv
 	@if [ -e /dev/nvidiactl ]; then $(BIN)/python -m pytest -n 0 -m gpu; \
