@@ -200,6 +200,8 @@ def labels(change) -> np.ndarray:
      "  help: convert it: x.astype(...)"),
     (lambda t: t.fit(X, Y, epochs=-1), "error[arguments]: fit: epochs is -1, expected an integer of at least 0"),
     (lambda t: t.fit(X, Y, batch_size=0), "error[arguments]: fit: batch_size is 0, expected an integer of at least 1"),
+    (lambda t: t.fit(X, Y, validation_data=X),
+     "error[arguments]: validation_data is no pair of examples and targets\n  help: validation_data=(xv, yv)"),
     (lambda t: t.fit(X, Y, validation_data=(X, Y[:5])), "error[data]: x has 70 examples and y 5 targets"),
 ])
 def test_data_that_do_not_fit(run, text: str):

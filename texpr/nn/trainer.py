@@ -69,6 +69,8 @@ class Trainer:
             Error: the loss is not finite; see `on_nan`.
         """
         x, y = self._checked(x, y)
+        if validation_data is not None and not (isinstance(validation_data, tuple | list) and len(validation_data) == 2):
+            raise CallError("validation_data is no pair of examples and targets", code="arguments", help="validation_data=(xv, yv)")
         validation = None if validation_data is None else self._checked(*validation_data)
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
         self._batch_size = batch_size

@@ -1,4 +1,4 @@
-"""Steps that cut and join loops. Both keep the order of execution, so both are always legal."""
+"""Steps that cut and join loops. Both keep the order of execution; only a joined loop that runs at once needs a proof."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from texpr.ir.build import add, compare, floordiv, integer, mod, mul
 from texpr.ir.expr import Expr, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
@@ -77,12 +78,15 @@ def _peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[
 
 
 def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
-    """Join two nested loops into one. Always legal: the order is unchanged. Coalescing, collapse elsewhere.
+    """Join two nested loops into one. The order is unchanged; if the outer iterations run at once, all must be independent now.
+
+    Coalescing, collapse elsewhere.
 
     for a in 0..m: for b in 0..n: S   ->   for ab in 0..m*n: S[a := ab // n, b := ab % n]
 
     Raises:
-        ScheduleError: `inner` is not the only statement in `outer`, its extent is not a constant, or the name is taken.
+        ScheduleError: `inner` is not the only statement in `outer`, its extent is not a constant, the name is taken, a loop is marked
+            vector or unroll, or iterations that would run at once depend on each other.
     """
     outers, inners = find_loops(kernel, outer), find_loops(kernel, inner)
     fused = outers[0].var.name + inners[0].var.name if name is None else name
@@ -94,8 +98,14 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
         if integer(below.extent) is None:
             raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
                                 span_of(kernel, below), code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
+        marked = next((n for n in (loop, below) if n.kind in ("vector", "unroll")), None)
+        if marked is not None:
+            raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
+                                span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")
     check_new_names(kernel, outers[0], (fused,), "fuse")
-    return replace_loops(kernel, outers, lambda n: _joined(n, fused))
+    after = replace_loops(kernel, outers, lambda n: _joined(n, fused))
+    check_moved(kernel, after, "fuse")
+    return after
 
 
 def _joined(loop: For, name: str) -> For:

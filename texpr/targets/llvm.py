@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from texpr.runtime import jit
 
@@ -47,7 +48,11 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = False
     builder = llvm.create_pass_builder(tm, tuning)
-    builder.getModulePassManager().run(module, builder)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    # llvmlite 0.50 never frees this object: its class inherits the `_dispose` that does nothing before the one that frees.
+    NewPassManager._dispose(passes)
+    passes.detach()
     return module
 
 
