@@ -1,0 +1,55 @@
+"""Operators as Python objects: what they say of themselves, and how they travel."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import pydoc
+import subprocess
+import sys
+
+import pytest
+
+import texpr as tx
+from texpr import ops
+from texpr.ir.show_tensor import show_program
+from texpr.ir.traverse import equal
+
+TEXT = """# Slides a window.
+op window<T: float>(X: T[N], b: T = 0; R, S = 1) -> Y: T[(N - R)//S + 1] require R <= N, S >= 1 {
+  Y[x] = b + sum(r in 0..R: if X[S*x + r] < 1 then X[S*x + r] else 0)
+}"""
+WINDOW = tx.op(TEXT)
+
+
+def test_an_operator_describes_itself():
+    assert repr(WINDOW) == "<op window<T: float>(X: T[N], b: T = 0; R, S = 1) -> Y: T[(N - R)//S + 1]>"
+    assert str(inspect.signature(WINDOW)) == "(X: 'T[N]', b: 'T' = 0, *, R, S=1, out=None) -> 'Y: T[(N - R)//S + 1]'"
+    assert pydoc.plain(pydoc.render_doc(WINDOW)).endswith(f"{repr(WINDOW)[4:-1]}\n    \n    Slides a window.\n")
+    assert "X[S*x + r] &lt; 1" in WINDOW._repr_html_() and "<T" not in WINDOW._repr_html_()
+
+
+@pytest.mark.parametrize("name", ops.names())
+def test_library_operators_print_what_they_are(name):
+    operator = getattr(ops, name)
+    constants = {c.name: 2 for c in operator.signature.constants if c.required}
+    try:
+        program = operator.program(constants=constants)
+    except tx.CheckError:
+        pytest.skip("2 is no value of its constants")
+    printed = tx.op(show_program(program, with_callees=True)).program()
+    assert show_program(printed, with_callees=True) == show_program(program, with_callees=True)
+    again = pickle.loads(pickle.dumps(operator))
+    assert str(again) == str(operator) and equal(again.program(constants=constants), program)
+    assert inspect.signature(again) == inspect.signature(operator)
+
+
+def test_a_name_is_imported_when_it_is_used():
+    code = "import sys, texpr; assert 'numpy' not in sys.modules and 'islpy' not in sys.modules; import texpr.schedule"
+    code += "; assert callable(texpr.schedule) and callable(texpr.sum); from texpr import lang, nn, op; assert 'vjp' in dir(texpr)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_there_is_no_such_name():
+    with pytest.raises(AttributeError, match="module 'texpr' has no attribute 'matmul'"):
+        tx.matmul  # noqa: B018

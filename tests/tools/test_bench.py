@@ -1,0 +1,22 @@
+"""The command that measures the front end."""
+
+from __future__ import annotations
+
+from texpr.__main__ import main
+from texpr.tools.bench import BARS
+
+
+def test_every_bar_is_measured(tmp_path, capsys):
+    file = tmp_path / "double.tx"
+    file.write_text("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\n")
+    assert main(["bench", "frontend", str(file), "--runs", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:24].strip() for line in lines] == [*list(BARS)[:4], "double", "proofs", "double"]
+    assert all(" ms   bar " in line for line in lines)
+
+
+def test_a_wrong_file_is_reported(tmp_path, capsys):
+    file = tmp_path / "wrong.tx"
+    file.write_text("op double(")
+    assert main(["bench", "frontend", str(file), "--runs", "1"]) == 1
+    assert "found the end of the text" in capsys.readouterr().err

@@ -1,0 +1,96 @@
+"""`python -m texpr bench frontend`: how long import, reading and proving take, against what was promised."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from statistics import median
+
+from texpr.ir.dtypes import F32, I32
+from texpr.ir.tensor import Program
+from texpr.lang import OpDeclaration, parse, parser
+from texpr.lang.elaborate import unproven
+from texpr.poly import check_program
+from texpr.support.errors import Error
+
+BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
+"""Milliseconds; the last two per operator."""
+# The imports are timed before this module is there to be imported.
+_CHILD = """
+import sys, time
+start = time.perf_counter()
+import texpr
+imported = time.perf_counter()
+texpr.op
+used = time.perf_counter()
+from texpr.tools.bench import measured
+measured({"import texpr": imported - start, "import and first use": used - start}, sys.argv[1])
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench`."""
+    parser.add_argument("what", choices=("frontend",), help="what to measure")
+    parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
+    parser.add_argument("--runs", type=int, default=5, help="child processes to take the median of (default: 5)")
+
+
+def bench(arguments: argparse.Namespace) -> int:
+    """Print times of import, grammar, reading and proofs beside their bars."""
+    command = [sys.executable, "-c", _CHILD, arguments.file or ""]
+    runs = []
+    for _ in range(max(1, arguments.runs)):
+        child = subprocess.run(command, capture_output=True, text=True, check=False)
+        if child.returncode:
+            print(child.stderr, file=sys.stderr)
+            return 1
+        runs.append(json.loads(child.stdout))
+    for name, bar in BARS.items():
+        values = [median(run[name].values()) if isinstance(run[name], dict) else run[name] for run in runs]
+        print(_row(name, median(values), bar))
+        if isinstance(runs[0][name], dict):
+            each = {op: median(run[name][op] for run in runs) for op in runs[0][name]}
+            slowest = sorted(each, key=lambda op: -each[op])[:5]
+            print("\n".join(_row(f"  {op}", each[op], bar) for op in slowest))
+    return 0
+
+
+def _row(name: str, milliseconds: float, bar: float) -> str:
+    return f"{name:<24}{milliseconds:8.2f} ms   bar {bar:5.0f} ms{'' if milliseconds <= bar else '   over'}"
+
+
+def measured(seconds: dict[str, float], file: str) -> None:
+    """Runs in a child: add what reading and proving take, and print all as JSON in milliseconds."""
+    found: dict[str, object] = {name: s * 1e3 for name, s in seconds.items()}
+    _, found["grammar"] = _timed(parser.load)
+    reading: dict[str, float] = {}
+    proving: dict[str, float] = {}
+    for path in [Path(file)] if file else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
+        module, parsing = _timed(lambda path=path: parse(path.read_text(encoding="utf-8"), str(path)))
+        for name, op in module.ops.items():
+            program, elaborating = _timed(lambda op=op: _program(op))
+            if program is not None:
+                reading[name] = parsing / len(module.ops) + elaborating
+                _, proving[name] = _timed(lambda program=program: check_program(program))
+    print(json.dumps(found | {"parse and elaborate": reading, "proofs": proving}))
+
+
+def _timed(make: Callable[[], object]) -> tuple:
+    start = time.perf_counter()
+    made = make()
+    return made, (time.perf_counter() - start) * 1e3
+
+
+def _program(op: OpDeclaration) -> Program | None:
+    """An instance with usual types and small constants; None where there is none."""
+    types = {v.name: I32 if v.kind == "int" else F32 for v in op.type_variables}
+    try:
+        return unproven(op, types, {c.name: 4 for c in op.constants if c.required})
+    except Error:
+        return None
