@@ -253,6 +253,24 @@ def test_a_call_whose_requirements_nothing_guarantees(callee: str):
     assert "\n".join([lines[0], *label, *lines[1:]]) == CALLEES[callee].strip("\n")
 
 
+RESULTS = {
+    "let p: i64[N] in 0..N distinct  p[i] = i // 2  Y[p[i]] = X[i]": ("error[distinct]: p distinct is not proven", ""),
+    "let p: i64[N] in 0..N distinct  p[i] = if i > 0 then i else 0  Y[p[i]] = X[i]": ("error[distinct]: p distinct is not proven", ""),
+    "let p: i64[N] in 0..N distinct  p[i] = 0 where i < N  p[i] += 0  Y[p[i]] = X[i]": ("error[range]: p in 0..N, but it is updated", ""),
+    "let p: i64[N] in 0..N distinct  p = g(k)  Y[p[i]] = X[i]": ("error[distinct]: p distinct is not proven", "q of g need not be"),
+    "let p: i64[N] in 0..3  p = g(k)  Y[i] = X[i]": ("error[range]: p in 0..3 is not proven", "g gives values in 0..N"),
+    "let p: i64[N] in 0..N  p = h(k)  Y[i] = X[p[i]]": ("error[range]: p in 0..N is not proven", "q of h has no range"),
+}
+
+
+@pytest.mark.parametrize("body", RESULTS)
+def test_what_is_declared_of_results(body: str):
+    callees = "op g(k: i64[N] in 0..N) -> q: i64[N] in 0..N { q[i] = k[i] }  op h(k: i64[N]) -> q: i64[N] { q[i] = k[i] }  "
+    with pytest.raises(CheckError) as e:
+        check_program(program(callees + f"op f(X: f32[N], k: i64[N] in 0..N) -> Y: f32[N] {{ {body} }}"))
+    assert (str(e.value).splitlines()[0], e.value.label) == (RESULTS[body][0], RESULTS[body][1] or e.value.label)
+
+
 REQUIRED = {
     "op f(X: f32[N, D]) -> Y: f32[N] { Y[i] = max(j: X[i, j]) }": ["D >= 1 or N == 0"],
     "op f(X: f32[N, D]) -> Y: f32[N] require D >= 1 { Y[i] = max(j: X[i, j]) }": [],
@@ -277,6 +295,10 @@ PROVEN = [
     "op f(X: f32[N]) -> Y: f32[N] require N >= 3 { Y[i] = X[i + 2 | wrap] + X[i - 2 | reflect] }",
     "op f(X: f32[N]) -> Y: f32[N] { let T: f32[N]  T[i] = X[i] for i in 1..N  Y[i] = if i >= 1 then T[i] else T[i + 1 | 1.0] }",
     "op f(X: f32[N], p: i32[N] in 0..N distinct) -> Y: f32[N] { Y[p[i]] = X[i] }",
+    "op f(X: f32[N]) -> Y: f32[N] { let p: i64[N] in 0..N distinct  p[i] = N - 1 - i  Y[p[i]] = X[i] }",
+    "op f(X: f32[N], q: i64[A, N] in 0..N distinct) -> p: i64[A, N] in 0..2*N distinct { p[a, i] = a - a + 2*q[a, i] }",
+    "op g(k: i64[N] in 0..N distinct) -> q: i64[N] in 0..N distinct { q[i] = k[i] }"
+    "  op f(X: f32[M], k: i64[M] in 0..M distinct) -> Y: f32[M] { p = g(k)  Y[p[i]] = X[i] }",
     "op f(X: f32[N], k: i32 in 0..N) -> Y: f32[N] { Y[i] = if i >= k then X[i - k] else X[i - k + N] }",
     "op f(X: f32[N]) -> Y: f32[N] { Y[i] = if i == 0 then X[0] else Y[i // 2] + X[i] }",
     "op f(X: f32[N]) -> Y: f32[N] { Y[i] = Y[i + 1 | 0] + X[i] }",

@@ -135,9 +135,10 @@ class CompiledKernel:
         if any(d.pack or len(d.sizes) > 1 for t in tensors for d in t.dims):
             return replace(spec, sizes=tuple(sizes[v] for v in kernel.sizes))
         arguments = tuple(Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in kernel.outputs) for t in tensors)
-        checks: tuple[Check, ...] = tuple(RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
-                                          for k, t in enumerate(kernel.inputs) if t.value_range is not None)
-        return CallSpec(spec.name, arguments, tuple(v.name for v in kernel.sizes), checks + distinct_checks(kernel.inputs))
+        checks: list[Check] = [RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
+                               for k, t in enumerate(kernel.inputs) if t.value_range is not None]
+        checks += [DistinctCheck(k, t.name, _extent(t.shape[-1])) for k, t in enumerate(kernel.inputs) if t.distinct and t.dims]
+        return CallSpec(spec.name, arguments, tuple(v.name for v in kernel.sizes), tuple(checks))
 
     def emulate(self, *arrays: object) -> object:
         """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.
@@ -221,15 +222,11 @@ def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var
 
 
 def input_checks(inputs: tuple[Tensor, ...], sizes: Mapping[Var, int]) -> tuple[Check, ...]:
-    """Checks of what inputs declare of their values: ranges, and that they are distinct."""
+    """Checks of what inputs declare of their values: ranges first, then that they are distinct."""
     checks: list[Check] = []
     for k, t in enumerate(inputs):
         if t.value_range is not None:
             lo, hi = (evaluate_size(e, sizes) for e in t.value_range)
             checks.append(RangeCheck(k, t.name, lo, hi))
-    return (*checks, *distinct_checks(inputs))
-
-
-def distinct_checks(inputs: tuple[Tensor, ...]) -> tuple[Check, ...]:
-    """Checks of the inputs whose elements are declared distinct."""
-    return tuple(DistinctCheck(k, t.name) for k, t in enumerate(inputs) if t.distinct)
+    checks += [DistinctCheck(k, t.name, evaluate_size(t.shape[-1], sizes)) for k, t in enumerate(inputs) if t.distinct and t.dims]
+    return tuple(checks)

@@ -32,6 +32,7 @@ class Capture:
     Attributes:
         inputs: data inputs, in the order in which they were declared.
         variables, constants: other inputs, with what they are bound to.
+        rows: for inputs whose rows must hold each value once, the lengths of such rows.
         updates: for each variable that the program assigns to, its next value.
         equations: calls, and sums of cotangents; every tensor is defined before it is read.
     """
@@ -41,6 +42,7 @@ class Capture:
         self.inputs: list[Tensor] = []
         self.variables: dict[Variable, Tensor] = {}
         self.constants: dict[Tensor, np.ndarray] = {}
+        self.rows: dict[Tensor, set[int]] = {}
         self.updates: dict[Variable, Tensor] = {}
         self.equations: list[Equation | Invoke] = []
         self._names: set[str] = set()
@@ -189,8 +191,13 @@ class Capture:
         return found
 
     def _note_ranges(self, operator: Op, program: Program, arguments: Sequence[Symbolic], sizes: Sizes) -> None:
-        """A range of values that a call asks for becomes one of the input; nothing can be said of what is computed."""
+        """What a call asks of values is checked of the input; nothing can be said of what is computed."""
         for formal, argument in zip(program.inputs, arguments):
+            if formal.distinct and formal.dims:
+                if argument.tensor in self._defined():
+                    raise CallError(f"{operator.__name__}: `{formal.name}` is distinct, and `{argument.tensor.name}` is computed",
+                                    code="distinct", help="pass it as data")
+                self.rows.setdefault(argument.tensor, set()).add(evaluate_size(formal.shape[-1], sizes))
             if formal.value_range is None:
                 continue
             if argument.tensor in self._defined():

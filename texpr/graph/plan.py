@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from statistics import median
@@ -19,7 +19,7 @@ from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.ir.verify import verify_program
-from texpr.runtime.spec import RangeCheck
+from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
 from texpr.runtime.steps import bound_kernel
 from texpr.support.errors import CallError
 from texpr.support.options import current
@@ -77,11 +77,12 @@ class Plan:
         self._fixed = self._allocate(data, outputs) | constants
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
-        self._checks = tuple(_check(k, t) for k, t in enumerate(data) if t.value_range is not None)
+        rows = dict(zip(self.program.inputs, map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))))
+        self._checks = tuple(check for k, t in enumerate(data) for check in _value_checks(k, t, rows[t] or ()))
         for tensor, value in constants.items():
-            if tensor.value_range is not None:
-                _check(0, tensor)([value], {})
-        self._variable_checks = [(v, _check(0, t)) for v, t in self._variables.items() if t.value_range is not None]
+            for check in _value_checks(0, tensor, rows[tensor] or ()):
+                check([value], {})
+        self._variable_checks = [(v, check) for v, t in self._variables.items() for check in _value_checks(0, t, rows[t] or ())]
         self._bindings: dict[tuple[int, ...], list[_Step]] = {}
         self._lock = threading.RLock()
 
@@ -175,11 +176,13 @@ class Plan:
                 for n in self.launches]
 
 
-def _check(position: int, tensor: Tensor) -> RangeCheck:
-    """The check of a data input's range."""
-    assert tensor.value_range is not None
-    lo, hi = (integer(e) for e in tensor.value_range)
-    return RangeCheck(position, tensor.name, lo, hi)  # type: ignore[arg-type]
+def _value_checks(position: int, tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
+    """What calls ask of the values of an input."""
+    if tensor.value_range is not None:
+        lo, hi = (integer(e) for e in tensor.value_range)
+        yield RangeCheck(position, tensor.name, lo, hi)  # type: ignore[arg-type]
+    for row in rows:
+        yield DistinctCheck(position, tensor.name, row)
 
 
 def _view(buffer: np.ndarray, tensor: Tensor) -> np.ndarray:

@@ -210,7 +210,7 @@ class Tensor(Node):
     Attributes:
         dims: the dimensions callers see; `shape` is the flat tuple of sizes that indices run over.
         value_range: integer elements lie in `lo <= x < hi`.
-        distinct: no two elements are equal.
+        distinct: no two elements of a row, along the last axis, are equal.
         scope: where a buffer lives: `global`, or `stack` once a pass has placed it near its use.
     """
 

@@ -206,6 +206,9 @@ class Sizes:
         """Elements that the callee assumes distinct must be declared so."""
         if parameter.distinct and not argument.distinct:
             raise CheckError(f"`{parameter.name}` must be distinct, `{argument.name}` need not be", span, code="shape")
+        last = parameter.dims[-1] if parameter.distinct and parameter.dims else None
+        if last is not None and last.pack and len(self.packs[last.sizes[0]]) > 1:  # type: ignore[index]
+            raise CheckError(f"all of `{parameter.name}` must be distinct, of `{argument.name}` only each row is", span, code="shape")
 
     def result(self, output: Tensor, name: str, span: Span) -> Tensor:
         """An output of the callee as a tensor of the caller."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from texpr.ir.affine import linear
+from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction, fold, product, sub
 from texpr.ir.expr import Compare, Const, Dim, Expr, Mul, Node, Tensor, Var, index
 from texpr.ir.show_expr import show
@@ -35,6 +35,8 @@ def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tup
     for inner, outer in zip(call.program.inputs, call.args):
         if inner.value_range is not None:
             _check_range(proof, call, inner, outer, sizes)
+    for inner, outer in zip(call.program.outputs, call.targets):
+        _check_result(proof, call, inner, outer, sizes)
 
 
 def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
@@ -51,6 +53,29 @@ def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes
         raise CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"{outer.name} has no range",
                          help=f"declare `{outer.name}: {outer.dtype}[...] in {show(lo)}..{show(hi)}`")
     own_lo, own_hi = outer.value_range
+    proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
+
+
+def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes: Mapping[Var, Expr]) -> None:
+    """What the caller declares of a result is what the callee declares of it."""
+    if outer.distinct and not inner.distinct:
+        raise CheckError(f"{outer.name} distinct is not proven", call.span, code="distinct",
+                         label=f"{inner.name} of {call.program.name} need not be")
+    if outer.value_range is None:
+        return
+    lo, hi = outer.value_range
+    wanted = f"{outer.name} in {show(lo)}..{show(hi)} is not proven"
+    if inner.value_range is None:
+        raise CheckError(wanted, call.span, code="range", label=f"{inner.name} of {call.program.name} has no range")
+    own_lo, own_hi = (_in(x, sizes) for x in inner.value_range)
+    if same_value(lo, own_lo) and same_value(hi, own_hi):
+        return
+
+    def complain(example: Example) -> CheckError:
+        note = example.note((), variables(lo, hi, own_lo, own_hi))
+        return CheckError(wanted, call.span, code="range", notes=[note] if note else (),
+                          label=f"{call.program.name} gives values in {show(own_lo)}..{show(own_hi)}")
+
     proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
 
 

@@ -9,6 +9,7 @@ from texpr.ir.tensor import Invoke, Program
 from texpr.poly.bounds import check_accesses, check_extents, check_range, check_reductions
 from texpr.poly.calls import check_call
 from texpr.poly.coverage import check_definitions
+from texpr.poly.distinct import check_distinct
 from texpr.poly.proof import Proof
 from texpr.poly.recurrence import check_order
 from texpr.poly.solver import OutOfQuota, asked
@@ -26,7 +27,7 @@ def check_program(program: Program) -> tuple[Expr, ...]:
     Raises:
         CheckError: with the smallest counterexample. Its code is `bounds` (a read or a write outside, a negative extent), `empty` (a
             maximum over nothing), `coverage` (an element nothing defines), `twice` (an element defined twice), `cycle` (an element that
-            needs itself), `range` (a value outside what its tensor declares) or `require` (of a callee).
+            needs itself), `range` (a value outside what its tensor declares), `distinct` or `require` (of a callee).
     """
     found = _DONE.get(id(program))
     if found is None:
@@ -48,6 +49,7 @@ def _checked(program: Program) -> tuple[Expr, ...]:
             if isinstance(call, Invoke):
                 check_call(proof, call, check_program)
         check_definitions(proof)
+        check_distinct(proof)
         check_order(proof)
         return tuple(proof.required)
 

@@ -110,23 +110,47 @@ class RangeCheck:
 
 @dataclass(frozen=True, slots=True)
 class DistinctCheck:
-    """No two elements of an integer input are equal.
+    """Every row of an input holds each value once.
 
     Attributes:
         position: of the input among the inputs.
         name: of the input.
+        row: how many elements, in memory order, make a row.
     """
 
     position: int
     name: str
+    row: Extent
 
     def __call__(self, arrays: Sequence[np.ndarray], sizes: Mapping[str, int]) -> None:
         array = arrays[self.position]
-        values, counts = np.unique(array, return_counts=True)
-        if len(values) == array.size:
+        if array.size == 0 or _all_seen_once(rows := array.reshape(-1, extent_value(self.row, sizes))):
             return
-        again = values[counts > 1][0]
-        raise CallError(f"`{self.name}` holds {again} more than once, and its elements are declared distinct", code="distinct")
+        order = np.argsort(rows, axis=1, kind="stable")
+        ordered = np.take_along_axis(rows, order, axis=1)
+        repeated = ordered[:, 1:] == ordered[:, :-1]
+        if not repeated.any():
+            return
+        at = int(np.argmax(repeated.any(axis=1)))
+        k = int(np.argmax(repeated[at]))
+        first, second = (np.unravel_index(at * rows.shape[1] + int(order[at, j]), array.shape) for j in (k, k + 1))
+        places = " and ".join(f"`{self.name}[{', '.join(map(str, place))}]`" for place in (first, second))
+        raise CallError(f"{places} are both {array[first]}, expected distinct values", code="distinct")
+
+
+def _all_seen_once(rows: np.ndarray) -> bool:
+    """Marks instead of sorting, for integers that are about as many as the values they could have; False where sorting has to tell."""
+    if rows.dtype.kind not in "iu":
+        return False
+    least = rows.min()
+    span = int(rows.max()) - int(least) + 1
+    if span > 4 * rows.shape[1]:
+        return False
+    # Differences wrap where they do not fit a signed type: as unsigned numbers they are right.
+    above = np.subtract(rows, least).view(f"u{rows.itemsize}")
+    marks = np.zeros(len(rows) * span, bool)
+    marks[above if len(rows) == 1 else above + span * np.arange(len(rows), dtype=np.uint64)[:, None]] = True
+    return int(np.count_nonzero(marks)) == rows.size
 
 
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:
