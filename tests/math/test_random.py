@@ -11,6 +11,7 @@ import texpr as tx
 from tests.math.evaluate import ulp_error
 from tests.targets.cases import Case as TargetCase
 from tests.targets.cases import kernel_of, problem
+from texpr import ops
 from texpr.autodiff import grad
 from texpr.ir.dtypes import DTYPES, DType, numpy_dtype
 from texpr.ir.interpret import interpret
@@ -53,9 +54,9 @@ def test_known_answers(key: str, counter: str, expected: str):
     seed = np.uint64(int(key.split()[1] + key.split()[0], 16))
     indices = [np.int64(n - (1 << 64) if n >> 63 else n) for n in (low, high)]
     assert " ".join(f"{int(w):08x}" for w in block(seed, indices)) == expected
-    text = f"op f(seed: u64) -> y: f64 {{ y = f64(uniform(seed, {', '.join(f'i64({int(i)})' for i in indices)})) }}"
+    f = tx.op("op f(seed: u64, i: i64, j: i64) -> y: f64 { y = f64(uniform(seed, i, j)) }")
     w = [int(word, 16) for word in expected.split()]
-    for value in (tx.op(text)(seed), tx.interpret(tx.op(text), seed)):
+    for value in (f(seed, *indices), tx.interpret(f, seed, *indices)):
         assert value == ((w[1] << 32 | w[0]) >> 11) / 2**53
 
 
@@ -144,6 +145,18 @@ def test_packs_count_flat():
     np.testing.assert_array_equal(f(x, np.uint64(9)).ravel(), g(np.uint64(9)))
 
 
+@pytest.mark.parametrize("shape", [(3, 4, 5), (60,), ()])
+def test_a_called_operator_counts_flat(shape: tuple[int, ...]):
+    """Inlined, its pack becomes dimensions; the numbers stay."""
+    callee = "op g(X: f32[*S], seed: u64) -> Y: f32[*S] { Y[*s] = X[*s] + uniform(seed, *s) }"
+    dims = ", ".join("ABC"[: len(shape)])
+    f = tx.op(f"{callee} op f(X: f32[{dims}], seed: u64) -> Y: f32[{dims}] {{ Y = g(X, seed) }}", "f")
+    x = np.zeros(shape, np.float32)
+    expected = tx.op(callee)(x, np.uint64(9))
+    np.testing.assert_array_equal(f(x, np.uint64(9)), expected)
+    np.testing.assert_array_equal(tx.interpret(f, x, np.uint64(9)), expected)
+
+
 def test_no_gradient_through_the_numbers():
     program = tx.op("op f(X: f64[N], seed: u64) -> Y: f64[N] { Y[i] = X[i] * f64(normal(seed, i)) }").program()
     x, dy = np.arange(5.0), np.ones(5)
@@ -167,4 +180,6 @@ def test_mulhi(t: DType):
 
 def test_listings_parse_back():
     kernel = tx.schedule(NUMBERS).split("u.j", 8).kernel
+    assert equal(parse_kernel(show_kernel(kernel)), kernel)
+    kernel = tx.schedule(ops.dropout).kernel
     assert equal(parse_kernel(show_kernel(kernel)), kernel)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 
-from texpr.ir.build import product
-from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Reduce, Tensor, Var, plain
+from texpr.ir.build import add, mul, product
+from texpr.ir.expr import Axis, Call, Dim, Expr, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
@@ -70,8 +72,12 @@ def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: d
 
 
 def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
-    """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables."""
+    """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables.
+
+    Random numbers count the elements of a pack, so there the variable becomes the row-major position.
+    """
     indices: dict[Var, tuple[Var, ...]] = {}
+    flat: dict[Var, Expr] = {}
 
     def axes(old: tuple[Axis, ...]) -> tuple[Axis, ...]:
         new: list[Axis] = []
@@ -82,6 +88,7 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
                 continue
             # Equations may share index variables.
             indices.setdefault(axis.var, tuple(Var(f"{axis.var.name}{k}") for k in range(len(sizes))))
+            flat[axis.var] = reduce(lambda x, n: add(mul(x, n[1]), n[0]), zip(indices[axis.var], sizes), index(0))
             new += [Axis(v, axis.lo, size) for v, size in zip(indices[axis.var], sizes)]
         return tuple(new)
 
@@ -94,6 +101,8 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
     def use(node: Node) -> Node | None:
         if isinstance(node, Read | Equation):
             return replace(node, indices=spread(node.indices))
+        if isinstance(node, Call) and node.function in RANDOM:
+            return replace(node, args=tuple(flat.get(x, x) if isinstance(x, Var) else x for x in node.args))
         return None
 
     tensors = (*program.inputs, *program.outputs, *program.temporaries)
