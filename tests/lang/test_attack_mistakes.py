@@ -23,9 +23,9 @@ def test_refused(text: str, complaint: str) -> None:
     assert complaint in e.value.message
 
 
-@pytest.mark.parametrize("nothing", [None, 5, b"op f() -> Y: f32 { Y = 1 }", lambda x: x])
+@pytest.mark.parametrize("nothing", [5, b"op f() -> Y: f32 { Y = 1 }", len, dict])
 def test_no_text_and_no_operator(nothing: object) -> None:
-    with pytest.raises(tx.CallError, match="expected a str"):
+    with pytest.raises(tx.CallError, match="a text or a Python function, not of a"):
         tx.op(nothing)  # type: ignore[arg-type]
     for use in (tx.schedule, tx.interpret, tx.grad, tx.vjp, tx.jvp, tx.check_grad):
         with pytest.raises(tx.CallError, match="operator"):

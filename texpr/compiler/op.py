@@ -226,10 +226,10 @@ def op(source: str | Callable[..., object] | None = None, name: str | None = Non
     """
     if source is None:
         return lambda function: _traced(function, types, require)
-    if callable(source):
-        return _traced(source, types, require)
+    if hasattr(source, "__code__"):
+        return _traced(source, types, require)  # type: ignore[arg-type]
     if not isinstance(source, str):
-        raise CallError(f"the text of an operator is a {type(source).__name__}, expected a str", code="arguments")
+        raise CallError(f"an operator is made of a text or a Python function, not of a {type(source).__name__}", code="arguments")
     return _from_text(source, name)
 
 
