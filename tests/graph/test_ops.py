@@ -1,4 +1,4 @@
-"""The operator library."""
+"""Operators that captured networks are made of."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from texpr import ops
 from texpr.ir.dtypes import F64
 
 RANDOM = np.random.default_rng(0)
+
+
+NAMES = ("adam_update", "adamw_update", "add", "affine", "conv2d", "conv2d_grouped", "copy", "cross_entropy", "divide", "flatten3",
+         "flatten4", "flatten5", "linear", "matmul", "maxpool2d", "mean_all", "momentum_update", "multiply", "negative", "nesterov_update",
+         "relu", "sgd_update", "sigmoid", "softmax", "squared_error", "subtract", "sum_all", "tanh")
+"""What captured networks are made of; `tests/ops` has the whole library."""
 
 
 def example(name: str) -> tuple[dict[str, object], list[np.ndarray]]:
@@ -43,7 +49,7 @@ def example(name: str) -> tuple[dict[str, object], list[np.ndarray]]:
     return {}, [RANDOM.uniform(0.5, 1.5, size=(3, 4) if t.dims else ()) for t in program.inputs]
 
 
-@pytest.mark.parametrize("name", ops.names())
+@pytest.mark.parametrize("name", NAMES)
 def test_compiled_equals_interpreted_and_gradients_are_right(name: str):
     operator, (constants, arrays) = getattr(ops, name), example(name)
     found, expected = operator(*arrays, **constants), tx.interpret(operator, *arrays, **constants)

@@ -1,0 +1,144 @@
+"""Attention, recurrent layers and scans, against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tests.ops.elementwise_cases import sigmoid
+from tests.ops.linear_cases import softmax
+from tests.ops.table import Array, Case, Make, between, given, normal, small, truth
+
+
+def attend(q: Array, k: Array, v: Array, bias: Array | float = 0.0) -> Array:
+    return softmax(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]) + bias, -1) @ v
+
+
+def causal(q: Array, k: Array, v: Array) -> Array:
+    return attend(q, k, v, np.where(np.tri(q.shape[-2], k.shape[-2], k.shape[-2] - q.shape[-2]), 0, -np.inf))
+
+
+def masked(q: Array, k: Array, v: Array, mask: Array) -> Array:
+    return attend(q, k, v, np.where(mask, 0, -np.inf))
+
+
+def updated(cache: Array, new: Array, pos: Array) -> Array:
+    cache = cache.copy()
+    cache[..., int(pos) : int(pos) + new.shape[-2], :] = new
+    return cache
+
+
+def turned(x: Array, cosine: Array, sine: Array) -> Array:
+    a, b = np.split(x, 2, -1)
+    return np.concatenate([a * cosine - b * sine, b * cosine + a * sine], -1)
+
+
+def some_true(*shape: int) -> Make:
+    def make(random: np.random.Generator, dtype: str) -> Array:
+        mask = truth(*shape)(random, dtype)
+        mask[..., 0] = True
+        return mask
+
+    return make
+
+
+def attention() -> Iterator[Case]:
+    for s, n, m, d, e in (((2,), 3, 5, 4, 2), ((), 1, 1, 1, 1), ((2, 3), 5, 7, 8, 8)):
+        three = normal(*s, n, d), normal(*s, m, d), normal(*s, m, e)
+        yield Case("attention", three, attend, slack=8)
+        yield Case("attention_causal", three, causal, slack=8)
+        yield Case("attention_bias", (*three, normal(n, m)), attend, slack=8)
+        yield Case("attention_masked", (*three, some_true(*s, n, m)), masked, slack=8)
+        yield Case("cache_update", (small(*s, m, d), small(*s, n, d), given(m - n, "i8")), updated, dtypes=("f4", "i4"))
+        yield Case("cache_update", (small(*s, m, d), small(*s, n, d), given(0, "i8")), updated)
+        yield Case("rotary", (normal(*s, n, 2 * d), normal(n, d), normal(n, d)), turned)
+    for g, r in ((2, 3), (1, 2), (3, 1)):
+        yield Case("attention_grouped", (normal(2, g * r, 3, 4), normal(2, g, 5, 4), normal(2, g, 5, 6)),
+                   lambda q, k, v, r=r: attend(q, k.repeat(r, 1), v.repeat(r, 1)), slack=8)
+    for h in (2, 1, 6):
+        yield Case("split_heads", (small(2, 3, 6),), lambda x, h=h: x.reshape(2, 3, h, -1).transpose(0, 2, 1, 3), {"H": h},
+                   dtypes=("f4", "i4"))
+        yield Case("merge_heads", (small(2, h, 3, 4),), lambda x: x.transpose(0, 2, 1, 3).reshape(2, 3, -1), dtypes=("f4", "i4"))
+
+
+def rnn_step(x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> Array:
+    return np.tanh(x @ wi.T + bi + h @ wh.T + bh)
+
+
+def lstm_step(x: Array, h: Array, c: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> tuple[Array, Array]:
+    i, f, g, o = np.split(x @ wi.T + bi + h @ wh.T + bh, 4, 1)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
+
+
+def gru_step(x: Array, h: Array, wi: Array, wh: Array, bi: Array | float = 0.0, bh: Array | float = 0.0) -> Array:
+    (xr, xz, xn), (hr, hz, hn) = np.split(x @ wi.T + bi, 3, 1), np.split(h @ wh.T + bh, 3, 1)
+    z = sigmoid(xz + hz)
+    return (1 - z) * np.tanh(xn + sigmoid(xr + hr) * hn) + z * h
+
+
+def rnn_layer(x: Array, h: Array, *weights: Array) -> tuple[Array, Array]:
+    every = []
+    for each in x:
+        every.append(h := rnn_step(each, h, *weights))
+    return np.array(every), h
+
+
+def gru_layer(x: Array, h: Array, *weights: Array) -> tuple[Array, Array]:
+    every = []
+    for each in x:
+        every.append(h := gru_step(each, h, *weights))
+    return np.array(every), h
+
+
+def lstm_layer(x: Array, h: Array, c: Array, *weights: Array) -> tuple[Array, Array, Array]:
+    every = []
+    for each in x:
+        h, c = lstm_step(each, h, c, *weights)
+        every.append(h)
+    return np.array(every), h, c
+
+
+LAYERS = (("rnn", 1, rnn_step, rnn_layer), ("gru", 3, gru_step, gru_layer), ("lstm", 4, lstm_step, lstm_layer))
+
+
+def recurrent() -> Iterator[Case]:
+    for t, b, i, h, biased in ((3, 2, 4, 5, True), (1, 1, 1, 1, False), (4, 3, 2, 9, True)):
+        for name, gates, step, layer in LAYERS:
+            states = (normal(b, h),) * (2 if name == "lstm" else 1)
+            biases = (normal(gates * h),) * 2 if biased else ()
+            weights = (normal(gates * h, i), normal(gates * h, h), *biases)
+            yield Case(f"{name}_cell", (normal(b, i), *states, *weights), step, slack=16)
+            yield Case(name, (normal(t, b, i), *states, *weights), layer, slack=64)
+
+
+def averaged(x: Array, axis: int, decay: float) -> Array:
+    y, last = [], np.zeros(np.delete(x.shape, axis))
+    for each in np.moveaxis(x, axis, 0):
+        y.append(last := decay * last + (1 - decay) * each)
+    return np.stack(y, axis)
+
+
+def scanned(a: Array, x: Array) -> Array:
+    y, last = [], np.zeros(x.shape[1:])
+    for k, each in zip(a, x):
+        y.append(last := k * last + each)
+    return np.array(y)
+
+
+def scans() -> Iterator[Case]:
+    for shape, axis in (((3, 5), 0), ((2, 7, 3), 1), ((33,), 0)):
+        where: dict[str, object] = {"axis": axis}
+        x, numbers = (small(*shape),), ("f4", "f8", "i4")
+        yield Case("cumsum", x, lambda x, a=axis: x.cumsum(a), where, numbers)
+        yield Case("cumsum_exclusive", x, lambda x, a=axis: x.cumsum(a) - x, where, numbers)
+        yield Case("cumsum_reverse", x, lambda x, a=axis: np.flip(np.flip(x, a).cumsum(a), a), where, numbers)
+        yield Case("cumprod", (normal(*shape),), lambda x, a=axis: x.cumprod(a), where, slack=8)
+        yield Case("cummax", x, lambda x, a=axis: np.maximum.accumulate(x, a), where, numbers, gradient=False)
+        yield Case("cummin", (normal(*shape),), lambda x, a=axis: np.minimum.accumulate(x, a), where)
+        yield Case("moving_average", (normal(*shape),), lambda x, a=axis: averaged(x, a, 0.75), where | {"decay": 0.75}, slack=4)
+        yield Case("linear_scan", (between(-1, 1, *shape), normal(*shape)), scanned, slack=4)
+
+
+CASES = (*attention(), *recurrent(), *scans())

@@ -1,0 +1,48 @@
+"""Every operator of the library says what it is, and what is printed of it parses back."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.ops.test_values import FIRST
+from texpr import ops
+from texpr.compiler.op import instance
+from texpr.ir.interpret import interpret
+from texpr.ir.show_tensor import show_program
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ops.names())
+def test_docstrings(name):
+    doc = getattr(ops, name).__doc__
+    assert doc and len(doc) >= 3
+    assert max(map(len, doc.splitlines())) <= 140
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_what_is_printed_parses_back(name):
+    """The instance that serves the first case, printed, read, printed again, and computed."""
+    case, dtype = FIRST[name], FIRST[name].dtypes[0]
+    operator, arrays = getattr(ops, name), case.arrays(dtype)
+    program, given = instance(operator, tuple(arrays), case.constants)
+    text = show_program(program)
+    again = tx.op(text)
+    assert show_program(again.program()) == text
+    found, expected = (interpret(p, given) for p in (again.program(), program))
+    for f, e in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(f, e)
+
+
+def test_the_page_is_current():
+    """`python scripts/operators.py` writes it."""
+    spec = importlib.util.spec_from_file_location("operators_page", ROOT / "scripts" / "operators.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "operators.md").read_text(encoding="utf-8") == module.page()

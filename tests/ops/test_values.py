@@ -1,0 +1,62 @@
+"""Every operator of the library: what is compiled, what the interpreter says and what NumPy says are the same numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.ops import elementwise_cases, image_cases, linear_cases, movement_cases, sequence_cases
+from tests.ops.table import Case
+from texpr import ops
+
+
+def results(value: object) -> tuple[np.ndarray, ...]:
+    return tuple(np.asarray(v) for v in (value if isinstance(value, tuple) else (value,)))
+
+
+def assert_close(found: np.ndarray, expected: np.ndarray, slack: float, what: str) -> None:
+    """Within 4 * slack units in the last place of the larger of 1 and the largest element; whole numbers exactly."""
+    assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+    if found.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected.astype(found.dtype), what)
+        return
+    largest = np.max(np.abs(expected[np.isfinite(expected)]), initial=1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * slack * np.finfo(found.dtype).eps * largest, err_msg=what)
+
+
+def check_case(case: Case, dtype: str) -> None:
+    operator, arrays = getattr(ops, case.name), case.arrays(dtype)
+    compiled = results(operator(*arrays, **case.constants))
+    interpreted = results(tx.interpret(operator, *arrays, **case.constants))
+    expected = case.expected(arrays)
+    assert len(compiled) == len(interpreted) == len(expected)
+    for c, i, e in zip(compiled, interpreted, expected):
+        assert c.dtype == i.dtype
+        assert_close(i, e, case.slack, f"{case.name}: interpreted against NumPy")
+        assert_close(c, i.astype(np.float64) if i.dtype.kind == "f" else i, case.slack, f"{case.name}: compiled against interpreted")
+
+
+CASES = tuple(case for module in (elementwise_cases, image_cases, linear_cases, movement_cases, sequence_cases) for case in module.CASES)
+FIRST = {case.name: case for case in reversed(CASES)}
+OTHERS = {name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()}
+
+
+def test_every_operator_has_cases():
+    trained_with = {name for name in ops.names() if name.endswith("_update") and name not in ("cache_update", "running_update")}
+    assert set(ops.names()) - trained_with == set(FIRST)
+    assert [name for name in FIRST if len(OTHERS[name]) < 1] == []
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_values(name):
+    for dtype in FIRST[name].dtypes:
+        check_case(FIRST[name], dtype)
+    for case in OTHERS[name]:
+        check_case(case, case.dtypes[0])
+
+
+@pytest.mark.parametrize("name", [name for name, case in FIRST.items() if case.gradient and case.dtypes[0] == "f4"])
+def test_gradients(name):
+    case = FIRST[name]
+    tx.check_grad(getattr(ops, name), *case.arrays("f8"), directions=2, tolerance=1e-5, **case.constants)
