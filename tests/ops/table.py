@@ -7,7 +7,7 @@ f64.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,7 +67,7 @@ class Case:
     name: str
     inputs: tuple[Make, ...]
     reference: Callable[..., object]
-    constants: dict[str, object] = field(default_factory=dict)
+    constants: Mapping[str, object] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("f4", "f8")
     gradient: bool = True
     slack: float = 1.0
