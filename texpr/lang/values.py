@@ -54,6 +54,8 @@ def describe(value: Value) -> str:
     """The type of a value in words."""
     if value.weak == "literal":
         return "a float literal" if value.dtype.is_float else "an integer"
+    if value.weak == "parameter" and isinstance(value.expr, Cast):
+        return str(value.expr.operand.dtype)  # as it was declared
     return str(value.dtype)
 
 
