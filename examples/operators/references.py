@@ -264,3 +264,24 @@ def gravity(P: Array, mass: Array, soft: Array) -> Array:
 
 def steps_below(edges: Array, x: Array) -> Array:
     return (edges <= x[:, None]).sum(1)
+
+
+def increasing(X: Array) -> Array:
+    best: list[int] = []
+    for i, x in enumerate(X):
+        best.append(1 + max((best[j] for j in range(i) if X[j] < x), default=0))
+    return np.array(best)
+
+
+def matrix_chain(d: Array, names: Array) -> Array:
+    n = len(names)
+    C = np.zeros((n, n), np.int64)
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            C[i, j] = min(C[i, k] + C[k + 1, j] + d[i] * d[k + 1] * d[j + 1] for k in range(i, j))
+    return C
+
+
+def tridiagonal(a: Array, b: Array, c: Array, d: Array) -> Array:
+    return np.linalg.solve(np.diag(a[1:], -1) + np.diag(b) + np.diag(c[:-1], 1), d)
