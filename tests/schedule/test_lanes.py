@@ -50,3 +50,10 @@ def test_a_scatter_of_integers_stays_refused():
     }""")
     with pytest.raises(tx.ScheduleError, match="its iterations depend on each other"):
         tx.schedule(operator, N=16).apply(Step("vectorize", ("c.1.i",)))
+
+
+def test_joined_loops_that_would_overflow_stay_apart():
+    operator = tx.op("op b(A: f32[N]; S) -> C: f32[S, S] require N >= 1 { C[i, j] = A[0] }")
+    with pytest.raises(tx.ScheduleError, match=r"`i` and `j` together have more than 2\^62 iterations"):
+        tx.schedule(operator, S=2**32).fuse("i", "j")
+    tx.schedule(operator, S=2**32).auto()

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from texpr.ir.show_types import RESERVED
 from texpr.support.errors import ParseError, ResourceError
+from texpr.support.options import current
 from texpr.support.source import Source, Span
 
-MAX_TEXT = 1 << 20
 MAX_NESTING = 200
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "argmax", "argmin", "any", "all"})
 GUARD_WORDS = frozenset({"clamp", "wrap", "reflect", "drop"})
@@ -39,8 +39,10 @@ class Token(NamedTuple):
 
 def as_source(text: str, name: str) -> Source:
     """The text as a source without a byte order mark; refused if too long or if it holds what must not even be printed."""
-    if len(text) > MAX_TEXT:
-        raise ResourceError(f"the text has {len(text)} characters; at most {MAX_TEXT} are read")
+    limit = current().text_limit
+    if len(text) > limit:
+        raise ResourceError(f"the text has {len(text)} characters; at most {limit} are read",
+                            help="tx.options(text_limit=...) changes that")
     text = text.removeprefix("\ufeff")
     found = _UNPRINTABLE.search(text)
     if found is None:

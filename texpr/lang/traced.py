@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from texpr.ir.show_types import RESERVED
-from texpr.lang.lexer import GUARD_WORDS, MAX_TEXT
+from texpr.lang.lexer import GUARD_WORDS
 from texpr.support.errors import CheckError, ResourceError
+from texpr.support.options import current
 
 # How strongly a text binds, as in the grammar: if, or, and, not, comparison, sum, product, minus, power, atom.
 IF, OR, AND, NOT, COMPARISON, SUM, PRODUCT, MINUS, POWER, ATOM = range(10)
@@ -37,8 +38,9 @@ class Value:
     __hash__ = object.__hash__
 
     def __init__(self, text: str, level: int = ATOM, sides: tuple[object, object] | None = None, update: str = "=") -> None:
-        if len(text) > MAX_TEXT:
-            raise ResourceError(f"a traced expression has more than {MAX_TEXT} characters",
+        limit = current().text_limit
+        if len(text) > limit:
+            raise ResourceError(f"a traced expression has more than {limit} characters",
                                 help='parts that are used several times want a name: t = tx.let("t", lambda i: ...)')
         self.text, self.level, self.sides, self.update = text, level, sides, update
 

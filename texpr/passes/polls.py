@@ -10,8 +10,10 @@ from texpr.ir.loop import For, If, Kernel, Poll, Stmt
 from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded
 
-# Iterations of the innermost bodies between two polls: about 0.1 ms of work, some 10^4 times the cost of a poll.
-WORK = 1 << 15
+# Iterations of the innermost bodies between two polls: well under a millisecond of work even if each calls a slow function on a vector,
+# and some thousand times the cost of a poll. Loops below `SHORT` in all need none.
+WORK = 1 << 12
+SHORT = 1 << 16
 _UNKNOWN = 1 << 20
 
 
@@ -38,7 +40,7 @@ def _polled(s: Stmt) -> Stmt:
     below = sum(work(b) for b in s.body)
     if below >= WORK or (s.kind == "parallel" and below * (integer(s.extent) or _UNKNOWN) >= WORK):
         return replace(s, body=(Poll(), *s.body))
-    if below * (integer(s.extent) or _UNKNOWN) < WORK * 64:
+    if below * (integer(s.extent) or _UNKNOWN) < SHORT:
         return s
     return _strips(s, max(1, WORK // max(1, below)))
 

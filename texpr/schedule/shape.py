@@ -12,6 +12,7 @@ from texpr.support.errors import ScheduleError
 
 TAILS = ("guard", "exact", "peel")
 LARGEST_FACTOR = 1 << 31
+MOST_ITERATIONS = 1 << 62
 
 
 def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", names: tuple[str, str] | None = None) -> Kernel:
@@ -98,6 +99,9 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
         if integer(below.extent) is None:
             raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
                                 span_of(kernel, below), code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
+        if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
+            raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
+                                span_of(kernel, loop), code="fuse", help="leave them apart")
         marked = next((n for n in (loop, below) if n.kind in ("vector", "unroll")), None)
         if marked is not None:
             raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
