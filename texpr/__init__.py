@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from texpr.compiler import CompiledKernel, Op, Schedule, check_grad, grad, interpret, jvp, load, op, schedule, vjp
+    from texpr.compiler import CompiledKernel, Op, Schedule, check_grad, grad, interpret, jvp, load, op, register_extern, schedule, vjp
     from texpr.support.errors import (
         CallError,
         CheckError,
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError", "ResourceError",
-    "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options", "schedule", "vjp",
+    "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options",
+    "register_extern", "schedule", "vjp",
 ]
 _PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
                     "support", "targets", "tools"})

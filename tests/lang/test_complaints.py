@@ -54,7 +54,7 @@ SIGNATURES = [
     "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[*s] }", "op f(X: f32[*A:axis, N]; axis = -1) -> y: f32 { y = 1 }",
     "op f(X: f32[N] in 0..3) -> y: f32 { y = 1 }", "op f(X: f32[3 - 4]) -> y: f32 { y = 1 }", "op f(X: f32[*6]) -> y: f32 { y = 1 }",
     "op f() -> y: f32 { y = 1 }\nop f() -> y: f32 { y = 2 }", "op f() -> y: f32 { y = g() }\nop g() -> y: f32 { y = f() }",
-    "extern op f(X: f32[N]) -> Y: f32[N]",
+    "extern op f(X: f32[N]) -> Y: f32[M]",
     "op f(X: f32[N]; a = X) -> y: f32 { y = a }", "op f(X: f32[N]; a: i32 = 0.5) -> y: f32 { y = a }",
     "fn f32(v) = v\nop f() -> y: f32 { y = 1 }", "fn exp(v) = v\nop f() -> y: f32 { y = 1 }",
 ]

@@ -11,5 +11,9 @@ from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
 from texpr.compiler.pipeline import build
 from texpr.compiler.schedule import Schedule, schedule
+from texpr.ir.extern import register_extern
 
-__all__ = ["CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "schedule", "vjp"]
+__all__ = [
+    "CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "register_extern", "schedule",
+    "vjp",
+]

@@ -18,6 +18,7 @@ from texpr.ir.arithmetic import Array, cast, compute_dtype, fold_at, load, quiet
 from texpr.ir.dtypes import BF16, from_numpy, numpy_dtype
 from texpr.ir.evaluate import Buffer, Points, blocks, constant_points, either, evaluate, new_buffer, place
 from texpr.ir.expr import Read, Tensor, Var
+from texpr.ir.extern import is_extern, run_extern
 from texpr.ir.shapes import bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
@@ -40,6 +41,8 @@ def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str
     by_name = {var.name: var for var in program.sizes}
     known = {by_name[name]: int(value) for name, value in (sizes or {}).items() if name in by_name}
     values, packs = bind_sizes(program.inputs, [array.shape for array in stored], known)
+    if is_extern(program):
+        return run_extern(program, stored, [caller_shape(t, values, packs) for t in program.outputs])
     with quiet():
         run = _Run(program, values, packs)
         for tensor, array in zip(program.inputs, stored):

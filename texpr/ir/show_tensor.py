@@ -11,6 +11,7 @@ from dataclasses import replace
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Axis, Const, Expr, Node, Tensor, Var
+from texpr.ir.extern import is_extern
 from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, literal_text
 from texpr.ir.show_loop import UPDATES
 from texpr.ir.show_types import RESERVED, type_items, unused
@@ -82,7 +83,7 @@ def _show_one(program: Program) -> str:
     for line in program.doc.splitlines():
         writer.write(f"# {line}".rstrip() + "\n")
     start = writer.length
-    writer.write(f"op {program.name}(")
+    writer.write(f"{'extern ' if is_extern(program) else ''}op {program.name}(")
     _declarations(writer, program.inputs)
     if program_constants := [(n, v) for n, v in program.constants if not isinstance(v, DType)]:
         writer.write("; " + ", ".join(f"{name} = {_constant_text(value)}" for name, value in program_constants))
@@ -92,6 +93,9 @@ def _show_one(program: Program) -> str:
     writer.write("" if len(program.outputs) == 1 else ")")
     for k, condition in enumerate(program.requires):
         writer.items("\n   require " if k == 0 else ", ", Part(condition))
+    if is_extern(program):
+        writer.write("\n")
+        return writer.text
     writer.write(" {\n")
     declared = {*program.inputs, *program.outputs, *undeducible(program)}
     for tensor in program.temporaries:

@@ -88,12 +88,10 @@ class _Elaboration:
 
     def program(self, dtypes: dict[str, DType], constants: dict[str, int | float | bool], absent: frozenset[str]) -> Program:
         op = self.declaration.tree
-        if op.body is None:
-            raise CheckError(f"`{op.name.text}` is extern: calling it is not supported yet", op.name.span, code="call")
         bind_dtypes(op, dtypes, self.names)
         bound = bind_constants(op, constants, self.scalars)
         present = [d for d in op.inputs if d.default is None or d.name.text not in absent]
-        lets = [s.declaration for s in op.body if isinstance(s, tree.Let)]
+        lets = [s.declaration for s in op.body or () if isinstance(s, tree.Let)]
         check_packs([*op.inputs, *op.outputs, *lets])
         sizes = bind_sizes(present, self.names)
         check_factors(present, self.names)
@@ -104,7 +102,8 @@ class _Elaboration:
         for d in lets:
             self._declare(d)
         equations = self._equations(op, {t.name for t in inputs} | absent)
-        self._all_defined(op, equations)
+        if op.body is not None:
+            self._all_defined(op, equations)
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
         program = Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
         implied = self.session.prove(program)

@@ -8,14 +8,23 @@ from functools import reduce
 
 from texpr.ir.build import add, mul, product
 from texpr.ir.expr import Axis, Call, Dim, Expr, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.extern import is_extern
 from texpr.ir.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
+from texpr.support.errors import CompileError
+from texpr.support.source import Span
 
 
 def inline_calls(program: Program) -> Program:
-    """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target."""
+    """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target.
+
+    Raises:
+        CompileError: a callee is extern.
+    """
+    if is_extern(program):
+        raise _not_compiled(program, program.span)
     while any(isinstance(e, Invoke) for e in program.equations):
         names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
         equations: list[Equation | Invoke] = []
@@ -25,7 +34,14 @@ def inline_calls(program: Program) -> Program:
     return program
 
 
+def _not_compiled(program: Program, span: Span | None) -> CompileError:
+    return CompileError(f"`{program.name}` is extern: only the interpreter runs it", span, code="extern",
+                        help=f"texpr.interpret runs it; or compute {program.name} outside and pass its result as an input")
+
+
 def _inlined(call: Invoke, names: set[str]) -> list[Equation | Invoke]:
+    if is_extern(call.program):
+        raise _not_compiled(call.program, call.span)
     callee = with_fresh_variables(call.program)
     packs: dict[Var, tuple[Expr, ...]] = {}
     values: dict[Var, Expr] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from texpr.ir.expr import Expr
+from texpr.ir.extern import is_extern
 from texpr.ir.tensor import Invoke, Program
 from texpr.poly.bounds import check_accesses, check_extents, check_range, check_reductions
 from texpr.poly.calls import check_call
@@ -29,6 +30,8 @@ def check_program(program: Program) -> tuple[Expr, ...]:
             maximum over nothing), `coverage` (an element nothing defines), `twice` (an element defined twice), `cycle` (an element that
             needs itself), `range` (a value outside what its tensor declares), `distinct` or `require` (of a callee).
     """
+    if is_extern(program):
+        return ()
     found = _DONE.get(id(program))
     if found is None:
         found = _DONE[id(program)] = program, _checked(program)
