@@ -84,7 +84,7 @@ def test_complaints_about_equations():
     assert complaint_of(equation(one, guard=Guard("value", one))).startswith("no guard value on a write")
     assert complaint_of(equation(one, axes=(axis(i, N), axis(i, N)))).startswith("i is bound twice")
     assert complaint_of(equation(one, target=X)).startswith("the input X is defined")
-    assert complaint_of(replace(equation(one), equations=())).startswith("no equation defines Y")
+    assert complaint_of(replace(equation(one), outputs=(*equation(one).outputs, Tensor("Z", F32, ())))).startswith("no equation defines Z")
     assert complaint_of(replace(equation(one), sizes=())).startswith("N is not in scope")
     assert complaint_of(replace(equation(one), inputs=(X, Tensor("X", F32, ())))).startswith("the name X is used twice in f")
     assert complaint_of(replace(equation(one), requires=(N,))).startswith("a requirement is bool")

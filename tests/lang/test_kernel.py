@@ -33,7 +33,7 @@ def test_random_kernels(case: Case):
     check(lower(hoist(desugar(case.program))))
 
 
-@pytest.mark.parametrize("name", [name for name in OPS if name not in UNSUPPORTED | RECURRENCES])
+@pytest.mark.parametrize("name", [name for name in OPS if name not in UNSUPPORTED | RECURRENCES | {"argsort"}])
 def test_kernels_of_operators(name):
     for floats in (F32, BF16):
         check(lower(hoist(desugar(inline_calls(instance(OPS[name], floats))))))
