@@ -6,6 +6,7 @@ import html
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from os.path import normpath
 from pathlib import Path
 from types import SimpleNamespace
 from typing import overload
@@ -16,6 +17,7 @@ from texpr import lang
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks
 from texpr.compiler.schedule import Schedule
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
+from texpr.compiler.uses import Uses, read
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.ir.expr import Var
 from texpr.ir.interpret import interpret as interpret_program
@@ -29,6 +31,9 @@ from texpr.support.options import current
 from texpr.support.suggest import did_you_mean
 
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
+
+
+_NOTHING: str = type("_Nothing", (str,), {})()  # tx.op() is a decorator, tx.op("") a text without operators
 
 
 class Op:
@@ -212,7 +217,7 @@ def op(*, types: str = "", require: str = "") -> Callable[[Callable[..., object]
     """A decorator for a function."""
 
 
-def op(source: str | Callable[..., object] | None = None, name: str | None = None, *, types: str = "",
+def op(source: str | Callable[..., object] = _NOTHING, name: str | None = None, *, types: str = "",
        require: str = "") -> Op | Callable[[Callable[..., object]], Op]:
     """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python`).
 
@@ -224,7 +229,7 @@ def op(source: str | Callable[..., object] | None = None, name: str | None = Non
     Raises:
         ParseError, CheckError: with the place in the text, and the line of Python.
     """
-    if source is None:
+    if source is _NOTHING:
         return lambda function: _traced(function, types, require)
     if hasattr(source, "__code__"):
         return _traced(source, types, require)  # type: ignore[arg-type]
@@ -243,7 +248,7 @@ def _traced(function: Callable[..., object], types: str, require: str) -> Op:
 
 
 def _from_text(text: str, name: str | None) -> Op:
-    ops = _operators(text, "<op>")
+    ops = _operators(text, "<op>", Uses(None))
     if not ops:
         raise CheckError("the text defines no operator", code="op", help="write: op name(inputs) -> outputs { equations }")
     if name is not None and name not in ops:
@@ -251,30 +256,34 @@ def _from_text(text: str, name: str | None) -> Op:
     return ops[name] if name is not None else list(ops.values())[-1]
 
 
-def load(path: str | Path) -> SimpleNamespace:
+def load(path: str | Path, root: str | Path | None = None) -> SimpleNamespace:
     """The operators of a `.tx` file, as attributes.
 
+    Args:
+        root: the folder that the files it `use`s must lie in; its own folder unless given.
     Raises:
         ParseError, CheckError: with the place in the file.
         OSError: the file cannot be read.
     """
-    text = Path(path).read_bytes()
-    try:
-        return SimpleNamespace(**_operators(text.decode("utf-8"), str(path)))
-    except UnicodeDecodeError as error:
-        raise CheckError(f"{path} is not UTF-8 text (byte {error.start})", code="file") from None
+    uses = Uses(Path(path).resolve().parent if root is None else Path(root).resolve())
+    return SimpleNamespace(**_operators(read(str(path)), normpath(path), uses))
 
 
-def _operators(text: str, source: str) -> dict[str, Op]:
-    module = lang.parse(text, source)
-    made = {n: _operator(declaration) for n, declaration in module.ops.items()}
+def _used(text: str, name: str, source: str, texts: dict[str, str]) -> Op:
+    """An operator of a file, in another process: from the texts that were read."""
+    return _operators(text, source, Uses(None, texts))[name]
+
+
+def _operators(text: str, source: str, uses: Uses) -> dict[str, Op]:
+    module = lang.parse(text, source, uses)
+    made = {n: _operator(declaration, uses) for n, declaration in module.ops.items()}
     for each in made.values():
         if not module.ops[each.signature.name].extern and not any(c.required for c in each.signature.constants):
             each.program()
     return made
 
 
-def _operator(declaration: lang.OpDeclaration) -> Op:
+def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
     head = declaration.tree
     signature = Signature(
         declaration.name, tuple(map(_parameter, head.inputs)),
@@ -284,7 +293,9 @@ def _operator(declaration: lang.OpDeclaration) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]
 
-    return Op(signature, make, (op, (declaration.module.source.text, declaration.name)), declaration.text)
+    source = declaration.module.source
+    origin = (_used, (source.text, declaration.name, source.name, uses.texts)) if uses.texts else (op, (source.text, declaration.name))
+    return Op(signature, make, origin, declaration.text)
 
 
 def _parameter(d: lang.Declaration) -> Parameter:

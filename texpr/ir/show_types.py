@@ -9,7 +9,7 @@ from texpr.ir.loop import LOOP_KINDS
 from texpr.ir.show_expr import SUM, Part
 
 RESERVED = frozenset(
-    "op fn extern let if then else for in where require distinct and or not inf nan true false "
+    "op fn extern use let if then else for in where require distinct and or not inf nan true false "
     "sum prod max min argmax argmin any all".split()
 )
 MARKS = frozenset({*LOOP_KINDS, "start", "reassoc", "contract", "stack", "clamp", "wrap", "reflect", "drop"})

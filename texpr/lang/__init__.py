@@ -12,10 +12,10 @@ from texpr.lang.declaration import ConstantSpec, InputSpec, Module, OpDeclaratio
 from texpr.lang.elaborate import elaborate
 from texpr.lang.kernel import parse_kernel
 from texpr.lang.python import Traced, trace
-from texpr.lang.tree import Declaration, Tree
+from texpr.lang.tree import Declaration, Tree, Use, Word
 from texpr.lang.vocabulary import WORDS
 
 __all__ = [
-    "ConstantSpec", "Declaration", "InputSpec", "Module", "OpDeclaration", "Traced", "Tree", "TypeVariableSpec", "WORDS", "elaborate",
-    "parse", "parse_kernel", "trace",
+    "ConstantSpec", "Declaration", "InputSpec", "Module", "OpDeclaration", "Traced", "Tree", "TypeVariableSpec", "Use", "WORDS", "Word",
+    "elaborate", "parse", "parse_kernel", "trace",
 ]

@@ -50,6 +50,12 @@ def _function(span: Span, c: list[Any]) -> tree.Function:
     return tree.Function(span, _word(span, name), tuple(_word(span, p) for p in parameters), body)
 
 
+def _use(span: Span, c: list[Any]) -> tree.Use:
+    file = c[1].type == "STRING"
+    origin = tree.Word(_word(span, c[1]).span, c[1].text.strip('"'))
+    return tree.Use(span, origin, file, tuple(_word(span, n) for n in c[3]))
+
+
 def _type_variable(span: Span, c: list[Any]) -> tree.TypeVariable:
     return tree.TypeVariable(span, _word(span, c[0]), _word(span, c[2]) if len(c) > 1 else None)
 
@@ -253,7 +259,7 @@ def _as_binder(argument: tree.Tree) -> tree.Binder:
 TREES: dict[str, Callable[[Span, list[Any]], Any]] = {
     f.__name__.removeprefix("_"): f
     for f in (
-        _operator, _extern, _function, _type_variable, _header, _declaration, _optional, _shaped, _ranged_type, _distinct_type,
+        _operator, _extern, _function, _use, _type_variable, _header, _declaration, _optional, _shaped, _ranged_type, _distinct_type,
         _pack_dim, _constant, _constant_default, _let, _equation, _store, _target, _guarded_target, _binder, _pack_binder, _range,
         _pack, _guard_value, _guard_mode, _conditional, _binary, _unary, _compare, _compare_more, _integer, _real, _truth, _name,
         _access, _guarded_access, _group, _callee, _typed_callee, _argument_in, _keyword, _call, _reduction,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from texpr.ir.dtypes import DTYPES
 from texpr.lang import tree
 from texpr.lang.functions import is_scalar_function
 from texpr.lang.parser import parse_program
-from texpr.lang.scope import duplicate, unknown
+from texpr.lang.scope import below, duplicate, unknown
 from texpr.support.errors import CheckError
 from texpr.support.source import Source, Span
+from texpr.support.spelling import suggestion
+
+Find = Callable[[tree.Use, tree.Word, str], Source]
+"""The source that a name of a `use` comes from; the last argument is the source that uses it."""
 
 KINDS = ("float", "int", "num", "any")
 
@@ -78,25 +83,103 @@ class OpDeclaration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """All that one text declares."""
+    """All that one text declares, and what it `use`s: operators of other texts in `imported`, their functions beside its own."""
 
     source: Source
     ops: dict[str, OpDeclaration]
     functions: dict[str, tree.Function]
+    uses: list[tree.Use] = field(default_factory=list)
+    imported: dict[str, OpDeclaration] = field(default_factory=dict)
 
 
-def parse(text: str, name: str = "<text>") -> Module:
+def parse(text: str, name: str = "<text>", find: Find | None = None) -> Module:
     """The operators and scalar functions of a text.
 
+    Args:
+        find: gives the text that a `use` means; without it nothing can be used.
     Raises:
         ParseError: the text is not in the language.
-        CheckError: two operators or functions have one name.
+        CheckError: two operators or functions have one name; a `use` leads nowhere or in a circle.
         ResourceError: the text is too long.
     """
+    root = _module(text, name)
+    modules = {name: root}
+    edges: dict[str, list[tuple[tree.Word, Module]]] = {}
+    queue = [root]
+    for module in queue:
+        listed = edges[module.source.name] = []
+        for use in module.uses:
+            for word in use.names:
+                found = _found(find, use, word, module)
+                if found.name not in modules:
+                    modules[found.name] = _module(found.text, found.name)
+                    queue.append(modules[found.name])
+                listed.append((word, modules[found.name]))
+    for module in _dependencies_first(modules, edges):
+        for word, other in edges[module.source.name]:
+            _bring(module, word, other)
+    return root
+
+
+def _found(find: Find | None, use: tree.Use, word: tree.Word, module: Module) -> Source:
+    if find is None:
+        raise CheckError(f"`{use.origin.text}` cannot be found from here", use.origin.span, code="use")
+    return find(use, word, module.source.name)
+
+
+def _dependencies_first(modules: dict[str, Module], edges: dict[str, list[tuple[tree.Word, Module]]]) -> list[Module]:
+    waiting = dict(modules)
+    order: list[Module] = []
+    while waiting:
+        ready = [n for n in waiting if all(other.source.name not in waiting for _, other in edges[n])]
+        if not ready:
+            raise _circle(waiting, edges)
+        order += [waiting.pop(n) for n in ready]
+    return order
+
+
+def _circle(waiting: dict[str, Module], edges: dict[str, list[tuple[tree.Word, Module]]]) -> CheckError:
+    path: list[str] = []
+    name, place = next(iter(waiting)), None
+    while name not in path:
+        path.append(name)
+        place, name = next((word.span, other.source.name) for word, other in edges[name] if other.source.name in waiting)
+    chain = " -> ".join([*path[path.index(name) :], name])
+    return CheckError(f"files use each other in a circle: {chain}", place, code="use", help="put what both need into a third file")
+
+
+def _bring(module: Module, word: tree.Word, other: Module) -> None:
+    """Make a name of another text known in this one; a function comes with the functions it calls."""
+    name = word.text
+    if name in other.ops:
+        _check_free(module, name, word.span, other.ops[name])
+        module.imported[name] = other.ops[name]
+        return
+    if name not in other.functions:
+        raise CheckError(f"`{other.source.name}` defines no `{name}`", word.span, code="use",
+                         help=suggestion(name, (*other.ops, *other.functions)))
+    needed = [name]
+    for each in needed:
+        _check_free(module, each, word.span, other.functions[each])
+        module.functions[each] = other.functions[each]
+        called = {c.name.text: c for c in below(other.functions[each].body) if isinstance(c, tree.Call)}
+        needed += [n for n in called if n in other.functions and n not in needed]
+
+
+def _check_free(module: Module, name: str, span: Span, meant: OpDeclaration | tree.Function) -> None:
+    known = module.ops.get(name) or module.imported.get(name) or module.functions.get(name)
+    if known is not None and known is not meant:
+        raise duplicate(name, span, known.span)
+
+
+def _module(text: str, name: str) -> Module:
     source, items = parse_program(text, name)
     module = Module(source, {}, {})
     places: dict[str, Span] = {}
     for item in items:
+        if isinstance(item, tree.Use):
+            module.uses.append(item)
+            continue
         assert isinstance(item, tree.Operator | tree.Function)
         if item.name.text in places:
             raise duplicate(item.name.text, item.name.span, places[item.name.text])

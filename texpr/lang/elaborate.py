@@ -56,19 +56,19 @@ class _Session:
     def __init__(self, resolve: Resolve, prove: Callable[[Program], tuple[Expr, ...]]) -> None:
         self.resolve, self.prove = resolve, prove
         self.instances: dict[object, Program] = {}
-        self.making: list[str] = []
+        self.making: list[OpDeclaration] = []
 
     def program(self, declaration: OpDeclaration, dtypes: dict[str, DType], constants: dict[str, int | float | bool],
                 absent: frozenset[str], span: Span | None) -> Program:
         key = (declaration, tuple(sorted(dtypes.items(), key=lambda item: item[0])),
                tuple((n, type(v), v) for n, v in sorted(constants.items())), absent)
         if key not in self.instances:
-            if declaration.name in self.making:
-                chain = " -> ".join((*self.making[self.making.index(declaration.name) :], declaration.name))
+            if declaration in self.making:
+                chain = " -> ".join(d.name for d in (*self.making[self.making.index(declaration) :], declaration))
                 raise CheckError(f"`{declaration.name}` calls itself: {chain}", span, code="call", help="operators do not recurse")
             if len(self.making) >= MAX_CALL_DEPTH:
                 raise ResourceError(f"operators call each other more than {MAX_CALL_DEPTH} deep", span)
-            self.making.append(declaration.name)
+            self.making.append(declaration)
             self.instances[key] = _Elaboration(declaration, self).program(dtypes, constants, absent)
             self.making.pop()
         return self.instances[key]
@@ -84,7 +84,8 @@ class _Elaboration:
         self.requires: list[Expr] = []
 
     def operator(self, name: str) -> OpDeclaration | None:
-        return self.declaration.module.ops.get(name) or self.session.resolve(name)
+        module = self.declaration.module
+        return module.ops.get(name) or module.imported.get(name) or self.session.resolve(name)
 
     def program(self, dtypes: dict[str, DType], constants: dict[str, int | float | bool], absent: frozenset[str]) -> Program:
         op = self.declaration.tree

@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     r"|(?P<update>(?:max|min)=(?!=))"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<number>[0-9][A-Za-z0-9_]*(?:\.(?!\.)[A-Za-z0-9_]*)?(?:(?<=[eE])[+-][0-9]+)?)"
+    r'|(?P<string>"[^"\n]*")'
     r"|(?P<symbol>->|\.\.|\*\*|//|<=|>=|==|!=|\+=|\*=|[()\[\]{}<>,:;=|+\-*/%])"
 )
 _FLOAT = re.compile(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")
@@ -29,7 +30,7 @@ _LOOKALIKE = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "≤": "<
 
 
 class Token(NamedTuple):
-    """`type` is the text of keywords and symbols, else NAME INT FLOAT REDUCE GUARD UPDATE COMPARE, or $END."""
+    """`type` is the text of keywords and symbols, else NAME INT FLOAT STRING REDUCE GUARD UPDATE COMPARE, or $END."""
 
     type: str
     text: str
@@ -81,6 +82,8 @@ def _type(kind: str, word: str) -> str:
             return word if word in KEYWORDS else "NAME"
         case "update":
             return "UPDATE"
+        case "string":
+            return "STRING"
         case "symbol" if word in ("+=", "*="):
             return "UPDATE"
         case "symbol" if word in ("<=", ">=", "==", "!="):

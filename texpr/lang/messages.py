@@ -44,12 +44,12 @@ def _words(expected: set[str]) -> str:
         rest = (rest - _ASSIGN) | {"="}
     operator = len(rest & _OPERATOR) > 4
     rest -= _OPERATOR if operator else set()
-    words += [f"`{symbol}`" if symbol not in ("$END", "REDUCE", "INT") else _CLASS[symbol] for symbol in sorted(rest)]
+    words += [f"`{symbol}`" if symbol not in _CLASS else _CLASS[symbol] for symbol in sorted(rest)]
     words += ["an operator"] if operator else []
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
-_CLASS = {"$END": "the end", "REDUCE": "a reduction", "INT": "a number"}
+_CLASS = {"STRING": "a path in quotes", "$END": "the end", "REDUCE": "a reduction", "INT": "a number"}
 
 
 def _open_bracket(source: Source, token: Token, before: list[Token], expected: set[str]) -> list[str]:

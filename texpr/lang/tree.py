@@ -239,6 +239,15 @@ class Function(Tree):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Use(Tree):
+    """`use "math.tx": gelu, softmax` or `use ops: softmax`; `origin` is the path or the library's name."""
+
+    origin: Word
+    file: bool
+    names: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Header(Tree):
     """The inputs and outputs of a listing of a kernel."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.functions import FUNCTIONS
+from texpr.ir.random import RANDOM
 from texpr.lang.traced import ATOM, IF, SUM, Element, Index, Pack, Scalar, Tensor, Value, checked_name, inside, operand, refused
 
 Trace = Any
@@ -126,7 +127,7 @@ def _function(name: str) -> Callable[..., Value]:
 
 
 REDUCTIONS = {name: _reduction(name) for name in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")}
-SCALARS = {name: _function(name) for name in (*FUNCTIONS, "clamp", *DTYPES)}
+SCALARS = {name: _function(name) for name in (*FUNCTIONS, *RANDOM, "clamp", *DTYPES)}
 
 
 def select(condition: object, then: object, otherwise: object) -> Value:
