@@ -33,9 +33,6 @@ from texpr.support.suggest import did_you_mean
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
 
-_NOTHING: str = type("_Nothing", (str,), {})()  # tx.op() is a decorator, tx.op("") a text without operators
-
-
 class Op:
     """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes, and keeps what it compiled.
 
@@ -217,7 +214,7 @@ def op(*, types: str = "", require: str = "") -> Callable[[Callable[..., object]
     """A decorator for a function."""
 
 
-def op(source: str | Callable[..., object] = _NOTHING, name: str | None = None, *, types: str = "",
+def op(source: str | Callable[..., object] | None = None, name: str | None = None, *, types: str = "",
        require: str = "") -> Op | Callable[[Callable[..., object]], Op]:
     """An operator from text, or from a Python function with types in its annotations (`@tx.op`, see `lang.python`).
 
@@ -229,7 +226,7 @@ def op(source: str | Callable[..., object] = _NOTHING, name: str | None = None, 
     Raises:
         ParseError, CheckError: with the place in the text, and the line of Python.
     """
-    if source is _NOTHING:
+    if source is None:
         return lambda function: _traced(function, types, require)
     if hasattr(source, "__code__"):
         return _traced(source, types, require)  # type: ignore[arg-type]
