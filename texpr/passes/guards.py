@@ -9,7 +9,7 @@ from texpr.ir.build import FALSE, TRUE, fold
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, Max, Min, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, rewrite, with_children
+from texpr.ir.traverse import children, equal, rewrite, with_children
 from texpr.passes.nests import interval
 
 
@@ -64,7 +64,8 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
                     return larger
                 return smaller if high is not None and high <= 0 else None
             case Read(_, indices):
-                return replace(node, indices=tuple(map(_tidy, indices)))
+                tidied = tuple(map(_tidy, indices))
+                return None if _same(tidied, indices) else replace(node, indices=tidied)
         return fold(node)
 
     return rewrite(e, rule)  # type: ignore[return-value]
@@ -72,7 +73,10 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
 
 def _tidy(i: Expr) -> Expr:
     """608 + x + 1 + j - 1   ->   x + j + 608"""
-    return linear(i).expr() if isinstance(i, Add | Sub) else i
+    if not isinstance(i, Add | Sub):
+        return i
+    tidied = linear(i).expr()
+    return i if equal(i, tidied) else tidied
 
 
 def _compared(op: str, low: int | None, high: int | None) -> Expr | None:

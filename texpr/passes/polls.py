@@ -23,7 +23,7 @@ def insert_polls(kernel: Kernel) -> Kernel:
     A loop with many cheap iterations is cut into strips first: `for v in 0..n` with a poll per strip of `WORK` iterations.
     """
     def rule(node: Node) -> Node | None:
-        if not isinstance(node, For | Kernel):
+        if not isinstance(node, For | If | Kernel):
             return None
         return replace(node, body=tuple(_polled(s) for s in node.body))
 
@@ -40,7 +40,8 @@ def _polled(s: Stmt) -> Stmt:
     below = sum(work(b) for b in s.body)
     if below >= WORK or (s.kind == "parallel" and below * (integer(s.extent) or _UNKNOWN) >= WORK):
         return replace(s, body=(Poll(), *s.body))
-    if below * (integer(s.extent) or _UNKNOWN) < SHORT:
+    extent = integer(s.extent)
+    if extent is not None and below * extent < SHORT:
         return s
     return _strips(s, max(1, WORK // max(1, below)))
 
