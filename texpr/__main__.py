@@ -19,7 +19,12 @@ def main(argv: list[str] | None = None) -> int:
         if module is not None:
             module.add_arguments(command)
         command.set_defaults(run=run)
-    arguments = parser.parse_args(argv)
+    # argparse takes the sizes only where they stand together; options may stand between them.
+    arguments, sizes = parser.parse_known_args(argv)
+    if sizes and (not hasattr(arguments, "sizes") or any(text.startswith("-") for text in sizes)):
+        parser.error(f"unrecognized arguments: {' '.join(sizes)}")
+    if sizes:
+        arguments.sizes = [*arguments.sizes, *sizes]
     try:
         return arguments.run(arguments)
     except Error as error:

@@ -15,5 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def check(arguments: argparse.Namespace) -> int:
     """Print each operator whose proofs went through; the first that fails raises."""
     for name, operator in vars(load(arguments.file)).items():
-        print(f"{name}({', '.join(p.name for p in operator.signature.inputs)}): proven for all sizes")
+        needed = [c.name for c in operator.signature.constants if c.required]
+        state = f"needs {', '.join(needed)}; proven when it is called" if needed else "proven for all sizes"
+        print(f"{name}({', '.join(p.name for p in operator.signature.inputs)}): {state}")
     return 0

@@ -28,7 +28,7 @@ def show(arguments: argparse.Namespace) -> int:
     ops = _chosen(load(arguments.file), arguments.op)
     options = dict(_option(text) for text in arguments.sizes)
     for operator in ops:
-        print(_stage(operator, arguments, options), end="\n\n" if len(ops) > 1 else "\n")
+        print(_stage(operator, arguments, options).rstrip(), end="\n\n" if len(ops) > 1 else "\n")
     return 0
 
 

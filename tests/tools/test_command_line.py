@@ -1,0 +1,136 @@
+"""`python -m texpr`: what each command prints, and what it says to wrong arguments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from texpr.__main__ import main
+
+FILE = """op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }
+op scale<T: float>(X: T[*S]; by) -> Y: T[*S] { Y[*s] = X[*s] * by }
+"""
+MATMUL = ["--op", "matmul", "M=8", "N=8", "K=8"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "ops.tx"
+    path.write_text(FILE)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_show_tensor(file, capsys):
+    code, out, err = run(capsys, "show", file, "--stage", "tensor", "--op", "scale", "by=2.5", "T=f64")
+    assert (code, err) == (0, "")
+    assert out == "op scale(X: f64[*S]; by = 2.5) -> Y: f64[*S] {\n  Y[*s] = X[*s] * 2.5\n}\n"
+
+
+def test_show_loop(file, capsys, golden):
+    code, out, _ = run(capsys, "show", file, "--stage", "loop", *MATMUL)
+    assert code == 0
+    golden(out)
+
+
+def test_show_scheduled(file, capsys, tmp_path, golden):
+    script = tmp_path / "steps.txt"
+    script.write_text('split("i", 4)\nparallel("io")\n')
+    code, out, _ = run(capsys, "show", file, "--script", str(script), *MATMUL)
+    assert code == 0
+    golden(out)
+    code, out, _ = run(capsys, "show", file, *MATMUL)
+    assert code == 0 and "vector" in out and out.startswith("kernel matmul")
+
+
+@pytest.mark.parametrize("stage, word", [("llvm", "@texpr_matmul(ptr"), ("asm", "texpr_matmul:"), ("ptx", ".visible .entry")])
+def test_show_code(stage, word, file, capsys):
+    code, out, err = run(capsys, "show", file, "--stage", stage, *MATMUL)
+    assert (code, err) == (0, "")
+    assert word in out
+
+
+def test_show_for_another_machine(file, capsys):
+    code, out, _ = run(capsys, "show", file, "--stage", "asm", "--target", "aarch64", *MATMUL)
+    assert code == 0 and "texpr_matmul:" in out and "fmla" in out
+
+
+def test_check(file, capsys):
+    assert run(capsys, "check", file) == (0, "matmul(A, B): proven for all sizes\nscale(X): needs by; proven when it is called\n", "")
+
+
+def test_check_names_the_place(tmp_path, capsys):
+    path = tmp_path / "wrong.tx"
+    path.write_text("op f(X: f32[N]) -> Y: f32[N] {\n  Y[i] = X[i + 1]\n}\n")
+    code, out, err = run(capsys, "check", str(path))
+    assert (code, out) == (1, "")
+    assert err.startswith("error[bounds]: X is read outside its shape\n") and f"{path}:2:" in err
+
+
+def test_doctor(capsys):
+    code, out, err = run(capsys, "doctor")
+    assert (code, err) == (0, "")
+    names = [line.split()[0] for line in out.splitlines()]
+    assert names == ["python", "texpr", "numpy", "llvmlite", "lark", "islpy", "cpu", "cores", "threads", "vectors", "caches", "targets", "cache"]
+
+
+WRONG = {
+    "no file": (["show", "none.tx"], "none.tx: No such file or directory\n"),
+    "no op": (["show", "FILE", "--op", "conv"], "error[arguments]: the file has no operator `conv`\n  help: it has matmul, scale\n"),
+    "no size": (["show", "FILE", "--op", "matmul", "Q=3"],
+                "error[arguments]: matmul has no size, constant or dtype variable `Q`\n  help: sizes: K, M, N\n"),
+    "no value": (["show", "FILE", "--op", "matmul", "M"], "error[arguments]: `M` is not NAME=VALUE\n"),
+    "text": (["show", "FILE", "--op", "matmul", "M=x"], "error[arguments]: the size M is 'x', expected an integer of at least 0\n"),
+    "negative": (["show", "FILE", "--op", "matmul", "M=-1"], "error[arguments]: the size M is -1, expected an integer of at least 0\n"),
+    "dtype": (["show", "FILE", "--op", "scale", "by=1", "T=f31"],
+              "error[dtype]: there is no dtype 'f31'\n  help: one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64\n"),
+    "constant": (["show", "FILE", "--op", "scale"],
+                 "error[arguments]: scale needs the constant by\n  help: give it by name: scale(..., by=...)\n"),
+    "script": (["show", "FILE", "--script", "none.txt", "--op", "matmul"], "none.txt: No such file or directory\n"),
+    "ptx of a CPU": (["show", "FILE", "--stage", "ptx", "--target", "x86-64", "--op", "matmul"],
+                     "error[target]: x86-64 has no PTX\n  help: compile for a GPU target; .asm is the assembly\n"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(name, file, capsys):
+    arguments, message = WRONG[name]
+    code, out, err = run(capsys, *(file if a == "FILE" else a for a in arguments))
+    assert (code, out, err) == (1, "", message)
+
+
+@pytest.mark.parametrize("arguments", [[], ["run away"], ["show"], ["show", "f.tx", "--stage", "soup"], ["doctor", "now"], ["check"]])
+def test_no_sense(arguments, capsys):
+    with pytest.raises(SystemExit) as error:
+        main(arguments)
+    assert error.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: texpr")
+
+
+def test_not_text(tmp_path, capsys):
+    path = tmp_path / "binary.tx"
+    path.write_bytes(b"op \xff\xfe")
+    code, out, err = run(capsys, "check", str(path))
+    assert (code, out) == (1, "") and "is not UTF-8 text (byte 3)" in err
+    assert run(capsys, "check", str(tmp_path))[0] == 1
+
+
+def test_as_a_module(file):
+    done = subprocess.run([sys.executable, "-m", "texpr", "show", file, "--stage", "loop", *MATMUL], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith("kernel matmul") and done.stderr == ""
+    done = subprocess.run([sys.executable, "-m", "texpr", "show", file, "--op", "no"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+
+
+def test_a_closed_pipe_is_no_crash(file):
+    command = f"{sys.executable} -m texpr show {file} --stage asm --op matmul M=64 N=64 K=64 | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
