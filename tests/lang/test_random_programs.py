@@ -28,3 +28,10 @@ def test_printing_keeps_the_meaning(case: Case):
     for a, b in zip(interpret(case.program, case.arrays), interpret(again, case.arrays)):
         np.testing.assert_array_equal(a, b)
     assert show_program(elaborate(parse(show_program(again)).ops["case"], {}, {})) == show_program(again)
+
+
+def test_a_rank_0_integer_alone_in_a_sum_keeps_its_type():
+    op = parse("op f(x: i32, A: i32[N, M]) -> Y: i32[N] { Y[i] = sum(k in 0..M: x) }").ops["f"]
+    program = elaborate(op, {}, {})
+    (total,) = interpret(program, [np.int32(3), np.zeros((2, 4), np.int32)])
+    np.testing.assert_array_equal(total, [12, 12])

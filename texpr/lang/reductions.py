@@ -10,7 +10,7 @@ from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.show_expr import default_accumulator, show
 from texpr.lang import tree
 from texpr.lang.scope import Scope, Steps, Use, shown
-from texpr.lang.values import Value, describe, materialize
+from texpr.lang.values import Value, describe, materialize, own_dtype
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 from texpr.support.spelling import counted
@@ -116,7 +116,7 @@ def _reduce(s: Scalars, node: tree.Reduction, axes: tuple[Axis, ...], body: Valu
     if op in ("argmax", "argmin"):
         e = materialize(body, body.dtype, span) if body.weak else s.arithmetic.compute(body.expr)
         return Reduce(op, axes, e, where, parameter if isinstance(parameter, int) else 0, dtype=I64, span=node.span)
-    usual = default_accumulator(op, body.dtype)
+    usual = default_accumulator(op, own_dtype(body))
     dtype = parameter if isinstance(parameter, DType) else usual
     e = materialize(body, dtype, span) if body.weak else s.arithmetic.accumulate(body.expr, dtype)
     if e.dtype != dtype:

@@ -54,9 +54,12 @@ def describe(value: Value) -> str:
     """The type of a value in words."""
     if value.weak == "literal":
         return "a float literal" if value.dtype.is_float else "an integer"
-    if value.weak == "parameter" and isinstance(value.expr, Cast):
-        return str(value.expr.operand.dtype)  # as it was declared
-    return str(value.dtype)
+    return str(own_dtype(value))
+
+
+def own_dtype(value: Value) -> DType:
+    """The type of a value where nothing around it asks for another: of a parameter, the declared one."""
+    return value.expr.operand.dtype if value.weak == "parameter" and isinstance(value.expr, Cast) else value.dtype
 
 
 def at(e: Expr, span: Span) -> Expr:
