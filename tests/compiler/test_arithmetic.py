@@ -89,8 +89,13 @@ def test_casts_of_floats_saturate(dtype):
 
 
 def test_rounding_to_sixteen_bits():
-    x = np.concatenate([special("f4"), np.random.default_rng(0).standard_normal(300).astype(np.float32),
-                        np.float32(1) + np.arange(64, dtype=np.float32) * np.float32(2.0**-11)])
+    x = np.concatenate(
+        [
+            special("f4"),
+            np.random.default_rng(0).standard_normal(300).astype(np.float32),
+            np.float32(1) + np.arange(64, dtype=np.float32) * np.float32(2.0**-11),
+        ]
+    )
     check(OPS["rounded"], x)
     check(OPS["mixed"], special_values(BF16)[:12].reshape(3, 4), np.ones((4, 17), np.float16))
 
@@ -99,8 +104,11 @@ def test_rounding_to_sixteen_bits():
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_maxima_propagate_nan_and_order_zeros(dtype, n):
     """NaN wins wherever it stands; -0 is below +0."""
-    rows = [np.where(np.arange(n) == at, value, other) for at in {0, n // 2, n - 1}
-            for value, other in ((np.nan, 1), (0.0, -0.0), (-0.0, 0.0), (-0.0, -1), (np.inf, np.nan), (-np.inf, -np.inf), (np.nan, -np.inf))]
+    rows = [
+        np.where(np.arange(n) == at, value, other)
+        for at in {0, n // 2, n - 1}
+        for value, other in ((np.nan, 1), (0.0, -0.0), (-0.0, 0.0), (-0.0, -1), (np.inf, np.nan), (-np.inf, -np.inf), (np.nan, -np.inf))
+    ]
     x = np.array(rows, dtype)
     check(OPS["largest"], x)
     check(OPS["places"], x)
@@ -125,13 +133,28 @@ def test_sums_keep_the_sign_of_zero_and_overflow_to_infinity():
     check(OPS["rows"], np.full((3, 40), 2**31 - 1, np.int32))
 
 
-@pytest.mark.parametrize("text, x, expected", [
-    ("X[i] * 2 * 2", 1.7e38, np.inf), ("X[i] * 0.1 * 3", 0.7, np.float32(np.float32(0.7) * np.float32(0.1)) * np.float32(3)),
-    ("X[i] + 0", -0.0, 0.0), ("X[i] * 0", -1.0, -0.0), ("0 - X[i]", 0.0, 0.0), ("1 / X[i]", -0.0, -np.inf), ("X[i] - X[i]", np.inf, np.nan),
-    ("X[i] / X[i]", 0.0, np.nan), ("sqrt(X[i])", -1.0, np.nan), ("log(X[i])", 0.0, -np.inf), ("exp(X[i])", 1000.0, np.inf),
-    ("X[i] ** 0", np.nan, 1.0), ("max(X[i], 0)", np.nan, np.nan), ("-X[i]", 0.0, -0.0), ("abs(X[i])", -0.0, 0.0),
-    ("(X[i] + 1) - X[i]", 1e8, 0.0), ("X[i] * (1 / 3)", 3.0, np.float32(3) * np.float32(1 / 3)),
-])
+@pytest.mark.parametrize(
+    "text, x, expected",
+    [
+        ("X[i] * 2 * 2", 1.7e38, np.inf),
+        ("X[i] * 0.1 * 3", 0.7, np.float32(np.float32(0.7) * np.float32(0.1)) * np.float32(3)),
+        ("X[i] + 0", -0.0, 0.0),
+        ("X[i] * 0", -1.0, -0.0),
+        ("0 - X[i]", 0.0, 0.0),
+        ("1 / X[i]", -0.0, -np.inf),
+        ("X[i] - X[i]", np.inf, np.nan),
+        ("X[i] / X[i]", 0.0, np.nan),
+        ("sqrt(X[i])", -1.0, np.nan),
+        ("log(X[i])", 0.0, -np.inf),
+        ("exp(X[i])", 1000.0, np.inf),
+        ("X[i] ** 0", np.nan, 1.0),
+        ("max(X[i], 0)", np.nan, np.nan),
+        ("-X[i]", 0.0, -0.0),
+        ("abs(X[i])", -0.0, 0.0),
+        ("(X[i] + 1) - X[i]", 1e8, 0.0),
+        ("X[i] * (1 / 3)", 3.0, np.float32(3) * np.float32(1 / 3)),
+    ],
+)
 @pytest.mark.parametrize("n", [1, 16])
 def test_ieee_is_kept(text, x, expected, n):
     op = tx.op(f"op ieee(X: f32[N]) -> Y: f32[N] {{ Y[i] = {text} }}")

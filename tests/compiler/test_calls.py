@@ -18,36 +18,104 @@ INDEX = np.array([0, 2], np.int32)
 
 CALLS = {
     "arguments": [
-        "add()", "add(A)", "add(A, A, A, A)", "add(A, W=A)", "add(A, A, X=A)", "add(A, A, A, out=A)", "scale(A, 2.0, K=3)",
-        "scale(A, 2.0, q=3)", "scale(A, 2.0, k='5')", "scale(A, 2.0, k=None)", "scale(A, 2.0, k=np.arange(3))", "scale(A, 2.0, k=1j)",
-        "scatter(A, INDEX)", "conv1d(A, S=2)", "scale(A, 2.0, k=True)", "statistics(A[0], out=A[0])", "statistics(A[0], out=(A[0], A[1]))", "statistics(A[0], A[1])",
-        "add(A, None)", "add('x', A)", "add(A, {})", "biased(A[0], None)", "add(A, [[1, 2], [3]])", "add(A, object())",
+        "add()",
+        "add(A)",
+        "add(A, A, A, A)",
+        "add(A, W=A)",
+        "add(A, A, X=A)",
+        "add(A, A, A, out=A)",
+        "scale(A, 2.0, K=3)",
+        "scale(A, 2.0, q=3)",
+        "scale(A, 2.0, k='5')",
+        "scale(A, 2.0, k=None)",
+        "scale(A, 2.0, k=np.arange(3))",
+        "scale(A, 2.0, k=1j)",
+        "scatter(A, INDEX)",
+        "conv1d(A, S=2)",
+        "scale(A, 2.0, k=True)",
+        "statistics(A[0], out=A[0])",
+        "statistics(A[0], out=(A[0], A[1]))",
+        "statistics(A[0], A[1])",
+        "add(A, None)",
+        "add('x', A)",
+        "add(A, {})",
+        "biased(A[0], None)",
+        "add(A, [[1, 2], [3]])",
+        "add(A, object())",
     ],
     "shapes": [
-        "add(A, A.T)", "add(A, A[0])", "add(A[0], 1.0)", "matmul(A, A)", "matmul(A[0], A)", "diagonal(A)", "unflatten(A[:, :3])",
-        "scale(A, A)", "scale(A, A[:1, 0])", "concat(A, A[:2], axis=1)", "concat(A, A, axis=2)", "concat(A, A, axis=-1)", "rows(1.0)",
-        "embed(A[0], INDEX)", "add(A, A, out=A.T)", "add(A, A, out=A[0])",
+        "add(A, A.T)",
+        "add(A, A[0])",
+        "add(A[0], 1.0)",
+        "matmul(A, A)",
+        "matmul(A[0], A)",
+        "diagonal(A)",
+        "unflatten(A[:, :3])",
+        "scale(A, A)",
+        "scale(A, A[:1, 0])",
+        "concat(A, A[:2], axis=1)",
+        "concat(A, A, axis=2)",
+        "concat(A, A, axis=-1)",
+        "rows(1.0)",
+        "embed(A[0], INDEX)",
+        "add(A, A, out=A.T)",
+        "add(A, A, out=A[0])",
     ],
     "dtypes": [
-        "add(A, A.astype('f8'))", "add(A.astype('c8'), A.astype('c8'))", "add(A.astype(object), A)", "add(A > 0, A > 0)",
-        "matmul(A, A.T.astype('i4'))", "conv2d(A[None, None].astype('f8'), A[None, None])", "softmax(A.astype('i4'))", "whole(A, A)",
-        "embed(A, INDEX.astype('i8'))", "embed(A, [0.5])", "scale(A, 1j)", "scale(A, 1e300)", "window(A[0], 1.5)", "window(A[0], 2**40)",
-        "add(np.zeros(2, 'M8[s]'), np.zeros(2, 'M8[s]'))", "add(np.zeros(2, 'i4,f4'), np.zeros(2, 'i4,f4'))", "add(np.zeros(2, 'g'), A)",
-        "add(np.ma.masked_array(A), A)", "add(A, A, out=A.astype('f8'))", "statistics(A[0].astype('f8'))",
+        "add(A, A.astype('f8'))",
+        "add(A.astype('c8'), A.astype('c8'))",
+        "add(A.astype(object), A)",
+        "add(A > 0, A > 0)",
+        "matmul(A, A.T.astype('i4'))",
+        "conv2d(A[None, None].astype('f8'), A[None, None])",
+        "softmax(A.astype('i4'))",
+        "whole(A, A)",
+        "embed(A, INDEX.astype('i8'))",
+        "embed(A, [0.5])",
+        "scale(A, 1j)",
+        "scale(A, 1e300)",
+        "window(A[0], 1.5)",
+        "window(A[0], 2**40)",
+        "add(np.zeros(2, 'M8[s]'), np.zeros(2, 'M8[s]'))",
+        "add(np.zeros(2, 'i4,f4'), np.zeros(2, 'i4,f4'))",
+        "add(np.zeros(2, 'g'), A)",
+        "add(np.ma.masked_array(A), A)",
+        "add(A, A, out=A.astype('f8'))",
+        "statistics(A[0].astype('f8'))",
     ],
     "values": [
-        "embed(A, np.array([0, 3], np.int32))", "embed(A, np.array([[0, -1]], np.int32))", "embed(A, 7)", "embed(A[:0], INDEX)",
-        "embed(A, INDEX[::-1] + np.int32(2**31 - 3))", "window(A[0], 3)", "window(A[0], -1)", "window(A[0], 0, L=9)", "maxpool(A, R=9)",
-        "conv1d(A[None], A[None], S=0)", "maxpool(A, R=0)", "statistics(A[0, :0])", "largest(A[:, :0])", "scatter(A, INDEX[[0, 0, 1]], V=2)",
+        "embed(A, np.array([0, 3], np.int32))",
+        "embed(A, np.array([[0, -1]], np.int32))",
+        "embed(A, 7)",
+        "embed(A[:0], INDEX)",
+        "embed(A, INDEX[::-1] + np.int32(2**31 - 3))",
+        "window(A[0], 3)",
+        "window(A[0], -1)",
+        "window(A[0], 0, L=9)",
+        "maxpool(A, R=9)",
+        "conv1d(A[None], A[None], S=0)",
+        "maxpool(A, R=0)",
+        "statistics(A[0, :0])",
+        "largest(A[:, :0])",
+        "scatter(A, INDEX[[0, 0, 1]], V=2)",
         "scatter(A, INDEX[[0, 0, 1]], V=-1)",
     ],
     "outputs": [
-        "add(A, A, out=[[0]])", "add(A, A, out=READ_ONLY)", "add(A, A, out=np.broadcast_to(np.float32(0), (3, 4)))",
-        "add(A, A, out=np.lib.stride_tricks.as_strided(np.zeros(99, 'f4'), (3, 4), (4, 4)))", "extremes(A, A, out=(A, A))",
-        "extremes(A, A, out=(A, A[:, ::-1]))", "add(A, A, out=np.ma.masked_array(A))", "add(A, A, out=())",
+        "add(A, A, out=[[0]])",
+        "add(A, A, out=READ_ONLY)",
+        "add(A, A, out=np.broadcast_to(np.float32(0), (3, 4)))",
+        "add(A, A, out=np.lib.stride_tricks.as_strided(np.zeros(99, 'f4'), (3, 4), (4, 4)))",
+        "extremes(A, A, out=(A, A))",
+        "extremes(A, A, out=(A, A[:, ::-1]))",
+        "add(A, A, out=np.ma.masked_array(A))",
+        "add(A, A, out=())",
     ],
-    "sizes": ["scale(np.broadcast_to(np.float32(1), (2**31, 2**29)), 2.0)", "matmul(np.zeros((2**18, 1), 'f4'), np.zeros((1, 2**18), 'f4'))",
-              "outer(*3 * [np.ones(2**22, 'u1')])", "outer(*3 * [np.ones(2**14, 'u1')])"],
+    "sizes": [
+        "scale(np.broadcast_to(np.float32(1), (2**31, 2**29)), 2.0)",
+        "matmul(np.zeros((2**18, 1), 'f4'), np.zeros((1, 2**18), 'f4'))",
+        "outer(*3 * [np.ones(2**22, 'u1')])",
+        "outer(*3 * [np.ones(2**14, 'u1')])",
+    ],
 }
 
 
@@ -159,14 +227,33 @@ def test_a_failed_call_leaves_the_output_alone():
     same(out, np.full((2, 4), 7))
 
 
-@pytest.mark.parametrize("name", ["malloc", "main", "exp", "memcpy", "free", "printf", "tx_parallel", "kernel", "declare", "llvm", "self",
-                                  "__init__", "str", "a" * 2000])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "malloc",
+        "main",
+        "exp",
+        "memcpy",
+        "free",
+        "printf",
+        "tx_parallel",
+        "kernel",
+        "declare",
+        "llvm",
+        "self",
+        "__init__",
+        "str",
+        "a" * 2000,
+    ],
+)
 def test_names_of_operators_clash_with_nothing(name):
     op = tx.op(f"op {name}(X: f32[N]) -> Y: f32[N] {{ Y[i] = exp(X[i]) * 0 + sum(k: X[k]) }}")
     same(op(A[0]), np.full(4, 6))
 
 
-@pytest.mark.parametrize("names", [("i", "io", "X"), ("io", "ii", "ioo"), ("iji", "ij", "i"), ("exp", "ptr", "alloc"), ("entry", "args", "undef")])
+@pytest.mark.parametrize(
+    "names", [("i", "io", "X"), ("io", "ii", "ioo"), ("iji", "ij", "i"), ("exp", "ptr", "alloc"), ("entry", "args", "undef")]
+)
 def test_names_of_indices_sizes_and_tensors_clash_with_nothing(names):
     i, size, tensor = names
     j = i + "o"

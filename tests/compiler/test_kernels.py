@@ -52,23 +52,28 @@ def test_symbolic_groups():
 
 
 COMPLAINTS = {
-    "compiled for other sizes": (lambda k: k(numbers("f4", (4, 4)), numbers("f4", (4, 4))),
-                                 "error[shape]: matmul was compiled for K = 3, and K = 4 here\n"
-                                 "  help: leave K out of tx.schedule(...) to keep it symbolic"),
+    "compiled for other sizes": (
+        lambda k: k(numbers("f4", (4, 4)), numbers("f4", (4, 4))),
+        "error[shape]: matmul was compiled for K = 3, and K = 4 here\n  help: leave K out of tx.schedule(...) to keep it symbolic",
+    ),
     "too few": (lambda k: k(numbers("f4", (4, 3))), "error[arguments]: matmul takes 2 arrays (A, B), 1 were given"),
-    "other shapes": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (2, 4))),
-                     "error[shape]: axis 0 of `B` has extent 2, expected K = 3"),
+    "other shapes": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (2, 4))), "error[shape]: axis 0 of `B` has extent 2, expected K = 3"),
     "other rank": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3,))), "error[rank]: `B` has 1 dimension, expected 2"),
-    "other dtype": (lambda k: k(numbers("f8", (4, 3)), numbers("f4", (3, 4))),
-                    "error[dtype]: `A` is float64, expected float32\n  help: use A.astype(np.float32)"),
-    "out of another shape": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3, 5)), out=np.zeros((5, 4), np.float32)),
-                             "error[shape]: axis 0 of `C` has extent 5, expected M = 4 (axis 0 of `A`)"),
-    "no such target": (lambda k: tx.schedule(OPS["matmul"]).compile("vax"),
-                       "error[target]: there is no target 'vax'\n    targets: "),
+    "other dtype": (
+        lambda k: k(numbers("f8", (4, 3)), numbers("f4", (3, 4))),
+        "error[dtype]: `A` is float64, expected float32\n  help: use A.astype(np.float32)",
+    ),
+    "out of another shape": (
+        lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3, 5)), out=np.zeros((5, 4), np.float32)),
+        "error[shape]: axis 0 of `C` has extent 5, expected M = 4 (axis 0 of `A`)",
+    ),
+    "no such target": (lambda k: tx.schedule(OPS["matmul"]).compile("vax"), "error[target]: there is no target 'vax'\n    targets: "),
     "ptx": (lambda k: k.ptx, "error[target]: native has no PTX\n  help: compile for a GPU target; .asm is the assembly"),
-    "foreign": (lambda k: tx.schedule(OPS["relu"]).compile("aarch64")(numbers("f4", (3,))),
-                "error[target]: code for aarch64 does not run in this process\n"
-                "  help: kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file"),
+    "foreign": (
+        lambda k: tx.schedule(OPS["relu"]).compile("aarch64")(numbers("f4", (3,))),
+        "error[target]: code for aarch64 does not run in this process\n"
+        "  help: kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file",
+    ),
 }
 
 
@@ -110,8 +115,15 @@ def test_code_to_read():
     assert repr(kernel) == "<kernel matmul for native>"
 
 
-@pytest.mark.parametrize("target, vector", [("x86-64-v3", r"v(fmadd|mulps|addps)\w*\s+.*ymm"), ("x86-64-v4", r"v(fmadd|mulps|addps)\w*\s+.*zmm"),
-                                            ("x86-64", r"(mulps|addps)\s+.*xmm"), ("aarch64", r"(fmla|fadd|fmul)\s+v\d+\.4s")])
+@pytest.mark.parametrize(
+    "target, vector",
+    [
+        ("x86-64-v3", r"v(fmadd|mulps|addps)\w*\s+.*ymm"),
+        ("x86-64-v4", r"v(fmadd|mulps|addps)\w*\s+.*zmm"),
+        ("x86-64", r"(mulps|addps)\s+.*xmm"),
+        ("aarch64", r"(fmla|fadd|fmul)\s+v\d+\.4s"),
+    ],
+)
 @pytest.mark.parametrize("name", ["matmul", "rows", "add"])
 def test_vectors_are_real(name, target, vector):
     asm = tx.schedule(OPS[name], **({"M": 64, "N": 64, "K": 64} if name == "matmul" else {})).auto(target).compile(target).asm
@@ -143,8 +155,11 @@ int main(void) {
 @pytest.mark.parametrize("name", ["matmul", "malloc"])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_saved_objects_run_without_texpr(symbolic, name, tmp_path: Path):
-    op = OPS["matmul"] if name == "matmul" else tx.op(
-        "op malloc(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { T[i, j] = sum(k: A[i, k] * B[k, j])  C[i, j] = T[i, j] }")
+    op = (
+        OPS["matmul"]
+        if name == "matmul"
+        else tx.op("op malloc(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { T[i, j] = sum(k: A[i, k] * B[k, j])  C[i, j] = T[i, j] }")
+    )
     s = tx.schedule(op, **({} if symbolic else {"M": 3, "K": 4, "N": 5}))
     if name == "matmul":
         s.auto()
@@ -188,4 +203,3 @@ def test_schedules_that_users_write():
     np.testing.assert_array_equal(kernel(x, f), OPS["conv1d"](x, f, P=1))
     again = tx.schedule(OPS["conv1d"], N=2, C=3, W=33, K=8, Q=3, P=1).replay(s.script())
     assert str(again) == str(s)
-

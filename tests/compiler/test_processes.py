@@ -34,8 +34,14 @@ def press(after):
 
 def run(script: str, **environment: str) -> str:
     """Run a script; what it printed."""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", HEAD + script], capture_output=True, text=True, timeout=100, check=False,
-                          env={**os.environ, "PYTHONPATH": str(ROOT), "TEXPR_THREADS": "2", **environment})
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", HEAD + script],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TEXPR_THREADS": "2", **environment},
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -44,10 +50,17 @@ def run(script: str, **environment: str) -> str:
 ENDLESS = {
     "flat": ('tx.op("op f(x: f32; n) -> y: f32 { y = sum(k in 0..n: sin(x + f32(k))) }")', "n=20_000_000_000", "np.float32(1)"),
     "nested": ('tx.op("op f(X: f32[M]) -> y: f32 { y = sum(i, j, k, l: sin(X[i] * X[j] + X[k] * X[l])) }")', "", "np.ones(1000, 'f4')"),
-    "elementwise": ('tx.op("op f(X: f32[M]; n) -> Y: f32[M] { Y[i] = sum(k in 0..n: sin(X[i] + f32(k))) }")', "n=1_000_000",
-                    "np.ones(1 << 20, 'f4')"),
-    "conditions": ('tx.op("op f(X: f32[M]) -> Y: f32[M] { Y[i] = 0 for i in 0..M where i < 1  '
-                   'Y[i] = sum(j, k, l: sin(X[j] * X[k] + X[l])) for i in 0..M where i >= 1 }")', "", "np.ones(1000, 'f4')"),
+    "elementwise": (
+        'tx.op("op f(X: f32[M]; n) -> Y: f32[M] { Y[i] = sum(k in 0..n: sin(X[i] + f32(k))) }")',
+        "n=1_000_000",
+        "np.ones(1 << 20, 'f4')",
+    ),
+    "conditions": (
+        'tx.op("op f(X: f32[M]) -> Y: f32[M] { Y[i] = 0 for i in 0..M where i < 1  '
+        'Y[i] = sum(j, k, l: sin(X[j] * X[k] + X[l])) for i in 0..M where i >= 1 }")',
+        "",
+        "np.ones(1000, 'f4')",
+    ),
 }
 SCHEDULES = {"naive": "tx.schedule(op, {options}).compile()", "auto": "tx.schedule(op, {options}).auto().compile()", "called": "op"}
 
@@ -144,7 +157,12 @@ def test_a_second_process_compiles_nothing(tmp_path: Path):
 def test_a_damaged_cache_is_made_anew(tmp_path: Path):
     cache = {"TEXPR_CACHE_DIR": str(tmp_path / "cache")}
     run(CACHED, **cache)
-    for damage in (lambda data: data[: len(data) // 2], lambda data: b"", lambda data: bytes(255 - b for b in data), lambda data: data + b"x"):
+    for damage in (
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: bytes(255 - b for b in data),
+        lambda data: data + b"x",
+    ):
         files = [f for f in (tmp_path / "cache").rglob("*") if f.is_file()]
         assert files
         for f in files:
@@ -159,7 +177,8 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path):
 
 
 def test_forks(tmp_path: Path):
-    out = run("""
+    out = run(
+        """
 import warnings
 warnings.simplefilter("ignore", DeprecationWarning)
 text = "op f(X: f32[M, N]) -> Y: f32[M] {{ Y[i] = {} * sum(k: X[i, k]) }}"
@@ -173,7 +192,9 @@ for attempt in range(3):
         os._exit(0 if ok else 1)
     assert os.waitpid(child, 0)[1] == 0
 print("ok")
-""", TEXPR_CACHE_DIR=str(tmp_path))
+""",
+        TEXPR_CACHE_DIR=str(tmp_path),
+    )
     assert out == "ok\n"
 
 

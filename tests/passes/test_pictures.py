@@ -20,10 +20,21 @@ from texpr.passes.unroll import expand_unrolled
 OPS = vars(tx.load(Path(__file__).parents[1] / "compiler" / "operators.tx"))
 
 
-@pytest.mark.parametrize("name, constants", [
-    ("matmul", {}), ("conv2d", {"S": 2, "P": 1}), ("softmax", {"axis": 1}), ("maxpool", {}), ("scatter", {"V": 50}), ("places", {}),
-    ("shift", {}), ("ragged", {}), ("any_all", {}), ("window", {}),
-])
+@pytest.mark.parametrize(
+    "name, constants",
+    [
+        ("matmul", {}),
+        ("conv2d", {"S": 2, "P": 1}),
+        ("softmax", {"axis": 1}),
+        ("maxpool", {}),
+        ("scatter", {"V": 50}),
+        ("places", {}),
+        ("shift", {}),
+        ("ragged", {}),
+        ("any_all", {}),
+        ("window", {}),
+    ],
+)
 def test_lower(name, constants, golden):
     golden(show_kernel(lower(OPS[name].program(constants=constants))))
 
@@ -33,10 +44,13 @@ def test_inline_calls(golden):
     golden(f"{show_program(program)}\n{show_program(inline_calls(program))}")
 
 
-@pytest.mark.parametrize("text", [
-    "op first(X: f32[M, N]) -> (y: i64[M], z: i64) { y[i] = argmax(j: X[i, j])  z = argmin(i where i > 1 or i == 0: X[i, 0]) }",
-    "op logic(X: f32[M, N]) -> (a: bool[M], b: bool) { a[i] = any(j: X[i, j] > 0)  b = all(i, j: X[i, j] != X[i, j]) }",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op first(X: f32[M, N]) -> (y: i64[M], z: i64) { y[i] = argmax(j: X[i, j])  z = argmin(i where i > 1 or i == 0: X[i, 0]) }",
+        "op logic(X: f32[M, N]) -> (a: bool[M], b: bool) { a[i] = any(j: X[i, j] > 0)  b = all(i, j: X[i, j] != X[i, j]) }",
+    ],
+)
 def test_desugar(text, golden):
     golden(show_program(desugar(tx.op(text).program())))
 
@@ -86,7 +100,9 @@ def test_unroll_and_guards(golden):
     golden(f"{show_kernel(unrolled)}\n{show_kernel(drop_guards(unrolled))}")
 
 
-@pytest.mark.parametrize("name, sizes", [("lag", {"M": 1 << 30}), ("matmul", {"M": 512, "N": 512, "K": 512}), ("chain", {}), ("lag", {"M": 9})])
+@pytest.mark.parametrize(
+    "name, sizes", [("lag", {"M": 1 << 30}), ("matmul", {"M": 512, "N": 512, "K": 512}), ("chain", {}), ("lag", {"M": 9})]
+)
 def test_polls(name, sizes, golden):
     golden(show_kernel(insert_polls(tx.schedule(tx.op(TEXTS[name]), **sizes).kernel)))
 

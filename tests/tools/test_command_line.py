@@ -79,24 +79,46 @@ def test_doctor(capsys):
     code, out, err = run(capsys, "doctor")
     assert (code, err) == (0, "")
     names = [line.split()[0] for line in out.splitlines()]
-    assert names == ["python", "texpr", "numpy", "llvmlite", "lark", "islpy", "cpu", "cores", "threads", "vectors", "caches", "targets", "cache"]
+    assert names == [
+        "python",
+        "texpr",
+        "numpy",
+        "llvmlite",
+        "lark",
+        "islpy",
+        "cpu",
+        "cores",
+        "threads",
+        "vectors",
+        "caches",
+        "targets",
+        "cache",
+    ]
 
 
 WRONG = {
     "no file": (["show", "none.tx"], "none.tx: No such file or directory\n"),
     "no op": (["show", "FILE", "--op", "conv"], "error[arguments]: the file has no operator `conv`\n  help: it has matmul, scale\n"),
-    "no size": (["show", "FILE", "--op", "matmul", "Q=3"],
-                "error[arguments]: matmul has no size, constant or dtype variable `Q`\n  help: sizes: K, M, N\n"),
+    "no size": (
+        ["show", "FILE", "--op", "matmul", "Q=3"],
+        "error[arguments]: matmul has no size, constant or dtype variable `Q`\n  help: sizes: K, M, N\n",
+    ),
     "no value": (["show", "FILE", "--op", "matmul", "M"], "error[arguments]: `M` is not NAME=VALUE\n"),
     "text": (["show", "FILE", "--op", "matmul", "M=x"], "error[arguments]: the size M is 'x', expected an integer of at least 0\n"),
     "negative": (["show", "FILE", "--op", "matmul", "M=-1"], "error[arguments]: the size M is -1, expected an integer of at least 0\n"),
-    "dtype": (["show", "FILE", "--op", "scale", "by=1", "T=f31"],
-              "error[dtype]: there is no dtype 'f31'\n  help: one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64\n"),
-    "constant": (["show", "FILE", "--op", "scale"],
-                 "error[arguments]: scale needs the constant by\n  help: give it by name: scale(..., by=...)\n"),
+    "dtype": (
+        ["show", "FILE", "--op", "scale", "by=1", "T=f31"],
+        "error[dtype]: there is no dtype 'f31'\n  help: one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64\n",
+    ),
+    "constant": (
+        ["show", "FILE", "--op", "scale"],
+        "error[arguments]: scale needs the constant by\n  help: give it by name: scale(..., by=...)\n",
+    ),
     "script": (["show", "FILE", "--script", "none.txt", "--op", "matmul"], "none.txt: No such file or directory\n"),
-    "ptx of a CPU": (["show", "FILE", "--stage", "ptx", "--target", "x86-64", "--op", "matmul"],
-                     "error[target]: x86-64 has no PTX\n  help: compile for a GPU target; .asm is the assembly\n"),
+    "ptx of a CPU": (
+        ["show", "FILE", "--stage", "ptx", "--target", "x86-64", "--op", "matmul"],
+        "error[target]: x86-64 has no PTX\n  help: compile for a GPU target; .asm is the assembly\n",
+    ),
 }
 
 
@@ -124,7 +146,9 @@ def test_not_text(tmp_path, capsys):
 
 
 def test_as_a_module(file):
-    done = subprocess.run([sys.executable, "-m", "texpr", "show", file, "--stage", "loop", *MATMUL], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "texpr", "show", file, "--stage", "loop", *MATMUL], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0 and done.stdout.startswith("kernel matmul") and done.stderr == ""
     done = subprocess.run([sys.executable, "-m", "texpr", "show", file, "--op", "no"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "Traceback" not in done.stderr
