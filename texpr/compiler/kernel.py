@@ -45,6 +45,7 @@ class CompiledKernel:
     def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int]) -> None:
         self.kernel, self.target, self.program, self.sizes = kernel, target, program, dict(sizes)
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
+        self._quick: Callable[..., object] = self._general
 
     def __repr__(self) -> str:
         return f"<kernel {self.kernel.name} for {self.target.name}>"
@@ -90,6 +91,10 @@ class CompiledKernel:
         Raises:
             CallError: arguments that do not fit.
         """
+        return self._quick(*arrays, **options)
+
+    def _general(self, *arrays: object, **options: object) -> object:
+        """A call of any shapes. Once one was served by native code, that code is asked first and hands on what does not fit it."""
         inputs = self.program.inputs
         try:
             shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
@@ -104,6 +109,8 @@ class CompiledKernel:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
             self._calls[shapes] = call
+            if self.target.native and not self.kernel.sizes:
+                self._quick = self._bound(shapes, self._general)
         return call(*arrays, **options)
 
     def bind(self, shapes: tuple[Shape, ...]) -> Callable[..., object]:
@@ -111,8 +118,12 @@ class CompiledKernel:
 
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
-        ResourceError: an array would be larger than any memory.
+            ResourceError: an array would be larger than any memory.
         """
+        return self._bound(shapes, None)
+
+    def _bound(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None) -> Callable[..., object]:
+        """`bind`, with what is called where the arrays are not exactly of these shapes; None for conversions and errors."""
         kernel, program = self.kernel, self.program
         sizes, packs = bind_sizes(program.inputs, shapes)
         for size, n in self.sizes.items():
@@ -126,7 +137,7 @@ class CompiledKernel:
         spec = CallSpec(kernel.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.gpu:
             return partial(self._foreign, run_on_gpu)
-        return make_callable(self.address, self._symbolic(spec, sizes) if kernel.sizes else spec, keep=self)
+        return make_callable(self.address, self._symbolic(spec, sizes) if kernel.sizes else spec, keep=self, otherwise=otherwise)
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
         """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""
