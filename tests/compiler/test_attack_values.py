@@ -47,3 +47,25 @@ def test_interpret_checks_what_calls_check():
         tx.interpret(pick, np.ones(3, "f4"), np.array([1, 3], "i4"))
     with pytest.raises(tx.CallError, match="requires N >= 1"):
         tx.interpret(tx.op("op f(X: f32[N]) -> Y: f32 { Y = max(i: X[i]) }"), np.ones(0, "f4"))
+
+
+def test_calls_of_other_shapes_after_one_was_served():
+    """The kernel that was made last is asked first; what does not fit it goes the long way."""
+    add = tx.op("op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }")
+    for n in (3, 5, 3, 8, 5):
+        a = np.arange(2 * n, dtype=np.float32)
+        np.testing.assert_array_equal(add(a[:n], a[n:]), a[:n] + a[n:])
+        np.testing.assert_array_equal(add(a[::2], a[1::2]), a[::2] + a[1::2])
+        out = np.empty(n, np.float32)
+        assert add(a[:n], a[n:], out=out) is out and (out == a[:n] + a[n:]).all()
+        with pytest.raises(tx.CallError):
+            add(a, a[:n])
+
+
+def test_an_optional_input_is_no_output():
+    shift = tx.op("op shift(A: f32[N], b: f32[N] = 0) -> C: f32[N] { C[i] = A[i] + b[i] }")
+    a = np.ones(4, np.float32)
+    np.testing.assert_array_equal(shift(a), a)
+    b = np.full(4, 2, np.float32)
+    np.testing.assert_array_equal(shift(a, b), a + 2)
+    np.testing.assert_array_equal(b, 2)

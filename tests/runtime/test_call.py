@@ -407,8 +407,8 @@ def test_something_else_may_take_what_does_not_fit():
     assert kernel(A, B=B) == ((A,), {"B": B})
     assert kernel(A, B, out=None) == ((A, B), {"out": None})
     computed = CallSpec("add", arguments, ("N",), (lambda arrays, sizes: None,))
-    kernel = kernels.make_callable(library["add"], computed, library, otherwise=lambda *given, **named: None)
-    assert (kernel(A, B=B) == SUM).all()
+    kernel = kernels.make_callable(library["add"], computed, library, otherwise=lambda *given, **named: (given, named))
+    assert kernel(A, B=B) == ((A,), {"B": B})
 
 
 def test_the_overhead_of_a_call():

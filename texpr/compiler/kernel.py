@@ -110,20 +110,18 @@ class CompiledKernel:
                 self._calls.clear()
             self._calls[shapes] = call
             if self.target.native and not self.kernel.sizes:
-                self._quick = self._bound(shapes, self._general)
+                self._quick = self.bind(shapes, self._general)
         return call(*arrays, **options)
 
-    def bind(self, shapes: tuple[Shape, ...]) -> Callable[..., object]:
+    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None) -> Callable[..., object]:
         """The fastest callable for inputs of exactly these shapes.
 
+        Args:
+            otherwise: called in its place with arrays that are not exactly so; conversions and errors unless given.
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
             ResourceError: an array would be larger than any memory.
         """
-        return self._bound(shapes, None)
-
-    def _bound(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None) -> Callable[..., object]:
-        """`bind`, with what is called where the arrays are not exactly of these shapes; None for conversions and errors."""
         kernel, program = self.kernel, self.program
         sizes, packs = bind_sizes(program.inputs, shapes)
         for size, n in self.sizes.items():

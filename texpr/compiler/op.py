@@ -48,6 +48,7 @@ class Op:
         self._programs: dict[tuple, Program] = {}
         self._kernels: dict[tuple, CompiledKernel] = {}
         self._calls: dict[tuple, Callable[..., object]] = {}
+        self._quick: Callable[..., object] = self._general
 
     def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
                 absent: frozenset[str] = frozenset()) -> Program:
@@ -71,6 +72,10 @@ class Op:
         Raises:
             CallError: arguments that do not fit.
         """
+        return self._quick(*arrays, **options)
+
+    def _general(self, *arrays: object, **options: object) -> object:
+        """A call of any kind. The last kernel that was made is asked first from then on, and hands on what does not fit it."""
         out = options.pop("out", None)
         try:
             key = _call_key(arrays, options)
@@ -91,12 +96,17 @@ class Op:
                     raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
                 return result
         program, given = self._instance(inputs, constants)
-        call = self._callable(program, tuple(a.shape for a in given.values()))
+        shapes = tuple(a.shape for a in given.values())
+        kernel = self._kernel(program, shapes)
+        call = kernel.bind(shapes)
         passed = tuple(inputs.values())
         if key is not None and not options:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
             self._calls[key] = call
+            # With optional inputs, what is an output by position depends on how many arrays there are.
+            if not (constants or kernel.kernel.sizes or any(p.optional for p in self.signature.inputs)):
+                self._quick = kernel.bind(shapes, self._general)
         return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
 
     def _instance(self, inputs: Mapping[str, object], constants: Mapping[str, object]) -> tuple[Program, dict[str, np.ndarray]]:
@@ -135,7 +145,7 @@ class Op:
                             help=f"convert it: {name}.astype(...)")
         return t
 
-    def _callable(self, program: Program, shapes: tuple[Shape, ...]) -> Callable[..., object]:
+    def _kernel(self, program: Program, shapes: tuple[Shape, ...]) -> CompiledKernel:
         """A kernel for these shapes: of constant sizes for the first few, then one of symbolic sizes."""
         sizes, _ = bind_sizes(program.inputs, shapes)
         check_requirements(program.name, program.requires, sizes)
@@ -146,7 +156,7 @@ class Op:
                 key = (program, ())
             if key not in self._kernels:
                 self._kernels[key] = default_kernel(program, sizes if key[1] else {})
-        return self._kernels[key].bind(shapes)
+        return self._kernels[key]
 
     @property
     def source(self) -> str:

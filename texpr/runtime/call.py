@@ -54,9 +54,9 @@ def make_callable(
     wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make
     failed = _Failed(spec.name)
     slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)  # type: ignore[arg-type]
+    slow = otherwise or slow
     if not _is_plain(spec) or not numpy_api.layouts_are_known():
         return slow
-    slow = otherwise or slow
     words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap if len(spec.outputs) > 1 else None)
     return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
 
