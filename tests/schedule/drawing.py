@@ -76,6 +76,7 @@ TEXTS = {
         h[i] = X[i] * 2
         Y[i] = h[i] + h[i - 1 | 0] }""",
     "nothing": "op nothing(X: f32[M]) -> (a: bool, b: bool, p: f32) { a = any(i: X[i] > 9)  b = all(i: X[i] < 9)  p = prod(i: X[i]) }",
+    "repeat": "op repeat(a: f32, X: f32[M, N]) -> (y: f32, z: f32[N]) { y = sum(k in 0..M: a)  z[j] = max(l in 0..M: a) }",
     "scalar": "op scalar(a: f32, b: f32) -> c: f32 { c = a * b + 1 }",
 }
 """Operators whose sizes are M, N and K."""

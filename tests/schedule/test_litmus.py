@@ -64,6 +64,7 @@ LEGAL = [
     ("exact", {}, 's.split("k", 4).reorder("ki", "ko")'),
     ("largest", {"K": 6}, 's.reorder("k", "j")'),
     ("largest", {"M": 2}, 's.peel("i", 0, 1).reorder("j", "i").reorder("j", "k")'),
+    ("repeat", {}, 's.split("k", 2, tail="peel").split("y.ki", 2, tail="peel").split("l", 3, tail="peel").parallel("j")'),
     ("updates", {}, 's.split("Y.1.i", 2).reorder("Y.1.ii", "Y.1.io")'),
     ("lag", {}, 's.compute_at("h", "Y.i")'),
     ("column", {}, 's.compute_at("h", "Y.i").parallel("Y.i")'),

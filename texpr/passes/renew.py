@@ -43,13 +43,15 @@ def _swap(tensors: tuple[Tensor, ...], other: Mapping[Tensor, Tensor]) -> tuple[
 
 
 def with_fresh_variables(root: N) -> N:
-    """`root` with new variables for all that it binds, so that it can stand beside the original."""
+    """`root` with new variables for all that it binds, and stores of its own, so that it can stand beside the original."""
     fresh = {n.var: replace(n.var) for n in walk(root) if isinstance(n, Axis | For)}
 
     def rule(node: Node) -> Node | None:
         match node:
             case Var():
                 return fresh.get(node)
+            case Store():
+                return replace(node)
             case Axis(var) | For(var) if var in fresh:
                 return replace(node, var=fresh[var])
         return None
