@@ -11,7 +11,7 @@ from tests.strategies import Case, cases
 from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Const, Dim, Mul, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.show_loop import show_kernel
+from texpr.ir.show_loop import full_listing, show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower
@@ -25,6 +25,8 @@ def check(kernel: Kernel) -> None:
     again = parse_kernel(text)
     assert show_kernel(again) == text
     assert equal(again, kernel)
+    full = full_listing(kernel)
+    assert full_listing(parse_kernel(full)) == full
 
 
 @given(cases())
@@ -104,3 +106,15 @@ def test_complaints(text, message):
     with pytest.raises(Error) as e:
         parse_kernel(text)
     assert e.value.message == message
+
+
+def test_instances_are_in_full_listings_only():
+    text = """kernel f(X: f32[N]) -> (y: f32[N])
+  let X_copy: f32[N]
+  for y.i in 0..N
+    X_copy[i] = X[i]  copy
+    y[i] = X_copy[i] * 2.0  eq 1  at[i + 1]
+"""
+    kernel = parse_kernel(text)
+    assert full_listing(kernel) == text
+    assert show_kernel(kernel) == text.replace("  at[i + 1]", "")

@@ -54,10 +54,12 @@ class Store(Stmt):
     Attributes:
         start: this store gives a reduction its start value.
         reassoc: the updates may be accumulated in any order (always so for max, min and integers).
-        equation: position in the program of the equation this store computes.
+        equation: position in the program of the equation this store computes; -1 for a copy.
+        at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
+            A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
     """
 
-    parts: ClassVar = ("indices", "value")
+    parts: ClassVar = ("indices", "at", "value")
     tensor: Tensor
     indices: tuple[Expr, ...]
     value: Expr
@@ -65,6 +67,7 @@ class Store(Stmt):
     start: bool = False
     reassoc: bool = False
     equation: int = 0
+    at: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

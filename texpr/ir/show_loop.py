@@ -25,6 +25,11 @@ def show_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> str:
     return _print(kernel, notes or {}).text
 
 
+def full_listing(kernel: Kernel) -> str:
+    """The loop nest with what listings leave out: behind each store, the instance of its equation (`at[i, j, k]`)."""
+    return _print(kernel, {}, instances=True).text
+
+
 def source_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> tuple[Source, dict[int, Span]]:
     """The listing as a source named `kernel`, with the place of each node by its `id`. A loop's place is its first line."""
     writer = _print(kernel, notes or {})
@@ -64,7 +69,7 @@ def _name_loops(body: tuple[Stmt, ...], names: dict[Var | Tensor, str], taken: s
             stack += [(below, outside) for below in statement.body]
 
 
-def _print(kernel: Kernel, notes: Mapping[Var, str]) -> Writer:
+def _print(kernel: Kernel, notes: Mapping[Var, str], *, instances: bool = False) -> Writer:
     names = kernel_names(kernel)
     writer = Writer(names)
     _header(writer, kernel, names)
@@ -75,6 +80,8 @@ def _print(kernel: Kernel, notes: Mapping[Var, str]) -> Writer:
         start = writer.length
         writer.items(*_line(statement, names))
         writer.mark(statement, start)
+        if isinstance(statement, Store) and instances and statement.at:
+            writer.items("  at[", *(item for k, e in enumerate(statement.at) for item in ((", ",) if k else ()) + (Part(e),)), "]")
         if isinstance(statement, For):
             writer.mark(statement.var, start)
             writer.write(f"  # {notes[statement.var]}" if statement.var in notes else "")
@@ -128,5 +135,9 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
 
 
 def _marks(store: Store) -> list[str | Part]:
-    marks = ["start"] * store.start + ["reassoc"] * store.reassoc + ([f"eq {store.equation}"] if store.equation else [])
+    marks = ["start"] * store.start + ["reassoc"] * store.reassoc + _equation(store)
     return ["  " + " ".join(marks)] if marks else []
+
+
+def _equation(store: Store) -> list[str]:
+    return ["copy"] if store.equation < 0 else [f"eq {store.equation}"] if store.equation else []

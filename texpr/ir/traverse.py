@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
-from texpr.ir.loop import For
+from texpr.ir.loop import For, Store
 from texpr.ir.tensor import Equation
 
 N = TypeVar("N", bound=Node)
@@ -147,7 +147,7 @@ def tensors(*roots: Node) -> dict[Tensor, None]:
 
 
 def equal(a: object, b: object) -> bool:
-    """The same structure, up to the names of bound variables and the identity of tensors (compared by name)."""
+    """The same structure, up to the names of bound variables, the identity of tensors (compared by name) and the hints of stores."""
     partner: dict[object, object] = {}
     stack = [(a, b)]
     while stack:
@@ -170,7 +170,7 @@ def equal(a: object, b: object) -> bool:
             stack.extend(_field_pairs(x, y, skip=("span", "axes")))
             stack.append((x.axes, y.axes))  # type: ignore[union-attr]
         elif hasattr(x, "__dataclass_fields__") and not _is_value(x):
-            stack.extend(_field_pairs(x, y, skip=("span",)))
+            stack.extend(_field_pairs(x, y, skip=("span", "at") if isinstance(x, Store) else ("span",)))
         elif str(x) != str(y) or (x != y and x == x):
             return False
     return True

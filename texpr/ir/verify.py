@@ -171,5 +171,8 @@ def _verify_store(store: Store, place: _Place) -> None:
     for e in store.indices:
         _verify_value(e, place)
         check(e.dtype == I64, "an index is i64", e)
+    for e in store.at:
+        _verify_value(e, place)
+        check(e.dtype == I64, "an instance is i64", e)
     _verify_value(store.value, place)
     check(store.value.dtype == target.dtype, f"{target.name} is {target.dtype}, its value {store.value.dtype}", store.value)

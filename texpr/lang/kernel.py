@@ -24,7 +24,8 @@ from texpr.support.source import Source, Span
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 _KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
 _FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
-_MARK = r"(?:start|reassoc|eq [0-9]{1,9})"
+_MARK = r"(?:start|reassoc|copy|eq [0-9]{1,9})"
+_AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _SCOPE = re.compile(rf"  +({_WORD})$")
 
@@ -192,6 +193,9 @@ class _Reader:
         return For(Var(name), extent, (), kind if kind in LOOP_KINDS else "serial", found.group(1) or "")
 
     def _store(self, line: Line, scope: Scope) -> Store:
+        hint = _AT.search(self.text(line))
+        at = self._instance(line.start + hint.start(), line.stop, scope) if hint else ()
+        line = line._replace(stop=line.start + hint.start()) if hint else line
         marks = _MARKS.search(self.text(line))
         words = marks.group(1).split() if marks else []
         stop = line.start + marks.start() if marks else line.stop
@@ -204,5 +208,10 @@ class _Reader:
             raise unknown("tensor", target.name.text, target.name.span, self.names.tensors)
         indices = run(self.scalars.indices(known, target.indices, target.span, scope, False))
         value = self.scalars.arithmetic.store(self.scalars.value(node.value, scope), known.dtype, node.value.span)
-        equation = int(words[words.index("eq") + 1]) if "eq" in words else 0
-        return Store(known, indices, value, UPDATES[node.update], "start" in words, "reassoc" in words, equation)
+        equation = int(words[words.index("eq") + 1]) if "eq" in words else -int("copy" in words)
+        return Store(known, indices, value, UPDATES[node.update], "start" in words, "reassoc" in words, equation, at)
+
+    def _instance(self, start: int, stop: int, scope: Scope) -> tuple[Expr, ...]:
+        """`at[i, j]`, which the grammar takes for an element."""
+        node: tree.Access = parse_part(self.source, "expression", start, stop)
+        return tuple(self.scalars.index(each, scope) for each in node.indices)

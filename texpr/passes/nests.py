@@ -26,11 +26,12 @@ class Nests:
         self.labels = _labels(program)
         self.accumulators: list[Tensor] = []
 
-    def nest(self, equation: Equation, number: int, *, around: Mapping[Var, Expr] | None = None,
+    def nest(self, equation: Equation, number: int, *, at: tuple[Expr, ...] = (), around: Mapping[Var, Expr] | None = None,
              backward: frozenset[int] = frozenset()) -> tuple[Stmt, ...]:
         """The loops of an equation.
 
         Args:
+            at: the axes that are fixed, which come before those of `equation` in the instances of the stores.
             around: loops that the nest will stand in, with their extents.
             backward: positions of the axes that run from their end.
         """
@@ -42,6 +43,7 @@ class Nests:
             lo, hi = folded(a.lo, values), folded(a.hi, values)
             values[a.var] = sub(sub(hi, index(1)), v) if equation.axes.index(a) in backward else add(v, lo)
             ranges[v] = sub(hi, lo)
+        instance = (*at, *(values[a.var] for a in equation.axes))
         lengths = longest([*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes])
         shape = {v: length for v, a in loops if (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}
@@ -51,16 +53,16 @@ class Nests:
             match node:
                 case Reduce():
                     accumulator = self._accumulator(target.name, node, tuple(shape.values()))
-                    at = tuple(shape)
-                    statements.extend(self._reduction(node, accumulator, at, values, ranges, used, label, number))
-                    return Read(accumulator, at)
+                    here = tuple(shape)
+                    statements.extend(self._reduction(node, Read(accumulator, here), instance, values, ranges, used, label, number))
+                    return Read(accumulator, here)
             return None
 
         # The body of a kept reduction holds no further reduction (`hoist` saw to it), so children-first order is harmless.
         value = rewrite(equation.value, rule)
         value = unguarded(folded(value, values), ranges)
         indices = tuple(unguarded(folded(i, values), ranges) for i in equation.indices)
-        store, inside = _store(target, indices, value, equation, ranges, number)
+        store, inside = _store(target, indices, value, equation, ranges, number, instance)
         body = (*statements, *guarded(inside, (store,)))
         if equation.where is not None:
             body = guarded(unguarded(folded(equation.where, values), ranges), body)
@@ -83,7 +85,7 @@ class Nests:
         self.accumulators.append(tensor)
         return tensor
 
-    def _reduction(self, node: Reduce, accumulator: Tensor, at: tuple[Var, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
+    def _reduction(self, node: Reduce, accumulator: Read, at: tuple[Expr, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
                    used: set[str], target: str, number: int) -> list[Stmt]:
         binders = [(Var(_unused(a.var.name, used), a.var.pack), a) for a in node.axes]
         inner, extents = dict(values), {}
@@ -92,13 +94,15 @@ class Nests:
             extents[v] = sub(hi, lo)
             inner[a.var] = add(v, lo)
         all_ranges = ranges | extents
-        body: tuple[Stmt, ...] = (Store(accumulator, at, unguarded(folded(node.body, inner), all_ranges), UPDATES[node.op],
-                                        reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number),)
+        instance = (*at, *(inner[a.var] for a in node.axes))
+        body: tuple[Stmt, ...] = (Store(accumulator.tensor, accumulator.indices, unguarded(folded(node.body, inner), all_ranges),
+                                        UPDATES[node.op], reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number,
+                                        at=instance),)
         if node.where is not None:
             body = guarded(unguarded(folded(node.where, inner), all_ranges), body)
         for var, _ in reversed(binders):
             body = (For(var, extents[var], body, tensor=target),)
-        start = Store(accumulator, at, identity(node.op, node.dtype), start=True, equation=number)
+        start = Store(accumulator.tensor, accumulator.indices, identity(node.op, node.dtype), start=True, equation=number, at=at)
         return [start, *body]
 
 
@@ -128,7 +132,7 @@ def guarded(condition: Expr, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equation, ranges: dict[Var, Expr],
-           number: int) -> tuple[Store, Expr]:
+           number: int, at: tuple[Expr, ...]) -> tuple[Store, Expr]:
     """The store of an equation and the condition under which it happens."""
     inside: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":
@@ -136,7 +140,7 @@ def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equ
     elif equation.guard is not None:
         indices = _folded_back(target, indices, equation.guard.mode, ranges)
     reassoc = equation.update is not None and (not target.dtype.is_float or equation.update in ("max", "min"))
-    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number), inside
+    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number, at=at), inside
 
 
 def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:

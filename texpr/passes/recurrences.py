@@ -124,7 +124,7 @@ def _together(nests: Nests, equations: dict[int, Equation], choice: _Choice) -> 
         conditions = [compare("<=", axes[k].lo, own)] if starts[k] > min(starts.values()) else []
         conditions += [compare("<", own, axes[k].hi)] if stops[k] < max(stops.values()) else []
         inner = _at_time(equations[k], own)
-        body += guarded(conjunction(*conditions), nests.nest(inner, k, around={time: extent}))
+        body += guarded(conjunction(*conditions), nests.nest(inner, k, at=(own,), around={time: extent}))
     return (For(time, extent, tuple(body), tensor=nests.labels[next(iter(equations))]),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.expr import Read, Tensor, Var, plain
+from texpr.ir.expr import Expr, Read, Tensor, Var, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.reductions import identity
@@ -40,8 +40,11 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
                             code="rfactor", help="rfactor first, then reorder")
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, at.extent))
     start, combine = Var(at.var.name), Var(f"{at.var.name}_sum")
-    zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation)
-    joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation)
+    at_total = _elements(kernel, update)
+    zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation,
+                 at=at_total)
+    joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation,
+                   at=at_total)
 
     def make(rebuilt: For) -> tuple[Stmt, ...]:
         body = replace_store(rebuilt, update, replace(update, tensor=partial, indices=(*update.indices, at.var)))
@@ -64,6 +67,12 @@ def _reduction(kernel: Kernel, loop: For) -> tuple[tuple[For | If, ...], Store]:
         raise ScheduleError(f"`{loop.var.name}` is not the loop of one reduction", span_of(kernel, loop), code="rfactor",
                             help="rfactor takes a loop whose variable the accumulator does not have")
     return updates[0]
+
+
+def _elements(kernel: Kernel, update: Store) -> tuple[Expr, ...]:
+    """The axes of the instance that `update` computes, without the binders of the reduction."""
+    start = next((s for _, s in paths(kernel) if isinstance(s, Store) and s.start and s.tensor is update.tensor), None)
+    return () if start is None else update.at[: len(start.at)]
 
 
 def _outermost_reduction(above: tuple[For | If, ...], update: Store) -> For:
