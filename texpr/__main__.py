@@ -1,4 +1,4 @@
-"""`python -m texpr`: show, check, bench, doctor."""
+"""`python -m texpr`: show, view, check, bench, doctor."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import argparse
 import sys
 
 from texpr.support.errors import Error
-from texpr.tools import bench, check, doctor, show
+from texpr.tools import bench, check, doctor, show, view
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command; 0 if it went well, 1 if it was refused (the reason is on stderr), 2 if the arguments make no sense."""
     parser = argparse.ArgumentParser(prog="texpr", description="Tensor operators as mathematics.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, run, module in (("show", show.show, show), ("check", check.check, check), ("bench", bench.bench, bench),
-                              ("doctor", doctor.doctor, None)):
+    for name, run, module in (("show", show.show, show), ("view", view.view, view), ("check", check.check, check),
+                              ("bench", bench.bench, bench), ("doctor", doctor.doctor, None)):
         command = commands.add_parser(name, help=(run.__doc__ or "").partition(".")[0].lower())
         if module is not None:
             module.add_arguments(command)

@@ -31,14 +31,18 @@ TENSOR_PASSES: tuple[Callable[[Program], Program], ...] = (inline_calls, desugar
 """What every program goes through before it becomes loops, in order."""
 
 
+def ready(program: Program) -> Program:
+    """The program that is lowered: no calls, no argmax, every reduction an equation of its own."""
+    return run_passes("tensor", TENSOR_PASSES, program, show_program, verify_program)
+
+
 def lowered(program: Program) -> Kernel:
     """The naive loop nest of a program.
 
     Raises:
         CheckError: the equations have no order.
     """
-    ready = run_passes("tensor", TENSOR_PASSES, program, show_program, verify_program)
-    kernel = traced("tensor", "lower", lower(ready), show_kernel)
+    kernel = traced("tensor", "lower", lower(ready(program)), show_kernel)
     if current().verify:
         verify_kernel(kernel)
     return kernel

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.compiler.kernel import CompiledKernel
-from texpr.compiler.pipeline import lowered
+from texpr.compiler.page import Pane, equations_html, fragment, stages_html
+from texpr.compiler.pipeline import lowered, ready
 from texpr.compiler.signature import split_options
 from texpr.compiler.steps import Steps
 from texpr.ir.expr import Var
@@ -14,7 +15,7 @@ from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
 from texpr.schedule import auto as default_schedule
-from texpr.schedule.loops import all_loops
+from texpr.schedule import explain
 from texpr.schedule.script import parse_script
 from texpr.support.errors import CallError, ScheduleError
 from texpr.targets import find_target
@@ -77,6 +78,13 @@ class Schedule(Steps):
             self.apply(step)
         return self
 
+    def stages(self) -> list[tuple[str, Kernel, Mapping[Var, str]]]:
+        """What was done, the nest then, and notes on its loops: at first and after every step."""
+        kernels = [("lowered", self.naive)]
+        for step in self.steps:
+            kernels.append((str(step), step.apply(kernels[-1][1])))
+        return [(done, kernel, explain(kernel)) for done, kernel in kernels]
+
     def compile(self, target: str = "native") -> CompiledKernel:
         """The kernel for a target: `native`, or a name from `python -m texpr doctor`.
 
@@ -86,14 +94,11 @@ class Schedule(Steps):
         return CompiledKernel(self.kernel, find_target(target), self.program, self.sizes)
 
     def __str__(self) -> str:
-        return show_kernel(self.kernel, _notes(self.kernel))
+        return show_kernel(self.kernel, explain(self.kernel))
+
+    def _repr_html_(self) -> str:
+        return fragment([Pane("equations", equations_html(ready(self.program))), Pane("loop nest", stages_html(self.stages()))])
 
     def __repr__(self) -> str:
         return f"<schedule of {self.program.name}, {len(self.steps)} steps>"
 
-
-_WHY = {"parallel": "proven independent", "vector": "proven independent"}
-
-
-def _notes(kernel: Kernel) -> Mapping[Var, str]:
-    return {n.var: _WHY[n.kind] for n in all_loops(kernel) if n.kind in _WHY}

@@ -1,0 +1,97 @@
+"""Pages: one self-contained file, escaped, with every stage; and schedules in a notebook."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import texpr as tx
+from texpr.__main__ import main
+from texpr.compiler.page import coloured
+
+FILE = """# <script>alert(1)</script> & co
+op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }
+op twice(X: f32[S]) -> Y: f32[S] { Y[i] = 2 * X[i] }
+"""
+VOID = {"meta", "input"}
+
+
+class Tags(HTMLParser):
+    """Fails where a tag is not closed by its own."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def _page(tmp_path, *arguments: str) -> str:
+    file = tmp_path / "ops.tx"
+    file.write_text(FILE)
+    assert main(["view", str(file), *arguments]) == 0
+    return (tmp_path / "ops.html").read_text()
+
+
+def test_a_page_holds_every_stage_of_every_operator(tmp_path):
+    page = _page(tmp_path, "M=64", "N=64", "K=64", "S=100")
+    shown = "".join(Tags(page).text)
+    for part in ("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]", "for C.i in 0..64", 'vectorize("Y.ii")', "define internal",
+                 "vmovups" if "zmm" in shown or "ymm" in shown else "\tmov", "proven independent", "in order: accumulates into C"):
+        assert part in shown
+    assert page.count('class="stage" hidden') == page.count("data-stage=") - 2  # the last stage of each operator shows
+
+
+def test_a_page_needs_nothing_from_elsewhere_and_escapes_what_it_shows(tmp_path):
+    page = _page(tmp_path, "--op", "matmul", "M=4", "N=4", "K=4")
+    assert not re.search(r"(src|href)=\"(?!#)|@import|url\(", page)
+    assert "<script>alert" not in page
+
+
+def test_stores_refer_to_their_equations(tmp_path):
+    file = tmp_path / "two.tx"
+    file.write_text("op two(X: f32[N]) -> Z: f32[N] { Y[i] = X[i] * 2\n Z[i] = Y[N-1-i] + 1 }")
+    assert main(["view", str(file), "-o", str(tmp_path / "two.html")]) == 0
+    page = (tmp_path / "two.html").read_text()
+    for number, tensor in enumerate("YZ"):
+        assert re.search(rf'class="equation" data-equation="{number}">  {tensor}\[', page)
+        assert re.search(rf'class="line store" data-equation="{number}">{tensor}\[', page)
+
+
+def test_a_page_goes_where_it_is_sent_or_says_why_not(tmp_path, capsys):
+    file = tmp_path / "ops.tx"
+    file.write_text(FILE)
+    assert main(["view", str(file), "--op", "twice", "-o", str(tmp_path / "no" / "page.html")]) == 1
+    assert "page.html" in capsys.readouterr().err
+    assert main(["view", str(file), "--op", "thrice"]) == 1
+    assert "the file has no operator `thrice`" in capsys.readouterr().err
+
+
+def test_sizes_go_to_the_operators_that_have_them(tmp_path, capsys):
+    assert "0..7" in "".join(Tags(_page(tmp_path, "S=7")).text)
+    assert main(["view", str(tmp_path / "ops.tx"), "Z=7"]) == 1
+    assert "matmul has no size, constant or dtype variable `Z`" in capsys.readouterr().err
+
+
+def test_a_schedule_shows_in_a_notebook():
+    s = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"), N=100).split("i", 8).vectorize("ii")
+    shown = Tags(s._repr_html_())
+    assert s._repr_html_().count("data-stage=") == 3
+    assert 'split("i", 8)' in "".join(shown.text)
+
+
+def test_colours_change_no_text():
+    for language in ("texpr", "llvm", "asm"):
+        text = "for x < 3 & y; # note\n\tvmovups 64(%rax), %zmm1\n%3 = fadd <4 x float> %1, %2 ; c"
+        assert "".join(Tags(coloured(text, language)).text) == text
