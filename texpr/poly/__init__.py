@@ -3,12 +3,17 @@
 `affine` turns expressions into integer constraints, over-approximating what is not affine; `solver` asks isl whether a conjunction
 of constraints has a solution, and which is the smallest. Everything above is made of such questions: a proof is "no solution",
 a counterexample the smallest solution. `nest` sees a kernel as statements with domains, accesses and order; `legality` asks whether
-a step keeps all dependences; `flow` where a temporary's values live; `prove` whether a condition always holds.
+a step keeps all dependences; `flow` where a temporary's values live; `prove` whether a condition always holds; `footprint` which box
+of a tensor one iteration of some loops touches:
+
+    footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
 """
 
 from texpr.poly.flow import flow_stays_within
+from texpr.poly.footprint import Footprint, footprint
 from texpr.poly.legality import Conflict, carried, read_too_early, reordered
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, never
 
-__all__ = ["Conflict", "always", "carried", "check_program", "flow_stays_within", "never", "read_too_early", "reordered"]
+__all__ = ["Conflict", "Footprint", "always", "carried", "check_program", "flow_stays_within", "footprint", "never", "read_too_early",
+           "reordered"]

@@ -120,7 +120,7 @@ def _modelled(kernel: Kernel) -> Nest:
     written = {s.tensor for s in walk(kernel) if isinstance(s, Store)}
     converter = Converter({n.var for n in walk(kernel) if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
     statements = tuple(_statement(converter, store, loops, conditions, order, written)
-                       for order, (store, loops, conditions) in enumerate(_stores(kernel)))
+                       for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
     seen = {s.store for s in statements}
     assert len(seen) == len(statements), "a store stands in two places"
     return Nest(kernel, statements, converter, facts_of(converter, kernel.requires), _private(kernel))
@@ -132,7 +132,7 @@ def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
     return tuple(constraint for pieces in found if len(pieces) == 1 for constraint in pieces[0])
 
 
-def _stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Expr, ...]]]:
+def placed_stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Expr, ...]]]:
     """Stores in textual order with their loops and conditions."""
     found = []
     stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, (), ()) for s in reversed(kernel.body)]
@@ -177,7 +177,7 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
                written: set[Tensor]) -> Statement:
     domain = Truth(((),), ())
     for loop in loops:
-        domain = conjoined(domain, _range(converter, loop))
+        domain = conjoined(domain, within_extent(converter, loop))
     for condition in conditions:
         domain = conjoined(domain, converter.truth(condition))
     exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
@@ -196,7 +196,8 @@ def _possible(converter: Converter, pieces: tuple[Piece, ...]) -> tuple[Piece, .
     return tuple(p for p in dict.fromkeys(pieces) if possible(converter, p))
 
 
-def _range(converter: Converter, loop: For) -> Truth:
+def within_extent(converter: Converter, loop: For) -> Truth:
+    """The loop's variable counts from 0 to below its extent."""
     at = variable(loop.var)
     extents = converter.values(loop.extent)
     return Truth(tuple((*p, Constraint(at), below(at, extent)) for p, extent in extents.cases), (), extents.exact)

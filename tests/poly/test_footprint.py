@@ -1,0 +1,87 @@
+"""The box that one iteration of a loop touches: pictures of known tiles, and the law that it holds every access."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import texpr as tx
+from tests.poly.nests import evaluate, events
+from tests.poly.test_against_enumeration import kernels
+from texpr.ir.expr import Expr, Tensor
+from texpr.ir.loop import For, Kernel
+from texpr.ir.show_expr import show
+from texpr.ir.traverse import walk
+from texpr.poly import footprint
+from texpr.schedule.loops import find_loops, loops_around
+
+
+def nest_of(k: Kernel, loop: str) -> list[For]:
+    at = find_loops(k, loop)[-1]
+    return [*loops_around(k, at), at]
+
+
+def picture(k: Kernel, tensor: str, loop: str, **options) -> str:
+    """`A[base +: extent, ...]`"""
+    t = next(t for t in (*k.inputs, *k.outputs, *k.temporaries) if t.name == tensor)
+    box = footprint(k, t, nest_of(k, loop), **options)
+    assert box is not None
+    return f"{tensor}[{', '.join(f'{show(b)} +: {show(n)}' for b, n in zip(box.bases, box.extents))}]"
+
+
+MATMUL = "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+CONV = """op conv(X: f32[H, W], F: f32[P, Q]) -> Y: f32[(H - P) // 2 + 1, W] require P <= H {
+    Y[y, x] = sum(p, q: X[2 * y + p, x + q - 1 | 0] * F[p, q]) }"""
+BLUR = "op blur(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | clamp] + X[i] + X[i + 1 | clamp] }"
+GATHER = "op gather(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f32[K, M] { Y[k, d] = E[idx[k], d] }"
+TRIANGLE = "op triangle(X: f32[M, M]) -> Y: f32[M] { Y[i] = sum(j in 0..i + 1: X[i, j]) }"
+REVERSED = "op reversed(X: f32[M]) -> Y: f32[M] { Y[i] = X[M - 1 - i] }"
+
+TILES = {
+    "matmul": (MATMUL, {}, 's.split("i", 8).split("k", 16).reorder("io", "ko", "j", "ii", "ki")', "A", "C.ko",
+               "A[io * 8 +: 8, ko * 16 +: 16]"),
+    "whole rows": (MATMUL, {}, 's.split("i", 8)', "A", "io", "A[io * 8 +: 8, 0 +: K]"),
+    "all of it": (MATMUL, {}, 's.split("i", 8)', "B", "io", "B[0 +: K, 0 +: N]"),
+    "a clipped tile": (MATMUL, {"K": 20}, 's.split("k", 16).reorder("ko", "i", "j", "ki")', "A", "ko", "A[0 +: M, ko * 16 +: 16]"),
+    "strided": (CONV, {"P": 3, "Q": 3}, 's.split("y", 4).split("x", 16).reorder("yo", "xo", "yi", "xi", "p", "q")', "X", "xo",
+                "X[yo * 8 +: 9, xo * 16 - 1 +: 18]"),
+    "clamped": (BLUR, {}, 's.split("i", 8)', "X", "io", "X[io * 8 - 1 +: 10]"),
+    "gathered": (GATHER, {}, 's.split("d", 8).reorder("do", "k", "di")', "E", "do", "E[0 +: N, do * 8 +: 8]"),
+    "triangle": (TRIANGLE, {}, "s", "X", "i", "X[i +: 1, 0 +: M]"),
+    "reversed": (REVERSED, {"M": 64}, 's.split("i", 8)', "X", "io", "X[0 - io * 8 + 56 +: 8]"),
+}
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_tile(name):
+    text, sizes, steps, tensor, loop, expected = TILES[name]
+    s = tx.schedule(tx.op(text), **sizes)
+    eval(steps, {"s": s})
+    assert picture(s.kernel, tensor, loop) == expected
+
+
+def test_what_is_written():
+    s = tx.schedule(tx.op(MATMUL)).split("i", 8).split("j", 4).reorder("io", "jo", "ii", "ji")
+    assert picture(s.kernel, "C", "jo", kinds=("write",)) == "C[io * 8 +: 8, jo * 4 +: 4]"
+    assert footprint(s.kernel, s.kernel.outputs[0], nest_of(s.kernel, "jo"), kinds=("read",)) is None
+
+
+def held(t: Tensor, box: list[tuple[Expr, Expr]], values: dict, element: tuple[int, ...]) -> bool:
+    """Whether an element lies in the box. Along a dimension that is the whole tensor nothing is claimed: these indices may leave it."""
+    return all(n is size or 0 <= i - evaluate(b, values, {}, set()) < evaluate(n, values, {}, set())
+               for i, (b, n), size in zip(element, box, t.shape))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(kernels())
+def test_every_access_lies_in_the_box(k: Kernel):
+    for n in [x for x in walk(k) if isinstance(x, For)]:
+        loops = [*loops_around(k, n), n]
+        variables = tuple(x.var for x in loops)
+        inside = [x for x in events(k, {}) if x.loops[: len(loops)] == variables]
+        for t in {t for x in inside for t, _ in x.reads | x.writes if t.rank}:
+            box = footprint(k, t, loops)
+            assert box is not None
+            for x in inside:
+                values = dict(zip(x.loops, x.iteration))
+                assert all(held(t, list(zip(box.bases, box.extents)), values, e) for u, e in x.reads | x.writes if u is t)

@@ -1,0 +1,150 @@
+"""Which part of a tensor one iteration of a loop touches: a box, from the indices of the tile that no edge clips."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from texpr.ir.affine import Linear, linear, same_value
+from texpr.ir.build import add, compare, disjunction, integer, mul, sub
+from texpr.ir.expr import Expr, Max, Min, Read, Tensor, index
+from texpr.ir.loop import For, Kernel
+from texpr.ir.traverse import variables
+from texpr.poly.affine import Converter
+from texpr.poly.forms import Truth, conjoined
+from texpr.poly.nest import Nest, model, part, placed_stores, within_extent
+from texpr.poly.sites import sites
+from texpr.poly.solver import OutOfQuota, asked, possible
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Footprint:
+    """The elements `bases[d] <= i < bases[d] + extents[d]` along each dimension. It may reach outside the tensor.
+
+    Attributes:
+        bases: over sizes and the variables of the loops around.
+        extents: over sizes; constants where the tile has one size.
+    """
+
+    bases: tuple[Expr, ...]
+    extents: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """A read or a store with the loops inside the iteration that enclose it, outermost first, and when it happens."""
+
+    indices: tuple[Expr, ...]
+    inner: tuple[For, ...]
+    condition: Truth
+
+
+def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Collection[str] = ("read", "write")) -> Footprint | None:
+    """The box of `tensor` that one iteration of `loops` touches; None if it touches nothing.
+
+    The box is that of a tile no edge clips, so its extents are constants wherever those of the loops inside are; clamps and conditions
+    are left out. Proven to hold every access. Along a dimension whose indices are not affine it is the whole tensor.
+
+    Args:
+        loops: nested loops of the kernel, outermost first; one iteration of each. None for the whole kernel.
+        kinds: `read`, `write` (updates included) or both.
+    """
+    nest = model(part(kernel, [s for s in kernel.body if not loops or isinstance(s, For) and s.var is loops[0].var]))
+    uses = list(_uses(nest, tensor, loops, kinds))
+    if not uses:
+        return None
+    boxes = [_along(uses, d, size, loops, nest.converter) for d, size in enumerate(tensor.shape)]
+    return Footprint(tuple(base for base, _ in boxes), tuple(extent for _, extent in boxes))
+
+
+def _uses(nest: Nest, tensor: Tensor, loops: Sequence[For], kinds: Collection[str]) -> Iterator[_Use]:
+    for store, around, conditions in placed_stores(nest.kernel):
+        if [n.var for n in around[: len(loops)]] != [n.var for n in loops]:
+            continue
+        inner = around[len(loops) :]
+        domain = Truth((nest.facts,), ())
+        for loop in around:
+            domain = conjoined(domain, within_extent(nest.converter, loop))
+        for condition in conditions:
+            domain = conjoined(domain, nest.converter.truth(condition))
+        if "write" in kinds and store.tensor is tensor:
+            yield _Use(store.indices, inner, domain)
+        if "read" in kinds:
+            yield from (_Use(site.node.indices, inner, site.condition)
+                        for site in sites((*store.indices, store.value, *conditions), nest.converter, domain)
+                        if isinstance(site.node, Read) and site.node.tensor is tensor)
+
+
+def _along(uses: Sequence[_Use], d: int, size: Expr, loops: Sequence[For], converter: Converter) -> tuple[Expr, Expr]:
+    """Base and extent along one dimension."""
+    found = _box([(u.indices[d], u.inner) for u in uses], loops)
+    if found is not None and not same_value(found[1], size) and all(_holds(converter, u.condition, u.indices[d], *found) for u in uses):
+        return found
+    return index(0), size
+
+
+def _holds(converter: Converter, condition: Truth, i: Expr, base: Expr, extent: Expr) -> bool:
+    """Whether `base <= i < base + extent` is proven under the condition."""
+    outside = converter.truth(disjunction(compare("<", i, base), compare("<=", add(base, extent), i)))
+    wanted = conjoined(condition, outside)
+    try:
+        return not asked(lambda: any(possible(converter, piece) for piece in wanted.true))
+    except OutOfQuota:
+        return False
+
+
+def _box(uses: Sequence[tuple[Expr, tuple[For, ...]]], loops: Sequence[For]) -> tuple[Expr, Expr] | None:
+    """The smallest box along one dimension that linear arithmetic finds: the lowest index and how many from there on."""
+    spans = [_span(linear(unclamped(i)), inner) for i, inner in uses]
+    low, high = spans[0] or (None, None)
+    for span in spans[1:]:
+        if span is None or low is None or high is None:
+            return None
+        low, high = _further(low, span[0], -1), _further(high, span[1], 1)
+    if low is None or high is None:
+        return None
+    reach = _extreme(linear(sub(high.expr(), low.expr())), loops, 1)
+    return None if reach is None else (low.expr(), linear(add(reach.expr(), index(1))).expr())
+
+
+def unclamped(e: Expr) -> Expr:
+    """An index as it is away from the edges."""
+    match e:
+        case Max(_, Min(inside, _)):
+            return inside
+    return e
+
+
+def _span(form: Linear, inner: Sequence[For]) -> tuple[Linear, Linear] | None:
+    """Smallest and largest value over the inner loops, in terms of what is outside them; None where that is not linear."""
+    low, high = _extreme(form, inner, -1), _extreme(form, inner, 1)
+    return None if low is None or high is None else (low, high)
+
+
+def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
+    """The largest (sign 1) or smallest (sign -1) value that a linear form takes in the loops; None where it is not linear."""
+    for loop in reversed(inner):
+        c = form.coefficient(loop.var)
+        if any(loop.var in variables(t) for t, _ in form.terms if t is not loop.var):
+            return None
+        rest = form.without(loop.var)
+        if c * sign > 0:
+            rest = linear(add(rest.expr(), mul(sub(_longest(loop.extent), index(1)), index(c))))
+        form = rest
+    return form
+
+
+def _longest(extent: Expr) -> Expr:
+    """An extent as it is in a tile that is not clipped."""
+    match extent:
+        case Min(a, b):
+            return b if integer(b) is not None else a
+    return extent
+
+
+def _further(a: Linear, b: Linear, sign: int) -> Linear | None:
+    """The larger (sign 1) or the smaller of two forms that differ by a constant."""
+    difference = linear(sub(a.expr(), b.expr()))
+    if difference.terms:
+        return None
+    return a if difference.constant * sign >= 0 else b
