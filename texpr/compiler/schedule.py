@@ -48,9 +48,9 @@ class Schedule(Steps):
     """
 
     def __init__(self, program: Program, sizes: Mapping[Var, int] | None = None) -> None:
-        self.program, self.sizes = program, dict(sizes or {})
+        self.sizes = dict(sizes or {})
         self.naive = lowered(specialize(program, self.sizes))
-        super().__init__(self.naive)
+        super().__init__(program, self.naive)
 
     def auto(self, target: str = "native") -> Schedule:
         """Apply the default steps for a target, chosen from the structure of the nests; `script()` shows them.

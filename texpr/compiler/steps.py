@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
+from texpr.ir.tensor import Program
 from texpr.schedule import find_loops, loop_names
+from texpr.schedule.alternatives import explained
 from texpr.schedule.loops import all_loops
 from texpr.schedule.script import Step
+from texpr.support.errors import ResourceError, ScheduleError
+
+_HERE = str(Path(__file__).parents[1])
 
 
 class Steps:
     """A kernel and the steps that made it. Every step returns the schedule, so steps chain; a refused step changes nothing.
 
     Attributes:
+        program: what is scheduled, sizes symbolic.
         kernel: the loop nest as it is now.
         steps: the steps so far.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+    def __init__(self, program: Program, kernel: Kernel) -> None:
+        self.program, self.kernel = program, kernel
         self.steps: list[Step] = []
 
     @property
@@ -36,7 +44,11 @@ class Steps:
         Raises:
             ScheduleError: it does not apply, or would change the answer.
         """
-        self.kernel = step.apply(self.kernel)
+        try:
+            self.kernel = step.apply(self.kernel)
+        except (ScheduleError, ResourceError) as error:
+            number = len(self.steps) + 1
+            raise explained(error, self.kernel, step, self.program, f"step {number}{_caller()}: {step}") from None
         self.steps.append(step)
         return self
 
@@ -93,3 +105,11 @@ class Steps:
     def contract(self) -> Self:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")
+
+
+def _caller() -> str:
+    """Where the user called, as `, file.py:12`: the innermost frame that is not ours."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return "" if frame is None else f", {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -43,8 +43,8 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
     after = replace(kernel, body=body)
     conflict = poly.reordered(kernel, after, *_correspondence(kernel, after, producer, moved, renamed))
     if conflict is not None:
-        raise refused(kernel, f"compute_at({tensor}, {at.var.name}) reverses a dependence", conflict, "the new order runs the second first",
-                      help="compute it at an outer loop, or leave it where it is")
+        raise refused(kernel, f'compute_at("{tensor}", "{at.var.name}") reverses a dependence', conflict,
+                      "the new order runs the second first", help="compute it at an outer loop, or leave it where it is", after=after)
     check_moved(kernel, after, "compute_at")
     return after
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
-from texpr.schedule.loops import all_loops, loops_around, private_temporaries, stores
+from texpr.schedule.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
 from texpr.schedule.refuse import refused
 
 
@@ -26,8 +28,9 @@ def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tenso
     source, sink = conflict.source[0], conflict.sink[0]
     sums = source is sink and sink.update is not None and loop.var not in variables(*sink.indices)
     help = f'rfactor("{loop.var.name}") gives each iteration a sum of its own' if sums else "choose a loop whose iterations are independent"
+    at_once = replace_loops(kernel, [loop], lambda n: replace(n, kind="parallel"))
     raise refused(kernel, f"{step} of `{loop.var.name}`: its iterations depend on each other", conflict, "they may not run at once",
-                  help=help)
+                  help=help, after=at_once, at_once=True)
 
 
 def check_moved(before: Kernel, after: Kernel, step: str) -> None:

@@ -34,6 +34,12 @@ def loop_names(kernel: Kernel) -> list[str]:
     return list(dict.fromkeys(n.var.name if len(owners[n.var.name]) == 1 else qualified(n) for n in all_loops(kernel)))
 
 
+def shortest(kernel: Kernel, loop: For) -> str:
+    """The shortest name of a loop."""
+    alone = all(n.tensor == loop.tensor for n in all_loops(kernel) if n.var.name == loop.var.name)
+    return loop.var.name if alone else qualified(loop)
+
+
 def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
     """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too.
 

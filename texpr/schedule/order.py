@@ -58,9 +58,9 @@ def reorder(kernel: Kernel, names: Sequence[str | Var]) -> Kernel:
     after = replace(kernel, body=tuple(body))
     conflict = poly.reordered(kernel, after, origin, instance)
     if conflict is not None:
-        text = ", ".join(f.var.name for f, *_ in families)
+        text = ", ".join(f'"{f.var.name}"' for f, *_ in families)
         raise refused(kernel, f"reorder({text}) reverses a dependence", conflict, "the new order runs the second first",
-                      help="keep the order of these loops, or reorder others")
+                      help="keep the order of these loops, or reorder others", after=after)
     check_moved(kernel, after, "reorder")
     return after
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from texpr.support.source import Span
 
@@ -55,12 +55,27 @@ class ScheduleError(Error):
     """A scheduling step that does not apply or would change the answer.
 
     Attributes:
-        witness: the smallest example, sizes and iterations by name; empty where there is none.
+        witness: the smallest example: `sizes`, the iterations `first` and `second`, the `tensor` and the `element` that both use; empty
+            where there is none.
+        details: what the step knows of its refusal, for those who explain it.
     """
 
-    def __init__(self, message: str, span: Span | None = None, *, witness: dict[str, int] | None = None, **rest) -> None:
+    def __init__(self, message: str, span: Span | None = None, *, witness: Mapping[str, object] | None = None,
+                 rerun: Callable[[], object] | None = None, details: object = None, **rest) -> None:
         super().__init__(message, span, **rest)
-        self.witness = witness or {}
+        self.witness, self.details = dict(witness or {}), details
+        self._rerun = rerun
+
+    def replay(self) -> object:
+        """Run the kernel as it is and as the step would have it, at the sizes of the witness; printed, it shows what differs first.
+
+        Raises:
+            ScheduleError: the step was not refused for a dependence, so there are no two results.
+        """
+        if self._rerun is None:
+            raise ScheduleError("this refusal has no two results to compare", code="replay",
+                                help="replay() is for steps that would change the answer (error[order])")
+        return self._rerun()
 
 
 class CompileError(Error):

@@ -1,0 +1,104 @@
+"""Why a step was refused, in the operator's text and with what would be legal instead: each alternative is tried before it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import TypeVar
+
+from texpr.ir.loop import Kernel
+from texpr.ir.tensor import Equation, Program
+from texpr.schedule.loops import all_loops, find_loops, loops_around, shortest
+from texpr.schedule.refuse import Refused
+from texpr.schedule.script import Step
+from texpr.support.errors import Error, ResourceError, ScheduleError
+from texpr.support.source import Span
+
+MOST_TRIED = 24
+MOST_SHOWN = 3
+
+E = TypeVar("E", bound=Error)
+
+
+def explained(error: E, kernel: Kernel, step: Step, program: Program, place: str) -> E:
+    """The error with the number of the step and where it was asked for; with a caret in the operator's text and proven alternatives
+    if the step would break a dependence.
+
+    Args:
+        kernel: what the step was applied to.
+        place: which step of the schedule, called from where.
+    """
+    error.notes = (*error.notes, place)
+    if isinstance(error, ScheduleError) and isinstance(error.details, Refused):
+        written = _equation(error.details, program)
+        if written is not None and error.span is not None and error.span.source is not written.source:
+            error.span = written
+        legal = _proven(kernel, _ALTERNATIVES.get(step.name, _none)(kernel, step))
+        help = "legal here: " + ", or ".join(legal) if legal else error.help
+        error.help = f"{help}; replay() of this error shows both results"
+    return error
+
+
+def _equation(why: Refused, program: Program) -> Span | None:
+    """The equation of the later statement in the operator's text."""
+    value = why.conflict.sink[0].value.span
+    if value is None:
+        return None
+    spans = (e.span for e in program.equations if isinstance(e, Equation) and e.span is not None)
+    return next((s for s in spans if s.source is value.source and s.start <= value.start and value.stop <= s.stop), None)
+
+
+def _proven(kernel: Kernel, candidates: Iterator[tuple[Step, ...]]) -> list[str]:
+    """The candidates that are legal, as text."""
+    legal: list[str] = []
+    for k, steps in enumerate(candidates):
+        if k >= MOST_TRIED or len(legal) >= MOST_SHOWN:
+            break
+        if _applies(kernel, steps):
+            legal.append(".".join(map(str, steps)))
+    return legal
+
+
+def _applies(kernel: Kernel, steps: tuple[Step, ...]) -> bool:
+    try:
+        for step in steps:
+            kernel = step.apply(kernel)
+    except (ScheduleError, ResourceError):
+        return False
+    return True
+
+
+def _none(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    return iter(())
+
+
+def _orders(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    """Other orders of the same loops."""
+    if len(step.args) <= 4:
+        for order in permutations(step.args):
+            if order != step.args:
+                yield (Step("reorder", order),)
+
+
+def _independent(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    """The reduction given partial results first; loops around and inside whose iterations are independent."""
+    name, *rest = step.args
+    for options in ((), (("reassoc", True),)):
+        yield Step("rfactor", (name,), options), Step(step.name, (name, *rest), step.options)
+    at = find_loops(kernel, name)[0]  # type: ignore[arg-type]
+    inside = [n for n in all_loops(kernel) if any(m is at for m in loops_around(kernel, n))]
+    for loop in (*loops_around(kernel, at), *inside):
+        yield (Step(step.name, (shortest(kernel, loop), *rest), step.options),)
+
+
+def _outer(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    """Loops further out."""
+    tensor, name = step.args
+    at = find_loops(kernel, name)[0]  # type: ignore[arg-type]
+    for loop in reversed(loops_around(kernel, at)):
+        yield (Step(step.name, (tensor, shortest(kernel, loop)), step.options),)
+
+
+_ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {
+    "reorder": _orders, "parallel": _independent, "vectorize": _independent, "bind": _independent, "compute_at": _outer,
+}
