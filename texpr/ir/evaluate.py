@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from texpr.ir.arithmetic import COMPARE, Array, binary, call, cast, compute_dtype, fold, identity, literal_array, order_key
-from texpr.ir.expr import Axis, Binary, Call, Cast, Compare, Const, Expr, Guard, Neg, Node, Not, Read, Reduce, Select, Tensor, Var
+from texpr.ir.expr import And, Axis, Binary, Call, Cast, Compare, Const, Expr, Guard, Neg, Node, Not, Or, Read, Reduce, Select, Tensor, Var
 from texpr.ir.traverse import children
 
 BLOCK = 1 << 20
@@ -81,6 +81,8 @@ def _value(node: Node, done: dict[int, Lanes], points: Points, buffers: Buffers)
             return reduce(node, points, buffers)
         case Select(cond, then, orelse):
             return _select(done[id(cond)], done[id(then)], done[id(orelse)])
+        case And(a, b) | Or(a, b):
+            return _logic(node, done[id(a)], done[id(b)])
         case _:
             below = [done[id(child)] for child in children(node)]
             return Lanes(_apply(node, [lanes.values for lanes in below]), either(*(lanes.bad for lanes in below)))
@@ -119,6 +121,15 @@ def _select(cond: Lanes, then: Lanes, orelse: Lanes) -> Lanes:
         return Lanes(values, cond.bad)
     taken = np.where(cond.values, False if then.bad is None else then.bad, False if orelse.bad is None else orelse.bad)
     return Lanes(values, either(cond.bad, taken))
+
+
+def _logic(node: And | Or, lhs: Lanes, rhs: Lanes) -> Lanes:
+    """The right side is only needed where the left one does not decide."""
+    values = _apply(node, [lhs.values, rhs.values])
+    if rhs.bad is None:
+        return Lanes(values, lhs.bad)
+    needed = lhs.values if isinstance(node, And) else np.logical_not(lhs.values)
+    return Lanes(values, either(lhs.bad, rhs.bad & needed))
 
 
 def _read(node: Read, done: dict[int, Lanes], buffers: Buffers) -> Lanes:

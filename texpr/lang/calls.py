@@ -236,5 +236,6 @@ def _targets(node: tree.Equation, program: Program, sizes: Sizes, s: Scalars) ->
         else:
             for a, b in zip(known.shape, made.shape):
                 sizes.same(a, b, known, target.span)
+            known = s.names.refine(known, made)
         result.append(known)
     return tuple(result)

@@ -19,6 +19,7 @@ from texpr.lang.scalars import Scalars
 from texpr.lang.scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
 from texpr.lang.values import Arithmetic, Value
+from texpr.passes.renew import over_tensors
 from texpr.poly import check_program
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.source import Span
@@ -107,6 +108,7 @@ class _Elaboration:
             self._all_defined(op, equations)
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
         program = Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
+        program = over_tensors(program, self.names.refined) if self.names.refined else program
         implied = self.session.prove(program)
         return replace(program, requires=(*program.requires, *implied)) if implied else program
 
@@ -151,17 +153,21 @@ class _Elaboration:
         statements = [e for e in op.body or () if isinstance(e, tree.Equation)]
         check_updates(statements, inputs, self.names)
         made: dict[int, list[Equation | Invoke]] = {}
-        for statement in definitions_first(statements, self.names):
+        for statement in definitions_first(statements, self.names, self._is_whole_call):
             made[id(statement)] = self._statement(statement)
         return ordered([e for statement in statements for e in made[id(statement)]])
 
     def _statement(self, node: tree.Equation) -> list[Equation | Invoke]:
         call = node.value
-        if isinstance(call, tree.Call) and all(not t.indices for t in node.targets) and self._is_invoke(call):
+        if self._is_whole_call(node):
+            assert isinstance(call, tree.Call)
             callee = self.operator(call.name.text)
             assert callee is not None
             return [invoke(node, call, callee, self.scalars, self.requires, self.session.program)]
         return [*equations_of(node, self.scalars)]
+
+    def _is_whole_call(self, node: tree.Equation) -> bool:
+        return isinstance(node.value, tree.Call) and all(not t.indices for t in node.targets) and self._is_invoke(node.value)
 
     def _is_invoke(self, call: tree.Call) -> bool:
         """An operator of the text comes before a scalar function only where whole tensors are passed."""
@@ -221,9 +227,9 @@ def _check_definition(name: str, target: tree.Target, first: dict[str, tree.Equa
                          notes=shown("first", place), help=f"declare its shape: let {name}: f32[...]")
 
 
-def definitions_first(statements: list[tree.Equation], names: Names) -> list[tree.Equation]:
-    """The statements so that undeclared tensors are defined, and their shapes known, before they are read."""
-    defining = {t.name.text: s for s in statements for t in s.targets if t.name.text not in names.tensors}
+def definitions_first(statements: list[tree.Equation], names: Names, is_call: Callable[[tree.Equation], bool]) -> list[tree.Equation]:
+    """The statements so that what defines a tensor comes before what reads it, where it says its shape or, as a call, its range."""
+    defining = {t.name.text: s for s in statements for t in s.targets if t.name.text not in names.tensors or is_call(s)}
     result: dict[int, tree.Equation] = {}
     for start in statements:
         path: dict[int, tree.Equation] = {}
@@ -238,6 +244,8 @@ def definitions_first(statements: list[tree.Equation], names: Names) -> list[tre
                 stack.append((statement, True))
                 for needed in _needed(statement, defining):
                     if id(needed) in path:
+                        if any(t.name.text in names.tensors for t in needed.targets):
+                            continue  # its shape is known: whether there is an order is for the proofs to say
                         raise _circular(needed)
                     stack.append((needed, False))
     return list(result.values())

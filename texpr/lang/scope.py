@@ -70,6 +70,7 @@ class Names:
     Attributes:
         defaults: what reads of an absent optional input give.
         parameters: rank-0 integer inputs, affine parameters of index arithmetic.
+        refined: tensors as declared, with what the calls that define them say of their values.
     """
 
     dtypes: dict[str, DType] = field(default_factory=dict)
@@ -79,6 +80,15 @@ class Names:
     defaults: dict[str, Value] = field(default_factory=dict)
     parameters: set[Tensor] = field(default_factory=set)
     places: dict[str, Span] = field(default_factory=dict)
+    refined: dict[Tensor, Tensor] = field(default_factory=dict)
+
+    def refine(self, declared: Tensor, found: Tensor) -> Tensor:
+        """A tensor declared without a range takes over what the call that defines it promises of its values."""
+        if declared.value_range is not None or not (found.value_range or found.distinct):
+            return declared
+        known = replace(declared, value_range=found.value_range, distinct=declared.distinct or found.distinct)
+        self.refined[declared] = self.tensors[declared.name] = known
+        return known
 
     def declare(self, name: str, span: Span) -> None:
         """Refuse a second meaning of a name."""

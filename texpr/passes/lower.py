@@ -7,6 +7,7 @@ from texpr.ir.loop import Kernel, Stmt
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import tensors
 from texpr.passes.inline import inline_calls
+from texpr.passes.lazy import lazy_logic
 from texpr.passes.nests import Nests
 from texpr.passes.recurrences import recurrence
 from texpr.passes.reductions import desugar, hoist
@@ -18,7 +19,7 @@ def lower(program: Program) -> Kernel:
     Raises:
         CheckError: no order of loops was found for a recurrence.
     """
-    program = hoist(desugar(inline_calls(program)))
+    program = hoist(desugar(lazy_logic(inline_calls(program))))
     equations = [e for e in program.equations if isinstance(e, Equation)]
     nests = Nests(program)
     body: list[Stmt] = []

@@ -60,13 +60,15 @@ def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, size
     """What the caller declares of a result is what the callee declares of it."""
     if outer.distinct and not inner.distinct:
         raise CheckError(f"{outer.name} distinct is not proven", call.span, code="distinct",
-                         label=f"{inner.name} of {call.program.name} need not be")
+                         label=f"{inner.name} of {call.program.name} need not be",
+                         help=f"leave `distinct` out, or declare it in {call.program.name}")
     if outer.value_range is None:
         return
     lo, hi = outer.value_range
     wanted = f"{outer.name} in {show(lo)}..{show(hi)} is not proven"
     if inner.value_range is None:
-        raise CheckError(wanted, call.span, code="range", label=f"{inner.name} of {call.program.name} has no range")
+        raise CheckError(wanted, call.span, code="range", label=f"{inner.name} of {call.program.name} has no range",
+                         help=f"declare one in {call.program.name}: {inner.name}: {inner.dtype}[...] in lo..hi; or leave this one out")
     own_lo, own_hi = (_in(x, sizes) for x in inner.value_range)
     if same_value(lo, own_lo) and same_value(hi, own_hi):
         return
@@ -74,7 +76,8 @@ def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, size
     def complain(example: Example) -> CheckError:
         note = example.note((), variables(lo, hi, own_lo, own_hi))
         return CheckError(wanted, call.span, code="range", notes=[note] if note else (),
-                          label=f"{call.program.name} gives values in {show(own_lo)}..{show(own_hi)}")
+                          label=f"{call.program.name} gives values in {show(own_lo)}..{show(own_hi)}",
+                          help=f"declare the range that the call gives: {outer.name}: {outer.dtype}[...] in {show(own_lo)}..{show(own_hi)}")
 
     proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
 

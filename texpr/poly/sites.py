@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
-from texpr.ir.expr import Axis, Expr, Guard, Read, Reduce, Select, index
-from texpr.ir.traverse import children
+from texpr.ir.expr import And, Axis, Expr, Guard, Or, Read, Reduce, Select, index
+from texpr.ir.traverse import children, walk
 from texpr.poly.affine import Converter, within
 from texpr.poly.forms import Piece, Truth, conjoined
 
@@ -30,7 +30,7 @@ _Below = list[tuple[Expr, Truth, tuple[Axis, ...]]]
 
 
 def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()) -> list[Site]:
-    """The reads and reductions below expressions; `if`s, binders and guards restrict what is below them."""
+    """The reads and reductions below expressions; `if`s, `and`, `or`, binders and guards restrict what is below them."""
     found: list[Site] = []
     seen: set[tuple[int, tuple[Piece, ...]]] = set()
     stack = [(root, condition, axes) for root in reversed(roots)]
@@ -45,6 +45,9 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
                 holds = converter.truth(cond)
                 below = [(cond, condition, axes), (then, conjoined(condition, holds), axes),
                          (orelse, conjoined(condition, holds.negated), axes)]
+            case And(a, b) | Or(a, b):
+                needed = converter.truth(a) if isinstance(node, And) else converter.truth(a).negated
+                below = [(a, condition, axes), (b, conjoined(condition, needed) if _looks(b) else condition, axes)]
             case Reduce():
                 found.append(Site(node, condition, axes))
                 below = _below_reduction(node, converter, condition, axes)
@@ -58,6 +61,11 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
                 below = [(c, condition, axes) for c in children(node) if isinstance(c, Expr)]
         stack += reversed(below)
     return found
+
+
+def _looks(e: Expr) -> bool:
+    """Whether anything is read or reduced: conditions are only worth their cost where something is."""
+    return any(isinstance(n, Read | Reduce) for n in walk(e))
 
 
 def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes: tuple[Axis, ...]) -> _Below:
