@@ -55,7 +55,7 @@ CALLS = {
         "scale(A, A[:1, 0])",
         "concat(A, A[:2], axis=1)",
         "concat(A, A, axis=2)",
-        "concat(A, A, axis=-1)",
+        "concat(A, A, axis=-3)",
         "rows(1.0)",
         "embed(A[0], INDEX)",
         "add(A, A, out=A.T)",

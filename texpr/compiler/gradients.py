@@ -82,7 +82,7 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
             declared |= {i.name: variable for i, j in zip(other.inputs, typical.inputs) if i.name not in declared and i.dtype != j.dtype}
     inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name)) for t in typical.inputs)
     signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.",
-                          tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs))
+                          tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs), base.axes)
     return Op(signature, make, origin)
 
 
@@ -96,7 +96,7 @@ def _typical(base: Signature, make: Make, dtypes: Mapping[str, DType]) -> tuple[
     names = [c.name for c in base.constants if c.required]
     refused: CheckError | None = None
     for values in islice(product(*[STAND_INS] * len(names)), MOST_STAND_INS):
-        constants = base.checked(dict(zip(names, values)))
+        constants = base.provable(dict(zip(names, values)))
         try:
             return make(dtypes, constants, frozenset()), constants
         except CheckError as error:

@@ -60,7 +60,7 @@ class Op:
             CallError: a constant is missing or unknown.
         """
         chosen = self.signature.bind_dtypes({}) | dict(dtypes or {})
-        filled = self.signature.checked(constants or {})
+        filled = self.signature.provable(constants or {})
         key = (tuple(chosen.items()), _constants_key(filled), absent)
         if key not in self._programs:
             self._programs[key] = self._make(chosen, filled, absent)
@@ -120,6 +120,7 @@ class Op:
         dtypes |= {p.name: self._dtype(p.name, given[p.name]) for p in self.signature.inputs
                    if p.dtype not in settled and isinstance(inputs.get(p.name), np.ndarray | np.generic)}
         absent = frozenset(p.name for p in self.signature.inputs if p.name not in inputs)
+        constants = self.signature.counted(constants, {n: a.ndim for n, a in given.items()})
         return self.program(self.signature.bind_dtypes(dtypes), constants, absent), given
 
     def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[dict[str, object], tuple[object, ...]]:
@@ -295,7 +296,8 @@ def _operator(declaration: lang.OpDeclaration, uses: Uses) -> Op:
     signature = Signature(
         declaration.name, tuple(map(_parameter, head.inputs)),
         tuple(Constant(c.name.text, c.default is None, _one_line(c.default) if c.default else "") for c in head.constants),
-        tuple((v.name, v.kind) for v in declaration.type_variables), declaration.doc, tuple(map(_parameter, head.outputs)))
+        tuple((v.name, v.kind) for v in declaration.type_variables), declaration.doc, tuple(map(_parameter, head.outputs)),
+        declaration.axes)
 
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
         return lang.elaborate(declaration, dtypes, constants, absent)  # type: ignore[arg-type]

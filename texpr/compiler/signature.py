@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
+from texpr.lang import AxisSpec
 from texpr.support.errors import CallError
 
 # What stands for a dtype variable where nothing says which type it is.
@@ -46,7 +47,8 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs, constants, dtype variables (with their class: float, int, num, any) and outputs of an operator."""
+    """Inputs, constants, dtype variables (with their class: float, int, num, any) and outputs of an operator; `axes` are the constants that
+    may count from the end."""
 
     name: str
     inputs: tuple[Parameter, ...]
@@ -54,6 +56,7 @@ class Signature:
     variables: tuple[tuple[str, str], ...] = ()
     doc: str = ""
     outputs: tuple[Parameter, ...] = ()
+    axes: tuple[AxisSpec, ...] = ()
 
     def __str__(self) -> str:
         """The head of the operator: `conv<T: float>(X: T[N]; S = 1) -> Y: T[N]`."""
@@ -91,6 +94,41 @@ class Signature:
             raise CallError(f"{self.name} needs the constant{'s' * (len(missing) > 1)} {', '.join(missing)}", code="arguments",
                             help=f"give it by name: {self.name}(..., {missing[0]}=...)")
         return {c.name: _plain(self.name, c.name, constants[c.name]) for c in self.constants if c.name in constants}
+
+    def counted(self, constants: Mapping[str, object], ranks: Mapping[str, int]) -> dict[str, object]:
+        """The constants with axes counted from the start.
+
+        Args:
+            ranks: of the inputs, by name.
+        Raises:
+            CallError: an input has no such axis, or its rank is not known.
+        """
+        found = self.checked(constants)
+        for spec in self.axes:
+            value = found.get(spec.constant, spec.default)
+            if type(value) is not int:
+                continue
+            if spec.input not in ranks:
+                if value < 0:
+                    raise CallError(f"{self.name}: {spec.constant} = {value} counts from the end of `{spec.input}`, whose rank is not "
+                                    f"known here", code="rank", help=f"count from the start: {spec.constant}=0 is the first axis")
+                continue
+            rank = ranks[spec.input]
+            first = spec.from_start(value, rank)
+            if first is None:
+                dimensions = "1 dimension" if rank == 1 else f"{rank} dimensions"
+                raise CallError(f"{self.name}: {spec.constant} = {value} is no axis of `{spec.input}`, which has {dimensions}", code="rank",
+                                help=f"{spec.constant} is {spec.allowed(rank)} here")
+            if first != value:
+                found[spec.constant] = first
+        return {c.name: found[c.name] for c in self.constants if c.name in found}
+
+    def provable(self, constants: Mapping[str, object]) -> dict[str, object]:
+        """The constants with some rank for the defaults that count from the end: what is proven does not depend on it."""
+        found = self.checked(constants)
+        from_the_end = [s for s in self.axes if s.constant not in found and s.default is not None and s.default < 0]
+        found |= {s.constant: s.smallest(s.default) for s in from_the_end}
+        return {c.name: found[c.name] for c in self.constants if c.name in found}
 
     def bind_dtypes(self, found: Mapping[str, DType]) -> dict[str, DType]:
         """Dtype variables from the dtypes of the inputs that were given, by input name; typical ones where nothing tells.
@@ -161,6 +199,7 @@ def split_options(op, options: Mapping[str, object]) -> tuple[dict[str, DType], 
     signature = signature_of(op)
     dtypes = {v: dtype_named(options[v]) if v in options else _TYPICAL[c] for v, c in signature.variables}
     constants = {c.name: options[c.name] for c in signature.constants if c.name in options}
+    constants = signature.counted(constants, {})
     program = op.program(dtypes, constants)
     names = {v.name for v in program.sizes}
     sizes: dict[str, int] = {}

@@ -8,6 +8,7 @@ of one: `shapes` binds type variables, constants and sizes, `equations` infers r
 expressions are elaborated by generators on a stack of their own.
 """
 
+from texpr.lang.axes import AxisSpec
 from texpr.lang.declaration import ConstantSpec, InputSpec, Module, OpDeclaration, TypeVariableSpec, parse
 from texpr.lang.elaborate import elaborate
 from texpr.lang.kernel import parse_kernel
@@ -16,6 +17,6 @@ from texpr.lang.tree import Declaration, Tree, Use, Word
 from texpr.lang.vocabulary import WORDS
 
 __all__ = [
-    "ConstantSpec", "Declaration", "InputSpec", "Module", "OpDeclaration", "Traced", "Tree", "TypeVariableSpec", "Use", "WORDS", "Word",
-    "elaborate", "parse", "parse_kernel", "trace",
+    "AxisSpec", "ConstantSpec", "Declaration", "InputSpec", "Module", "OpDeclaration", "Traced", "Tree", "TypeVariableSpec", "Use", "WORDS",
+    "Word", "elaborate", "parse", "parse_kernel", "trace",
 ]

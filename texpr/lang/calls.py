@@ -38,6 +38,7 @@ def invoke(node: tree.Equation, call: tree.Call, callee: OpDeclaration, s: Scala
                          help=f"T = {callee.name}(...), then use T[...]")
     found = _arguments(call, callee, s)
     absent = _absent(callee, found, call)
+    _count_axes(callee, found, call)
     program = instance(callee, _dtypes(callee, found, call), found.constants, absent, call.span)
     arguments = tuple(found.tensors[t.name][0] for t in program.inputs)
     sizes = Sizes(requires)
@@ -104,6 +105,29 @@ def _dtypes(callee: OpDeclaration, found: Arguments, call: tree.Call) -> dict[st
         raise CheckError(f"the type `{name}` of `{callee.name}` does not follow from its arguments", call.span, code="dtype",
                          help=f"write an operator with a definite type, one of {', '.join(DTYPES)}")
     return dtypes
+
+
+def _count_axes(callee: OpDeclaration, found: Arguments, call: tree.Call) -> None:
+    """Axes from the end become axes from the start: the arguments' ranks are known."""
+    places = {a.name.text: a.span for a in call.arguments if isinstance(a, tree.Keyword)}
+    for spec in callee.axes:
+        value = found.constants.get(spec.constant, spec.default)
+        if type(value) is not int or spec.input not in found.tensors:
+            continue
+        argument, span = found.tensors[spec.input]
+        ranks = [d.length if d.pack else 1 for d in argument.dims]
+        if None in ranks:
+            if value < 0:
+                raise CheckError(f"{spec.constant} = {value} counts from the end of `{argument.name}`, whose packs have any number of "
+                                 f"dimensions", places.get(spec.constant, span), code="shape", help="count from the start: 0 is the first")
+            continue
+        rank = sum(n for n in ranks if n is not None)
+        first = spec.from_start(value, rank)
+        if first is None:
+            raise CheckError(f"{spec.constant} = {value} is no axis of `{argument.name}`, which has {counted(rank, 'dimension')}",
+                             places.get(spec.constant, span), code="shape", help=f"{spec.constant} is {spec.allowed(rank)} here")
+        if spec.constant in found.constants or first != spec.default:
+            found.constants[spec.constant] = first
 
 
 def _absent(callee: OpDeclaration, found: Arguments, call: tree.Call) -> frozenset[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from texpr.ir.dtypes import DTYPES
 from texpr.lang import tree
+from texpr.lang.axes import AxisSpec, axes_of
 from texpr.lang.functions import is_scalar_function
 from texpr.lang.parser import parse_program
 from texpr.lang.scope import below, duplicate, unknown
@@ -67,6 +68,7 @@ class OpDeclaration:
     inputs: tuple[InputSpec, ...]
     constants: tuple[ConstantSpec, ...]
     outputs: tuple[InputSpec, ...]
+    axes: tuple[AxisSpec, ...]
     extern: bool
     tree: tree.Operator
     module: Module
@@ -201,7 +203,7 @@ def _declaration(op: tree.Operator, module: Module) -> OpDeclaration:
     variables = tuple(TypeVariableSpec(v.name.text, v.kind.text if v.kind else "any") for v in op.type_variables)
     constants = tuple(ConstantSpec(c.name.text, c.dtype.text if c.dtype else None, c.default is None, c.span) for c in op.constants)
     return OpDeclaration(op.name.text, documentation(op), variables, tuple(map(_input, op.inputs)), constants,
-                         tuple(map(_input, op.outputs)), op.body is None, op, module)
+                         tuple(map(_input, op.outputs)), axes_of(op), op.body is None, op, module)
 
 
 def _input(d: tree.Declaration) -> InputSpec:

@@ -1,0 +1,94 @@
+"""Axes that count from the end: `*A:axis` takes `shape[:axis]`, as Python does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.graph import Capture
+from texpr.ir.dtypes import F32
+from texpr.ir.interpret import interpret
+
+TEXT = """op softmax<T: float>(X: T[*A:axis, D, *B]; axis = -1) -> Y: T[*A, D, *B] {
+  m[*a, *b] = max(j: X[*a, j, *b])
+  e[*a, j, *b] = exp(X[*a, j, *b] - m[*a, *b])
+  Y[*a, j, *b] = e[*a, j, *b] / sum(k: e[*a, k, *b])
+}
+"""
+softmax = tx.op(TEXT)
+X = np.random.default_rng(0).standard_normal((2, 3, 4)).astype("f4")
+
+
+def reference(X: np.ndarray, axis: int) -> np.ndarray:
+    e = np.exp(X - X.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+@pytest.mark.parametrize("axis", [-3, -2, -1, 0, 1, 2])
+def test_every_axis(axis):
+    np.testing.assert_allclose(softmax(X, axis=axis), reference(X, axis), atol=1e-6)
+    np.testing.assert_allclose(tx.interpret(softmax, X, axis=axis), reference(X, axis), atol=1e-6)
+    gradient = tx.grad(softmax)
+    np.testing.assert_allclose(gradient(X, X, axis=axis), gradient(X, X, axis=axis % 3), atol=1e-6)
+    tx.check_grad(softmax, X, axis=axis)
+
+
+def test_the_default_counts_from_the_end_at_every_rank():
+    for x in (X, X[0], X[0, 0]):
+        np.testing.assert_allclose(softmax(x), reference(x, -1), atol=1e-6)
+        np.testing.assert_allclose(tx.grad(softmax)(x, x), tx.grad(softmax)(x, x, axis=x.ndim - 1), atol=1e-6)
+
+
+def test_calls_in_texts():
+    op = tx.op(TEXT + "op f(X: f32[N, M]) -> (Y: f32[N, M], Z: f32[N, M]) { Y = softmax(X)   Z = softmax(X, axis=-2) }")
+    Y, Z = op(X[0])
+    np.testing.assert_allclose(Y, reference(X[0], 1), atol=1e-6)
+    np.testing.assert_allclose(Z, reference(X[0], 0), atol=1e-6)
+
+
+def test_captured_calls():
+    capture = Capture()
+    x = capture.input("x", (2, 3, 4), F32)
+    with capture:
+        y = softmax(x, axis=-2)
+    (found,) = interpret(capture.program([y.tensor]), [X])
+    np.testing.assert_allclose(found, reference(X, 1), atol=1e-6)
+    with pytest.raises(tx.CallError, match="axis = -4 is no axis of `X`"):
+        softmax(x, axis=-4)
+
+
+def test_a_split_between_packs_counts_dimensions_as_slices_do():
+    op = tx.op("op expand(X: f32[*A:axis, *B]; axis = 0) -> Y: f32[*A, 2, *B] { Y[*a, r, *b] = X[*a, *b] }")
+    assert [op(X, axis=k).shape for k in (-3, -1, 0, 3)] == [(2, 2, 3, 4), (2, 3, 2, 4), (2, 2, 3, 4), (2, 3, 4, 2)]
+
+
+@pytest.mark.parametrize("axis", [-4, 3])
+def test_no_such_axis(axis):
+    for call in (softmax, lambda *a, **k: tx.interpret(softmax, *a, **k)):
+        with pytest.raises(tx.CallError) as e:
+            call(X, axis=axis)
+        assert str(e.value) == f"""error[rank]: softmax: axis = {axis} is no axis of `X`, which has 3 dimensions
+  help: axis is -3 to 2 here"""
+
+
+def test_no_such_axis_in_a_text():
+    with pytest.raises(tx.CheckError) as e:
+        tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y = softmax(X, axis=-3) }\n" + TEXT)
+    assert str(e.value) == """error[shape]: axis = -3 is no axis of `X`, which has 2 dimensions
+  --> <op>:1:53
+  1 | op f(X: f32[N, M]) -> Y: f32[N, M] { Y = softmax(X, axis=-3) }
+    |                                                     ^^^^^^^
+  help: axis is -2 to 1 here"""
+
+
+def test_where_no_rank_is_known():
+    complaint = """error[rank]: softmax: axis = -1 counts from the end of `X`, whose rank is not known here
+  help: count from the start: axis=0 is the first axis"""
+    for options in ({}, {"axis": -1}):
+        with pytest.raises(tx.CallError) as e:
+            tx.schedule(softmax, **options)
+        assert str(e.value) == complaint
+    assert "kernel softmax" in str(tx.schedule(softmax, axis=1))
+    with pytest.raises(tx.CheckError, match="counts from the end of `X`, whose packs have any number of dimensions"):
+        tx.op(TEXT + "op f(X: f32[*S]) -> Y: f32[*S] { Y = softmax(X) }")
