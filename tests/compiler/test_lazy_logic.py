@@ -17,7 +17,7 @@ LAZY = [
     "Y[i] = sum(k in 0..i + 1 where k > 0 and X[k - 1] > 0: X[k])",
     "Y[i] = if i > 0 and max(k in 0..i: X[k]) > 0 then X[i] else 0",
     "Y[i] = if i > 0 and any(k in 0..i: X[i - 1 - k] > 1) then X[i] * X[i - 1] else X[i]",
-    "m[i] = i > 0 and X[i - 1] > 0\n  Y[i] = if m[i] then X[i] else 0",
+    "m[i] = i > 0 and X[i - 1] > 0  for i in 0..N\n  Y[i] = if m[i] then X[i] else 0",
 ]
 
 

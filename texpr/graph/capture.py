@@ -104,7 +104,7 @@ class Capture:
         """
         dtypes = operator.signature.bind_dtypes({n: t for n, value in inputs.items() if (t := _dtype(value)) is not None})
         absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
-        constants = operator.signature.counted(constants, {n: np.ndim(value) for n, value in inputs.items()})
+        constants = operator.signature.counted(constants, {n: np.ndim(a) for n, a in inputs.items()})  # type: ignore[arg-type]
         program = operator.program(dtypes, constants, absent)
         arguments = [self._argument(operator, formal, inputs[formal.name]) for formal in program.inputs]
         sizes, packs = _bound(operator, program, [a.shape for a in arguments])
