@@ -112,7 +112,7 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
         return Step("contract")
     name = st.sampled_from(names)
     kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
-                                 "compute_at", "compute_at"]))
+                                 "compute_at", "compute_at", "inline"]))
     match kind:
         case "split":
             tail = draw(st.sampled_from(["guard", "peel", "exact"]))
@@ -128,6 +128,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("rfactor", (draw(name),))
         case "peel":
             return Step("peel", (draw(name), draw(st.integers(0, 2)), draw(st.integers(0, 2))))
+        case "inline":
+            return Step("inline", (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))),))
         case "compute_at":
             tensors = sorted({n.tensor for n in all_loops(kernel)})
             return Step("compute_at", (draw(st.sampled_from(tensors)), draw(name)))

@@ -98,6 +98,10 @@ class Steps:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         return self._step("compute_at", tensor, loop)
 
+    def inline(self, tensor: str) -> Self:
+        """Compute a tensor where it is read; see `texpr.schedule.inline`."""
+        return self._step("inline", tensor)
+
     def peel(self, loop: str | Var, first: int, last: int) -> Self:
         """Loops of their own for the first and last iterations; see `texpr.schedule.peel`."""
         return self._step("peel", loop, first, last)

@@ -118,9 +118,28 @@ def read_too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | No
     return _within_quota(search, "the order of a recurrence")
 
 
-def _before(nest: Nest, pair: _Pair) -> Iterator[_Witness]:
-    """Solutions with the source before the sink."""
+def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Conflict | None:
+    """A write over an element that one of `readers` read before, in the same iteration of the `depth` outermost loops around both; None if
+    there is none. Writes by the readers themselves do not count.
+
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+    def search() -> Conflict | None:
+        nest = model(kernel)
+        reads = [(s, a) for s in nest.statements if s.store in readers for a in s.accesses if a.kind == "read"]
+        writes = [(s, a) for s in nest.statements if s.store not in readers for a in s.accesses if a.kind != "read"]
+        pairs = [_Pair(s, t, first, second) for s, first in reads for t, second in writes
+                 if first.tensor is second.tensor and s.common(t) >= depth]
+        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
+
+    return _within_quota(search, "that what is read keeps its values")
+
+
+def _before(nest: Nest, pair: _Pair, depth: int = 0) -> Iterator[_Witness]:
+    """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops."""
     for question, shown in _meetings(nest, nest, pair):
+        question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
         system = question.system()
         for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK):
             wrong = system.also(rows)

@@ -12,6 +12,7 @@ statements), the copies keep the name and belong together: a step by name takes 
 from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
 from texpr.schedule.explain import explain
+from texpr.schedule.inline import inline
 from texpr.schedule.loops import find_loops, loop_names, qualified
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
@@ -20,6 +21,6 @@ from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 
 __all__ = [
-    "auto", "bind", "compute_at", "contract", "explain", "find_loops", "fuse", "loop_names", "parallel", "peel", "qualified", "reorder",
+    "auto", "bind", "compute_at", "contract", "explain", "find_loops", "fuse", "inline", "loop_names", "parallel", "peel", "qualified", "reorder",
     "rfactor", "split", "unroll", "vectorize",
 ]

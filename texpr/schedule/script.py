@@ -11,6 +11,7 @@ from inspect import Parameter, Signature, signature
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.attach import compute_at
+from texpr.schedule.inline import inline
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
@@ -21,6 +22,7 @@ from texpr.support.errors import ScheduleError
 STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
     "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
+    "inline": inline,
 }
 
 

@@ -1,0 +1,145 @@
+"""The statements that produce a tensor: what `inline`, `compute_at` and `pipeline` move."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from texpr import poly
+from texpr.ir.affine import Linear, linear
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import children, tensors, walk
+from texpr.schedule.loops import paths, span_of, stores
+from texpr.schedule.refuse import refused
+from texpr.support.errors import ScheduleError
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """What computes `tensor`, and nothing that others use.
+
+    Attributes:
+        above: the loops and conditions around, outermost first.
+        statements: statements of one body, in order.
+        private: temporaries that only these statements use, such as accumulators.
+    """
+
+    tensor: Tensor
+    above: tuple[For | If, ...]
+    statements: tuple[Stmt, ...]
+    private: frozenset[Tensor]
+
+    @property
+    def loops(self) -> tuple[For, ...]:
+        """The loops around."""
+        return tuple(n for n in self.above if isinstance(n, For))
+
+    @property
+    def stores(self) -> list[Store]:
+        """The stores below, in textual order."""
+        return [s for top in self.statements for s in stores(top)]
+
+
+def find_tensor(kernel: Kernel, name: object, step: str) -> Tensor:
+    """The tensor that the kernel computes under this name.
+
+    Raises:
+        ScheduleError: it computes no such tensor.
+    """
+    known = {t.name: t for t in (*kernel.temporaries, *kernel.outputs)} | {s.tensor.name: s.tensor for s in stores(kernel)}
+    if not isinstance(name, str) or name not in known:
+        raise ScheduleError(f"the kernel computes no tensor {name!r}", code=step, notes=[f"tensors: {', '.join(known) or 'none'}"])
+    return known[name]
+
+
+def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
+    """The outermost statements of one body that compute `tensor` and nothing else that is used elsewhere.
+
+    Raises:
+        ScheduleError: its statements compute other tensors as well.
+    """
+    above: tuple[For | If, ...] = ()
+    body = kernel.body
+    while True:
+        parts = tuple(s for s in body if any(n.tensor is tensor for n in stores(s)))
+        others = {n.tensor: n for s in parts for n in stores(s) if n.tensor is not tensor}
+        used = _used_outside(kernel, parts)
+        shared = [t for t in others if t not in kernel.temporaries or t in used]
+        if not shared:
+            return Production(tensor, above, parts, frozenset(others))
+        if len(parts) != 1 or not isinstance(parts[0], For | If):
+            raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", span_of(kernel, others[shared[0]]), code=step,
+                                help=f"{step} takes a tensor whose statements stand together")
+        above, body = (*above, parts[0]), parts[0].body
+
+
+def _used_outside(kernel: Kernel, parts: Collection[Stmt]) -> set[Tensor]:
+    """Tensors that are read or written outside these statements."""
+    found: set[Tensor] = set()
+    seen: set[int] = set()
+    stack: list[Node] = [kernel]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen or any(node is p for p in parts):
+            continue
+        seen.add(id(node))
+        if isinstance(node, Store | Read):
+            found.add(node.tensor)
+        stack += children(node)
+    return found
+
+
+def readers(kernel: Kernel, tensor: Tensor) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
+    """The statements that read `tensor`, in their indices, values or the conditions and extents around, with what encloses them."""
+    for above, s in paths(kernel):
+        if tensor in tensors(s) and any(isinstance(n, Read) and n.tensor is tensor for n in walk(s)):
+            yield above, s
+            continue
+        heads = [n.cond if isinstance(n, If) else n.extent for n in above]
+        if any(isinstance(n, Read) and n.tensor is tensor for n in walk(*heads)):
+            yield above, s
+
+
+def check_pure(kernel: Kernel, production: Production, step: str, depth: int | None = None) -> None:
+    """Prove that what the production reads keeps its values: nothing overwrites it later in the same iteration of `depth` loops around.
+
+    Raises:
+        ScheduleError: it reads its own tensor, or something overwrites what it reads.
+    """
+    own = next((n for s in production.stores for n in walk(s) if isinstance(n, Read) and n.tensor is production.tensor), None)
+    if own is not None:
+        raise ScheduleError(f"{step} of `{production.tensor.name}`: it is computed from itself, so it cannot be computed anew",
+                            span_of(kernel, own), code=step, help="leave it where it is; fold keeps the part of it that is still needed")
+    count = len(production.loops) if depth is None else depth
+    conflict = poly.overwritten(kernel, production.stores, count)
+    if conflict is not None:
+        raise refused(kernel, f"{step} of `{production.tensor.name}`: what it is computed from changes before it is used", conflict,
+                      "computed later, it would use the new value", help="leave it where it is")
+
+
+def linear_index(e: Expr, unknown: Collection[Var]) -> tuple[tuple[tuple[Var, int], ...], Linear] | None:
+    """An index as terms in the unknown variables and the rest; None where an unknown is inside another expression."""
+    form = linear(e)
+    terms = tuple((t, c) for t, c in form.terms if isinstance(t, Var) and t in unknown)
+    rest = tuple((t, c) for t, c in form.terms if not (isinstance(t, Var) and t in unknown))
+    if any(isinstance(n, Var) and n in unknown for t, _ in rest for n in walk(t)):
+        return None
+    return terms, Linear(rest, form.constant)
+
+
+def replaced(kernel: Kernel, above: Sequence[For | If], old: Collection[Stmt], new: dict[int, tuple[Stmt, ...]]) -> Kernel:
+    """The kernel with statements of one body exchanged: each of `old` goes, `new` by `id` of an old one stands in its place."""
+    def body(node: Kernel | For | If) -> tuple[Stmt, ...]:
+        return tuple(n for s in node.body for n in (new.get(id(s), ()) if any(s is o for o in old) else (s,)))
+
+    chain: list[Kernel | For | If] = [kernel, *above]
+    result: Kernel | For | If = replace(chain[-1], body=body(chain[-1]))
+    for outer, inner in zip(reversed(chain[:-1]), reversed(chain[1:])):
+        result = replace(outer, body=tuple(s2 for s in outer.body for s2 in ((result,) if s is inner else (s,)) if not _empty(s2)))  # type: ignore[misc]
+    assert isinstance(result, Kernel)
+    return result
+
+
+def _empty(s: Stmt | Kernel) -> bool:
+    return isinstance(s, For | If) and not s.body
