@@ -13,12 +13,16 @@ from texpr.passes.place import place
 
 OPS = {name: tx.op(text) for name, text in TEXTS.items()} | {
     "halves_of": tx.op("op halves_of(X: f32[N]) -> Y: f32[N] { h[i] = X[i] * 2  Y[i] = h[i // 2] + h[N - 1 - i] }"),
-    "evens": tx.op("op evens(X: f32[N]) -> Y: f32[2 * N] { t[2 * i] = X[i]  t[2 * i + 1] = X[i] * 2  for i in 0..N  Y[k] = t[2 * N - 1 - k] }"),
-    "half": tx.op("op half(X: f16[N]) -> Y: f16[N] { h[i] = X[i] * 1.1  Y[i] = h[i] * h[i] + h[i - 1 | 0] }"),
-    "brain": tx.op("op brain(X: bf16[N]) -> Y: f32[N] { h[i] = X[i] * 1.1  Y[i] = f32(h[i]) * 3 }"),
+    "evens": tx.op("""op evens(X: f32[N]) -> Y: f32[2 * N] {
+        let t: f32[2 * N]
+        t[2 * i] = X[i]
+        t[2 * i + 1] = X[i] * 2  for i in 0..N
+        Y[k] = t[2 * N - 1 - k] }"""),
+    "half": tx.op("op half(X: f16[N]) -> Y: f16[N] { h[i] = f16(X[i] * 1.1)  Y[i] = f16(h[i] * h[i] + h[i - 1 | 0]) }"),
+    "brain": tx.op("op brain(X: bf16[N]) -> Y: f32[N] { h[i] = bf16(X[i] * 1.1)  Y[i] = f32(h[i]) * 3 }"),
     "masked": tx.op("op masked(X: f32[M, N]) -> Y: f32[M] { h[i, j] = X[i, j] * 2  Y[i] = sum(j where h[i, j] > 0: h[i, j]) }"),
     "sums": tx.op("op sums(X: f32[N]) -> (a: f32[N], b: f32[N]) { a[i] = X[i] + 1  b[i] = a[i] * a[N - 1 - i] }"),
-    "running": tx.op("op running(X: f32[N]) -> Y: f32[N] { h[i] = h[i - 1 | 0] + X[i]  Y[i] = h[i] * 2 }"),
+    "running": tx.op("op running(X: f32[N]) -> Y: f32[N] { let h: f32[N]  h[i] = h[i - 1 | 0] + X[i]  Y[i] = h[i] * 2 }"),
     "deep": tx.op("""op deep(X: f32[N]) -> Y: f32[N] {
         a[i] = X[i - 2 | 0] + X[i - 1 | 0] + X[i] + X[i + 1 | 0] + X[i + 2 | 0]
         b[i] = a[i - 2 | 0] + a[i - 1 | 0] + a[i] + a[i + 1 | 0] + a[i + 2 | 0]

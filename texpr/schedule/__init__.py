@@ -21,6 +21,6 @@ from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 
 __all__ = [
-    "auto", "bind", "compute_at", "contract", "explain", "find_loops", "fuse", "inline", "loop_names", "parallel", "peel", "qualified", "reorder",
-    "rfactor", "split", "unroll", "vectorize",
+    "auto", "bind", "compute_at", "contract", "explain", "find_loops", "fuse", "inline", "loop_names", "parallel", "peel", "qualified",
+    "reorder", "rfactor", "split", "unroll", "vectorize",
 ]

@@ -144,7 +144,8 @@ def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Ex
     if len(new) == 1 and new[0][1] == -1:
         values[new[0][0]] = _tidy(sub(offset, wanted))
         return []
-    if any(c <= 0 for _, c in new) or any(outer != inner * (integer(unknown[v].extent) or 0) for (_, outer), (v, inner) in zip(new, new[1:])):
+    radix = all(outer == inner * (integer(unknown[v].extent) or 0) for (_, outer), (v, inner) in zip(new, new[1:]))
+    if not radix or any(c <= 0 for _, c in new):
         return None
     for k, (v, c) in enumerate(new):
         whole = floordiv(left, index(c))

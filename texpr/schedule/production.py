@@ -69,8 +69,8 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
         if not shared:
             return Production(tensor, above, parts, frozenset(others))
         if len(parts) != 1 or not isinstance(parts[0], For | If):
-            raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", span_of(kernel, others[shared[0]]), code=step,
-                                help=f"{step} takes a tensor whose statements stand together")
+            raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", span_of(kernel, others[shared[0]]),
+                                code=step, help=f"{step} takes a tensor whose statements stand together")
         above, body = (*above, parts[0]), parts[0].body
 
 
