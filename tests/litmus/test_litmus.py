@@ -1,0 +1,51 @@
+"""The litmus suite: no illegal pair is accepted, no legal one refused, and what legal schedules compute is what the program says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.litmus.cases import Case, cases
+from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.ir.expr import Var
+from texpr.ir.interpret_loop import ORDERS
+from texpr.support.errors import ScheduleError
+
+CASES = cases()
+LEGAL, ILLEGAL = [c for c in CASES if c.legal], [c for c in CASES if not c.legal]
+SIZE = 6
+
+
+def test_there_are_enough():
+    assert len(LEGAL) >= 60 and len(ILLEGAL) >= 60
+    assert len({c.name for c in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", ILLEGAL, ids=lambda c: c.name)
+def test_illegal(case: Case):
+    with pytest.raises(tx.Error) as error:
+        case.schedule()
+    if isinstance(error.value, ScheduleError) and error.value.code == "order":
+        assert error.value.witness
+
+
+@pytest.mark.parametrize("case", LEGAL, ids=lambda c: c.name)
+def test_legal(case: Case):
+    """In the order of the text, and with iterations that may run at once run in other orders."""
+    s = case.schedule()
+    sizes = {v: dict(case.sizes).get(v.name, SIZE) for v in s.program.sizes}
+    arrays = _arrays(s, sizes)
+    for order in ORDERS:
+        check(Scheduled(s.program, sizes, s.kernel, s.steps), s.kernel, arrays, order)
+
+
+def _arrays(s: tx.Schedule, sizes: dict[Var, int]) -> list[np.ndarray]:
+    arrays = random_arrays(s.program, sizes)
+    reassociated = any(dict(step.options).get("reassoc") for step in s.steps)
+    for tensor, array in zip(s.program.inputs, arrays):
+        if tensor.distinct:
+            array[...] = np.random.default_rng(0).permutation(array.size).reshape(array.shape)
+        elif reassociated:
+            array[...] = np.rint(array)  # sums of small whole numbers are exact in any order
+    return arrays
