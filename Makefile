@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: venv test check demo notebooks gpu fuzz ulp clean
+.PHONY: venv test check demo litmus notebooks gpu fuzz ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -23,6 +23,9 @@ check: venv
 
 demo: venv
 	$(BIN)/python examples/demo.py
+
+litmus: venv
+	$(BIN)/python scripts/litmus.py
 
 notebooks: venv
 	$(BIN)/python -m pip install --quiet --group docs

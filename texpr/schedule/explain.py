@@ -1,22 +1,34 @@
-"""Why each loop is what it is, as notes behind the loops of a listing."""
+"""Why each loop is what it is and what it touches, as notes behind the loops of a listing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from texpr import poly
+from texpr.ir.build import integer
 from texpr.ir.expr import Var
-from texpr.ir.loop import For, Kernel
-from texpr.schedule.loops import all_loops, private_temporaries
+from texpr.ir.loop import For, If, Kernel
+from texpr.ir.traverse import tensors, walk
+from texpr.schedule.loops import all_loops, loops_around, private_temporaries
 from texpr.support.errors import ScheduleError
 
 
 def explain(kernel: Kernel) -> Mapping[Var, str]:
-    """A few words for every loop that is not obvious: what lets its iterations run at once, or what forbids it."""
-    return {loop.var: note for loop in all_loops(kernel) if (note := _note(kernel, loop))}
+    """A few words for every loop that is not obvious.
+
+    What lets its iterations run at once, or what forbids it; the bytes that an iteration touches where that is a number and the loop
+    holds others; and of outermost loops, how many conditions are left inside.
+    """
+    notes = {}
+    for loop in all_loops(kernel):
+        words = [_order(kernel, loop), _bytes(kernel, loop), _guards(loop) if loop in kernel.body else ""]
+        if any(words):
+            notes[loop.var] = ", ".join(w for w in words if w)
+    return notes
 
 
-def _note(kernel: Kernel, loop: For) -> str:
+def _order(kernel: Kernel, loop: For) -> str:
     if loop.kind == "unroll":
         return ""
     if loop.kind != "serial":
@@ -32,3 +44,28 @@ def _note(kernel: Kernel, loop: For) -> str:
     if store.update is not None and conflict.source[0] is store:
         return f"in order: accumulates into {conflict.tensor.name}"
     return f"in order: carries {conflict.tensor.name}"
+
+
+def _bytes(kernel: Kernel, loop: For) -> str:
+    if loop.kind in ("unroll", "vector") or not any(isinstance(n, For) and n.kind != "vector" for s in loop.body for n in walk(s)):
+        return ""
+    around = (*loops_around(kernel, loop), loop)
+    total = 0
+    for tensor in tensors(loop):
+        box = poly.footprint(kernel, tensor, around)
+        extents = [integer(e) for e in box.extents] if box is not None else [0]
+        if None in extents:
+            return ""
+        total += prod(n for n in extents if n is not None) * tensor.dtype.bytes
+    return f"{_size(total)} an iteration"
+
+
+def _size(count: int) -> str:
+    unit = next((k for k in (30, 20, 10) if count >= 1 << k), 0)
+    number = f"{count / (1 << unit):.1f}".removesuffix(".0")
+    return f"{number} {dict(((30, 'GiB'), (20, 'MiB'), (10, 'KiB'), (0, 'bytes')))[unit]}"
+
+
+def _guards(loop: For) -> str:
+    count = sum(isinstance(n, If) for n in walk(loop))
+    return f"{count} guard{'s' * (count > 1)}" if count else ""
