@@ -14,6 +14,9 @@ from texpr.schedule.loops import all_loops, loops_around, private_temporaries
 from texpr.support.errors import ScheduleError
 
 
+_UNITS = {0: "bytes", 10: "KiB", 20: "MiB", 30: "GiB"}
+
+
 def explain(kernel: Kernel) -> Mapping[Var, str]:
     """A few words for every loop that is not obvious.
 
@@ -61,9 +64,8 @@ def _bytes(kernel: Kernel, loop: For) -> str:
 
 
 def _size(count: int) -> str:
-    unit = next((k for k in (30, 20, 10) if count >= 1 << k), 0)
-    number = f"{count / (1 << unit):.1f}".removesuffix(".0")
-    return f"{number} {dict(((30, 'GiB'), (20, 'MiB'), (10, 'KiB'), (0, 'bytes')))[unit]}"
+    power = max((k for k in _UNITS if count >= 1 << k), default=0)
+    return f"{count / (1 << power):.1f}".removesuffix(".0") + f" {_UNITS[power]}"
 
 
 def _guards(loop: For) -> str:
