@@ -28,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", help="the interpreter of an environment that has tvm, halide, exo and loopy")
     arguments = parser.parse_args()
-    found = {"texpr": {case.name: verdict(case) for case in cases()}}
+    found: dict[str, Mapping[str, str]] = {"texpr": {case.name: verdict(case) for case in cases()}}
     for peer in PEERS if arguments.peers else ():
         found[peer] = peer_verdicts(arguments.peers, peer)
     print(table(found))

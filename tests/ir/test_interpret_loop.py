@@ -33,8 +33,16 @@ def test_loops_that_carry_a_value_show_when_marked_parallel():
     assert_same_bits(run(For(i, N, (carried,))), VALUES)
     for kind in ("parallel", "vector", "block.x", "thread.x"):
         assert_same_bits(run(For(i, N, (carried,), kind=kind)), VALUES)
-        for order in ("reversed", "shuffled"):
+        for order in ("reversed", "shuffled", "apart"):
             assert np.isnan(run(For(i, N, (carried,), kind=kind), order=order)).any()
+
+
+def test_updates_of_one_element_are_lost_when_they_run_at_once():
+    most = Tensor("Y", F32, ())
+    body = (Store(most, (), number(0), start=True), For(i, N, (Store(most, (), Read(X, (i,)), "max"),), kind="parallel"))
+    kernel = Kernel("most", (X,), (most,), (), (N,), body)
+    for order, found in (("serial", 9.0), ("reversed", 9.0), ("shuffled", 9.0), ("apart", 1.0)):
+        assert interpret_kernel(kernel, [np.array([3, 9, 1], np.float32)], {N: 3}, order)[0] == found
 
 
 @pytest.mark.parametrize("order", ORDERS)

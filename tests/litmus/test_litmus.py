@@ -28,6 +28,7 @@ def test_illegal(case: Case):
         case.schedule()
     if isinstance(error.value, ScheduleError) and error.value.code == "order":
         assert error.value.witness
+        assert error.value.replay().tensor, "no run shows that the step changes the answer"
 
 
 @pytest.mark.parametrize("case", LEGAL, ids=lambda c: c.name)

@@ -99,8 +99,10 @@ def test_both_results():
 
 
 def test_updates_that_could_be_lost():
-    assert str(refusal("updates", {}, 's.parallel("z.1.i")').replay()).endswith(
-        "no order of whole iterations that was tried shows a difference; at once, they may lose what another one writes")
+    """In every order of whole iterations a maximum is the same; run at once, one may overwrite what another wrote."""
+    shown = refusal("updates", {}, 's.parallel("z.1.i")').replay()
+    assert shown.tensor == "z"
+    assert shown.expected != shown.found
 
 
 def test_a_request_that_makes_no_sense_has_no_results():

@@ -19,7 +19,7 @@ from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import walk
 
-ORDERS = ("serial", "reversed", "shuffled")
+ORDERS = ("serial", "reversed", "shuffled", "apart")
 DEEPEST = 15
 """Loops nested more deeply go into a function of their own: Python allows 20."""
 
@@ -32,7 +32,8 @@ def interpret_kernel(
     Args:
         arrays: one per input, in the flat shape of the IR; bf16 as its 16 bits (uint16).
         sizes: the value of every size of the kernel, by variable or by name.
-        order: in which order loops run that claim to be parallel: `serial`, `reversed` or `shuffled`.
+        order: how loops run that claim to be parallel: `serial`, `reversed`, `shuffled`, or `apart`, where every iteration sees memory
+            as it was before the loop and the last write of an element stays.
     Raises:
         AssertionError: an access outside its array, or threads that do not meet at a barrier.
     """
@@ -71,12 +72,14 @@ class _KernelWriter:
         self.out = ExprWriter(buffers, {var: str(value) for var, value in sizes.items()})
         self.sizes = sizes
         self.with_barrier = _loops_around_barriers(kernel)
+        self.stored: list[list[Array]] = []
+        """What each loop that claims to be parallel stores to."""
 
     def function(self, order: str) -> Callable[[], None]:
         """The kernel as a Python function without arguments."""
         self.statements()
         text = "\n".join(["def kernel():", "  pass", *self.out.lines])
-        namespace = {**self.out.namespace, "_order": _ordering(order), "_serially": _serial, "_together": _together}
+        namespace = {**self.out.namespace, "_order": _ordering(order), "_serially": _serial, "_together": _together, "_stored": self.stored}
         exec(compile(text, f"<{self.kernel.name}>", "exec"), namespace)
         return namespace["kernel"]
 
@@ -114,8 +117,13 @@ class _KernelWriter:
             after = f"yield from {function}()" if meets and threads else f"{function}()"
             return [(indent + 1, 0, threads, loop), (indent, depth, threads, after)]
         name = self.out.bind(loop.var)
-        run = "_serially" if loop.kind in ("serial", "unroll") else "_order"
-        values = f"{run}({self.out.expr(loop.extent)})"
+        extent = self.out.expr(loop.extent)
+        if loop.kind in ("serial", "unroll"):
+            values = f"_serially({extent})"
+        else:
+            written = {} if meets else dict.fromkeys(s.tensor for s in walk(loop) if isinstance(s, Store))
+            values = f"_order({extent}, _stored[{len(self.stored)}])"
+            self.stored.append([self.buffers[t] for t in written])
         if meets and loop.kind.startswith("thread"):
             function = self.out.fresh("thread")
             self.out.line(f"def {function}({name}):")
@@ -158,13 +166,33 @@ def _serial(extent: int) -> Iterable[int]:
     return range(extent)
 
 
-def _ordering(order: str) -> Callable[[int], Iterable[int]]:
+def _ordering(order: str) -> Callable[[int, list[Array]], Iterable[int]]:
     generator = random.Random(0)
 
-    def shuffled(extent: int) -> list[int]:
+    def shuffled(extent: int, _: list[Array]) -> list[int]:
         return generator.sample(range(extent), max(extent, 0))
 
-    return {"serial": _serial, "reversed": lambda extent: reversed(range(extent)), "shuffled": shuffled}[order]
+    return {"serial": lambda extent, _: range(extent), "reversed": lambda extent, _: reversed(range(extent)),
+            "shuffled": shuffled, "apart": _apart}[order]
+
+
+def _apart(extent: int, stored: list[Array]) -> Iterator[int]:
+    """Each iteration on memory as it was before all of them, as if all of them read before any writes."""
+    before = [a.copy() for a in stored]
+    merged = [a.copy() for a in stored]
+    for k in range(extent):
+        for a, old in zip(stored, before):
+            a[...] = old
+        yield k
+        for a, old, new in zip(stored, before, merged):
+            changed = _bits(a) != _bits(old)
+            new[changed] = a[changed]
+    for a, new in zip(stored, merged):
+        a[...] = new
+
+
+def _bits(a: Array) -> Array:
+    return a.view(f"u{a.dtype.itemsize}")
 
 
 def _together(threads: list[Iterator[None]]) -> Iterator[None]:

@@ -13,7 +13,6 @@ from texpr.ir.traverse import tensors, walk
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries
 from texpr.support.errors import ScheduleError
 
-
 _UNITS = {0: "bytes", 10: "KiB", 20: "MiB", 30: "GiB"}
 
 
