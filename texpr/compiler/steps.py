@@ -110,6 +110,22 @@ class Steps:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")
 
+    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None) -> Self:
+        """Copy what an iteration of a loop reads to a buffer in front of it; see `texpr.schedule.cache_read`."""
+        return self._step("cache_read", tensor, loop, **({} if name is None else {"name": name}))
+
+    def cache_write(self, tensor: str, loop: str | Var, *, name: str | None = None) -> Self:
+        """Collect what an iteration of a loop writes in a buffer; see `texpr.schedule.cache_write`."""
+        return self._step("cache_write", tensor, loop, **({} if name is None else {"name": name}))
+
+    def layout(self, tensor: str, form: str) -> Self:
+        """Change how a buffer lies in memory; see `texpr.schedule.layout`."""
+        return self._step("layout", tensor, form)
+
+    def pad(self, tensor: str, dimension: int, multiple: int, *, extra: int = 0) -> Self:
+        """Make a dimension of a buffer longer; see `texpr.schedule.pad`."""
+        return self._step("pad", tensor, dimension, multiple, **({"extra": extra} if extra else {}))
+
 
 def _caller() -> str:
     """Where the user called, as `, file.py:12`: the innermost frame that is not ours."""

@@ -11,9 +11,9 @@ of a tensor one iteration of some loops touches:
 
 from texpr.poly.flow import flow_stays_within
 from texpr.poly.footprint import Footprint, footprint
-from texpr.poly.legality import Conflict, carried, overwritten, read_too_early, reordered
+from texpr.poly.legality import Conflict, carried, overwritten, read_after_write, read_too_early, reordered
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, never
 
 __all__ = ["Conflict", "Footprint", "always", "carried", "check_program", "flow_stays_within", "footprint", "never", "overwritten",
-           "read_too_early", "reordered"]
+           "read_after_write", "read_too_early", "reordered"]

@@ -136,6 +136,22 @@ def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Confl
     return _within_quota(search, "that what is read keeps its values")
 
 
+def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Conflict | None:
+    """A read of an element of `tensor` after a write of it in the same iteration of nested `loops`; None if there is none.
+
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+    def search() -> Conflict | None:
+        nest = model(part(kernel, [s for s in kernel.body if isinstance(s, For) and s.var is loops[0].var]))
+        inside = [s for s in nest.statements if any(n.var is loops[-1].var for n in s.loops)]
+        uses = [(s, a) for s in inside for a in s.accesses if a.tensor is tensor]
+        pairs = [_Pair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]
+        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, len(loops))))
+
+    return _within_quota(search, f"reading {tensor.name} at once")
+
+
 def _before(nest: Nest, pair: _Pair, depth: int = 0) -> Iterator[_Witness]:
     """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops."""
     for question, shown in _meetings(nest, nest, pair):

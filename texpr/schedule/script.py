@@ -12,6 +12,8 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.attach import compute_at
 from texpr.schedule.inline import inline
+from texpr.schedule.cache import cache_read, cache_write
+from texpr.schedule.layout import layout, pad
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
@@ -23,6 +25,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
     "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
     "inline": inline,
+    "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad,
 }
 
 

@@ -1,0 +1,203 @@
+"""Buffers between a tensor and the loops that use it: `cache_read` copies before, `cache_write` after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from texpr import poly
+from texpr.ir.affine import linear
+from texpr.ir.build import add, compare, conjunction, disjunction, integer, negation, select, sub
+from texpr.ir.expr import Axis, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import equal, rewrite, walk
+from texpr.passes.nests import guarded
+from texpr.schedule.independent import check_moved
+from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
+from texpr.schedule.refuse import refused
+from texpr.schedule.tensors import find_tensor, unused_name
+from texpr.support.errors import ScheduleError
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """The part of a tensor that one iteration of a loop uses, and the buffer for it.
+
+    Attributes:
+        chain: the loop and those around it, outermost first.
+        bases: the first element of the box.
+    """
+
+    tensor: Tensor
+    buffer: Tensor
+    chain: tuple[For, ...]
+    bases: tuple[Expr, ...]
+    kernel: Kernel
+
+    def local(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Where an element of the tensor is in the buffer."""
+        return tuple(linear(sub(i, b)).expr() for i, b in zip(indices, self.bases))
+
+    def copy_in(self, pad: Const | None) -> tuple[Stmt, ...]:
+        """Loops that fill the buffer: from the tensor, outside of it with `pad` if there is one, else not at all."""
+        steps, place = self._elements()
+        within = self._inside(steps, place)
+        value: Expr = Read(self.tensor, place)
+        if pad is not None:
+            value, within = select(within, value, pad), conjunction()
+        return self._for_all(steps, guarded(within, (Store(self.buffer, steps, value, equation=-1),)))
+
+    def copy_out(self) -> tuple[Stmt, ...]:
+        """Loops that write the buffer to the tensor, as far as it lies in it."""
+        steps, place = self._elements()
+        store = Store(self.tensor, place, Read(self.buffer, steps), equation=-1)
+        return self._for_all(steps, guarded(self._inside(steps, place), (store,)))
+
+    def _elements(self) -> tuple[tuple[Var, ...], tuple[Expr, ...]]:
+        steps = tuple(Var(f"d{k}") for k in range(self.tensor.rank))
+        return steps, tuple(add(b, d) for b, d in zip(self.bases, steps))
+
+    def _for_all(self, steps: Sequence[Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        for d, n in zip(reversed(steps), reversed(self.buffer.shape)):
+            body = (For(d, n, body, tensor=self.buffer.name),)
+        return body
+
+    def _inside(self, steps: Sequence[Var], place: Sequence[Expr]) -> Expr:
+        """The condition that an element of the box lies in the tensor, without what is proven."""
+        axes = [Axis(n.var, index(0), n.extent) for n in self.chain]
+        axes += [Axis(d, index(0), n) for d, n in zip(steps, self.buffer.shape)]
+        return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
+
+
+def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None) -> Kernel:
+    """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body, and read it there.
+
+    for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
+
+    The buffer holds the box of a tile that no edge clips (`poly.footprint`); what of it lies outside the tensor is not copied, or holds
+    the value that all reads give there (`X[i | 0]`), which then need no condition. Legal if no iteration reads what it wrote before.
+    Of several loops of that name, the longest that reads the tensor. cache_read, packing, staging, local memory promotion elsewhere.
+
+    Args:
+        name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...
+    Raises:
+        ScheduleError: nothing under the loop reads the tensor, or an iteration reads what it writes.
+    """
+    box = _box(kernel, tensor, loop, name or f"{tensor}_cache", "read")
+    at = box.chain[-1]
+    conflict = poly.read_after_write(kernel, box.tensor, box.chain)
+    if conflict is not None:
+        raise refused(kernel, f"cache_read of {tensor} at `{at.var.name}` would read it too early", conflict,
+                      "the copy would be made before", help="cache it at an inner loop")
+    pad = _padding(kernel, box)
+    after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
+    check_moved(kernel, after, "cache_read")
+    return after
+
+
+def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None) -> Kernel:
+    """Collect what an iteration of `loop` writes of `tensor` in a buffer, and write it out behind the loop's body.
+
+    for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
+
+    Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
+    accumulated in the same order as before. Of several loops of that name, the longest that updates the tensor, else that writes it.
+    cache_write, register tiling, scalar replacement elsewhere.
+
+    Args:
+        name: of the buffer; `s_tile` unless given.
+    Raises:
+        ScheduleError: nothing under the loop writes the tensor, or iterations that run at once would write one element.
+    """
+    box = _box(kernel, tensor, loop, name or f"{tensor}_tile", "write")
+    body = (*_redirected(box, None, writes=True), *box.copy_out())
+    after = _with_body(box, body)
+    if not poly.flow_stays_within(after, box.buffer, box.chain):
+        after = _with_body(box, (*box.copy_in(None), *body))
+    check_moved(kernel, after, "cache_write")
+    return after
+
+
+def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
+    """The conditions that an element lies in the tensor."""
+    return [c for i, size in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, size))]
+
+
+def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> _Box:
+    t = find_tensor(kernel, tensor)
+    at = _user(kernel, t, find_loops(kernel, loop), kind)
+    chain = (*loops_around(kernel, at), at)
+    lanes = next((n for n in chain if n.kind in ("vector", "unroll")), None)
+    if lanes is not None:
+        raise ScheduleError(f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer", span_of(kernel, lanes),
+                            code="cache", help="make the buffer first, then mark the loop")
+    found = poly.footprint(kernel, t, chain, kinds=("read",) if kind == "read" else ("read", "write"))
+    assert found is not None, "the loop uses the tensor"
+    buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*found.extents), t.value_range if kind == "read" else None)
+    return _Box(t, buffer, chain, found.bases, kernel)
+
+
+def _user(kernel: Kernel, t: Tensor, loops: list[For], kind: str) -> For:
+    """The loop that uses the tensor; of several copies of one loop the one with most to do."""
+    if kind == "read":
+        users = [n for n in loops if any(isinstance(x, Read) and x.tensor is t for x in walk(*n.body))]
+    else:
+        users = [n for n in loops if any(s.tensor is t and s.update is not None for s in stores(n))]
+        users = users or [n for n in loops if any(s.tensor is t for s in stores(n))]
+    if not users:
+        raise ScheduleError(f"nothing under `{loops[0].var.name}` {kind}s {t.name}", span_of(kernel, loops[0]), code="cache",
+                            help=f"name a loop around a statement that {kind}s {t.name}")
+    return max(users, key=lambda n: -1 if (extent := integer(n.extent)) is None else extent)
+
+
+def _padding(kernel: Kernel, box: _Box) -> Const | None:
+    """The value that every read under the loop gives outside the tensor, where all give the same one, under no other condition."""
+    value: Const | None = None
+    for above, s in _below(kernel, box.chain[-1]):
+        padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
+        reads = {id(n) for n in walk(s, *(n.cond for n in above if isinstance(n, If))) if isinstance(n, Read) and n.tensor is box.tensor}
+        if reads != {id(n.then) for n in padded} or not all(_guards_bounds(kernel, above, n) for n in padded):
+            return None
+        for n in padded:
+            if not isinstance(n.orelse, Const) or (value is not None and not equal(n.orelse, value)):
+                return None
+            value = n.orelse
+    return value
+
+
+def _below(kernel: Kernel, loop: For) -> list[tuple[tuple[For | If, ...], Stmt]]:
+    return [(above, s) for above, s in paths(kernel) if any(n is loop for n in above)]
+
+
+def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bool:
+    """Whether the condition holds exactly where the read lies in its tensor."""
+    assert isinstance(e.then, Read)
+    within = conjunction(*in_bounds(e.then.indices, e.then.tensor))
+    same = disjunction(conjunction(e.cond, within), conjunction(negation(e.cond), negation(within)))
+    axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    return poly.always(same, axes, (*kernel.requires, *(n.cond for n in above if isinstance(n, If))))
+
+
+def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:
+    """The body of the loop with the buffer in place of the tensor."""
+    at, t = box.chain[-1], box.tensor
+    extents = {n.var: n.extent for n in walk(*at.body) if isinstance(n, For)}
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Select(_, Read(b) as read) if pad is not None and b is box.buffer:
+                return read
+            case Read(tensor, indices) if tensor is t:
+                return replace(node, tensor=box.buffer, indices=box.local(indices))
+            case Store(tensor, indices) if writes and tensor is t:
+                return replace(node, tensor=box.buffer, indices=box.local(indices))
+            case For(var):
+                return replace(node, extent=extents[var])
+        return None
+
+    return tuple(rewrite(s, rule) for s in at.body)
+
+
+def _with_body(box: _Box, body: tuple[Stmt, ...]) -> Kernel:
+    after = replace_loops(box.kernel, [box.chain[-1]], lambda n: replace(n, body=body))
+    return replace(after, temporaries=(*after.temporaries, box.buffer))
