@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.compare import assert_same_bits
 from texpr.compiler.op import op
 from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.expr import Var
+from texpr.ir.expr import Tensor, Var
 from texpr.ir.interpret import interpret
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Kernel
@@ -112,7 +112,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
         return Step("contract")
     name = st.sampled_from(names)
     kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
-                                 "compute_at", "compute_at", "inline"]))
+                                 "compute_at", "compute_at", "inline", "cache_read", "cache_read", "cache_write", "cache_write", "layout",
+                                 "pad"]))
     match kind:
         case "split":
             tail = draw(st.sampled_from(["guard", "peel", "exact"]))
@@ -133,7 +134,21 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
         case "compute_at":
             tensors = sorted({n.tensor for n in all_loops(kernel)})
             return Step("compute_at", (draw(st.sampled_from(tensors)), draw(name)))
+        case "cache_read" | "cache_write":
+            return Step(kind, (draw(st.sampled_from([t.name for t in _tensors(kernel)])), draw(name)))
+        case "pad":
+            return Step("pad", (draw(st.sampled_from([t.name for t in _tensors(kernel)])), draw(st.integers(0, 1)), 4))
+        case "layout":
+            tensor = draw(st.sampled_from(_tensors(kernel)))
+            names = list("ijklmnop"[: tensor.rank])
+            parts = draw(st.permutations([part for n in names for part in ([f"{n}/3", f"{n}%3"] if draw(st.booleans()) else [n])]))
+            return Step("layout", (tensor.name, f"{' '.join(names)} -> {' '.join(parts)}"))
     return Step(kind, (draw(name),))
+
+
+def _tensors(kernel: Kernel) -> list[Tensor]:
+    """All tensors of a kernel, its buffers twice: they are the ones most steps take."""
+    return [*kernel.inputs, *kernel.outputs, *kernel.temporaries, *kernel.temporaries]
 
 
 @st.composite

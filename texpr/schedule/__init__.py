@@ -3,7 +3,8 @@
 Each step is a function from a kernel to a kernel that computes the same values, or it raises `ScheduleError` with the smallest
 example of what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl
 whether every dependence keeps its direction; `vectorize`, `parallel` and `bind` whether iterations are independent; `rfactor` changes
-the order of a sum and says so.
+the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use it, of the size of
+the box an iteration touches; `layout` and `pad` say how it lies in memory.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
@@ -11,8 +12,10 @@ statements), the copies keep the name and belong together: a step by name takes 
 
 from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
+from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.explain import explain
 from texpr.schedule.inline import inline
+from texpr.schedule.layout import layout, pad
 from texpr.schedule.loops import find_loops, loop_names, qualified
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder
@@ -21,6 +24,6 @@ from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
 
 __all__ = [
-    "auto", "bind", "compute_at", "contract", "explain", "find_loops", "fuse", "inline", "loop_names", "parallel", "peel", "qualified",
-    "reorder", "rfactor", "split", "unroll", "vectorize",
+    "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fuse", "inline", "layout",
+    "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "rfactor", "split", "unroll", "vectorize",
 ]

@@ -53,19 +53,20 @@ class _Box:
         store = Store(self.tensor, place, Read(self.buffer, steps), equation=-1)
         return self._for_all(steps, guarded(self._inside(steps, place), (store,)))
 
-    def _elements(self) -> tuple[tuple[Var, ...], tuple[Expr, ...]]:
-        steps = tuple(Var(f"d{k}") for k in range(self.tensor.rank))
+    def _elements(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        """An element of the buffer, one loop per dimension that has more than one, and the same element of the tensor."""
+        steps = tuple(index(0) if integer(n) == 1 else Var(f"d{k}") for k, n in enumerate(self.buffer.shape))
         return steps, tuple(add(b, d) for b, d in zip(self.bases, steps))
 
-    def _for_all(self, steps: Sequence[Var], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    def _for_all(self, steps: Sequence[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         for d, n in zip(reversed(steps), reversed(self.buffer.shape)):
-            body = (For(d, n, body, tensor=self.buffer.name),)
+            body = (For(d, n, body, tensor=self.buffer.name),) if isinstance(d, Var) else body
         return body
 
-    def _inside(self, steps: Sequence[Var], place: Sequence[Expr]) -> Expr:
+    def _inside(self, steps: Sequence[Expr], place: Sequence[Expr]) -> Expr:
         """The condition that an element of the box lies in the tensor, without what is proven."""
         axes = [Axis(n.var, index(0), n.extent) for n in self.chain]
-        axes += [Axis(d, index(0), n) for d, n in zip(steps, self.buffer.shape)]
+        axes += [Axis(d, index(0), n) for d, n in zip(steps, self.buffer.shape) if isinstance(d, Var)]
         return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
 
 
@@ -101,7 +102,8 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
     for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
 
     Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
-    accumulated in the same order as before. Of several loops of that name, the longest that updates the tensor, else that writes it.
+    accumulated in the same order as before. An intermediate that nothing else uses is replaced by the buffer. Of several loops of that
+    name, the longest that updates the tensor, else that writes it.
     cache_write, register tiling, scalar replacement elsewhere.
 
     Args:
@@ -114,8 +116,15 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
     after = _with_body(box, body)
     if not poly.flow_stays_within(after, box.buffer, box.chain):
         after = _with_body(box, (*box.copy_in(None), *body))
+    elif not _used(alone := _with_body(box, body[:-1]), box.tensor):
+        after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
     check_moved(kernel, after, "cache_write")
     return after
+
+
+def _used(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether anything uses the tensor, the caller included."""
+    return tensor in kernel.outputs or any(isinstance(n, Read | Store) and n.tensor is tensor for n in walk(kernel))
 
 
 def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:

@@ -11,7 +11,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, negation
 from texpr.ir.expr import Axis, Expr, Min, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import rewrite
 from texpr.passes.nests import interval
 from texpr.schedule.tensors import find_temporary
 from texpr.support.errors import ScheduleError

@@ -11,8 +11,8 @@ from inspect import Parameter, Signature, signature
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.attach import compute_at
-from texpr.schedule.inline import inline
 from texpr.schedule.cache import cache_read, cache_write
+from texpr.schedule.inline import inline
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
 from texpr.schedule.order import reorder

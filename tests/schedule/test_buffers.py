@@ -1,0 +1,108 @@
+"""Buffers: what the steps make, what they refuse, and that tiles of every size keep every bit."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import equal
+from texpr.lang import parse_kernel
+
+MORE = {
+    "conv": """op conv(X: f32[M, N], F: f32[3, 3]) -> Y: f32[M, N] {
+        Y[y, x] = sum(p, q: X[y + p - 1, x + q - 1 | 0] * F[p, q]) }""",
+    "twice": "op twice(X: f32[M]) -> Y: f32[M] { Y[i] = X[i - 1 | 0] + X[i + 1 | 1] }",
+    "prefix": "op prefix(X: f32[M]) -> Y: f32[M] { Y[i] = X[i] + Y[i - 1 | 0] }",
+}
+OPS = {name: tx.op(text) for name, text in {**TEXTS, **MORE}.items()}
+TILES = 's.split("i", 8).split("j", 16).split("k", 4).reorder("io", "jo", "ko", "ii", "ki", "ji")'
+EIGHT = {"M": 64, "N": 64, "K": 64}
+
+STEPS = {
+    "cache_read": ("matmul", EIGHT, f'{TILES}.cache_read("B", "ko")'),
+    "cache_read_clipped": ("matmul", {"M": 7, "N": 30, "K": 5}, f'{TILES}.cache_read("A", "ko", name="panel")'),
+    "cache_read_symbolic": ("matmul", {}, f'{TILES}.cache_read("A", "io").cache_read("B", "jo")'),
+    "cache_read_halo": ("blur", {}, 's.split("h.i", 4).cache_read("X", "h.io")'),
+    "cache_read_padded": ("conv", {"M": 64, "N": 64},
+                          's.split("y", 8).split("x", 16).reorder("yo", "xo", "yi", "p", "q", "xi").cache_read("X", "xo")'),
+    "cache_read_two_paddings": ("twice", {}, 's.split("i", 4).cache_read("X", "io")'),
+    "cache_read_gather": ("gather", {}, 's.split("d", 4).reorder("do", "k", "di").cache_read("E", "do").cache_read("idx", "k")'),
+    "cache_write": ("stencil", {}, 's.split("j", 8).cache_write("Y", "jo")'),
+    "cache_write_sum": ("matmul", EIGHT, f'{TILES}.cache_write("C_acc", "ko", name="tile")'),
+    "cache_write_whole_sum": ("matmul", {}, 's.cache_write("C_acc", "j")'),
+    "cache_write_output": ("matmul", EIGHT, f'{TILES}.cache_write("C", "io")'),
+    "layout": ("matmul", EIGHT, f'{TILES}.cache_read("B", "io").layout("B_cache", "k j -> j/16 k j%16")'),
+    "layout_copy": ("matmul", EIGHT,
+                    f'{TILES}.cache_read("B", "io").split("B_cache.d1", 16).layout("B_cache", "k j -> j/16 k/4 j%16 k%4")'
+                    '.vectorize("B_cache.d1i")'),
+    "layout_intermediate": ("chain", {}, 's.layout("t", "i j -> j i")'),
+    "pad": ("matmul", {}, f'{TILES}.cache_read("B", "io").pad("B_cache", 1, 16, extra=16).pad("B_cache", 0, 4)'),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_step(name, golden):
+    op, sizes, text = STEPS[name]
+    s = tx.schedule(OPS[op], **sizes)
+    eval(text, {"s": s})
+    golden(f"{text}\n\n{s}\n\n{s.script()}")
+    again = tx.schedule(OPS[op], **sizes).replay(s.script())
+    assert show_kernel(again.kernel) == show_kernel(s.kernel)
+    assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 7, 8, 9])
+@pytest.mark.parametrize("name", STEPS)
+def test_tiles_of_any_size(name, size):
+    op, sizes, text = STEPS[name]
+    for given in ({}, dict.fromkeys(sizes, size)):
+        s = tx.schedule(OPS[op], **given)
+        eval(text, {"s": s})
+        bound = dict.fromkeys(s.program.sizes, size)
+        if op == "gather" and size == 0:
+            continue
+        for order in ORDERS[: 1 if size in (0, 1) else 3]:
+            check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), order)
+
+
+REFUSED = {
+    "matmul": ['s.cache_read("D", "i")', 's.cache_read("C", "i")', 's.cache_write("A", "k")', 's.cache_read("A", "z")',
+               's.cache_read("A", "i", name="for")', 's.cache_read(3, "i")', 's.split("j", 8).unroll("ji").cache_read("B", "ji")',
+               's.split("j", 8).vectorize("ji").cache_write("C", "ji")', 's.layout("A", "i j -> j i")', 's.layout("C", "i j -> j i")',
+               's.layout("C_acc", "i j")', 's.layout("C_acc", "i -> i")', 's.layout("C_acc", "i i -> i i")',
+               's.layout("C_acc", "i j -> j")', 's.layout("C_acc", "i j -> j/4 i")',
+               's.layout("C_acc", "i j -> j/4 i j%2")', 's.layout("C_acc", "i j -> j/0 i j%0")', 's.layout("C_acc", "i j -> i j k")',
+               's.layout("C_acc", 3)', 's.pad("C_acc", 2, 8)', 's.pad("C_acc", 0, 0)', 's.pad("C_acc", 0, 8, extra=-1)',
+               's.pad("B", 0, 8)', 's.pad("C_acc", "i", 8)'],
+    "prefix": ['s.split("i", 4).cache_read("Y", "io")'],
+    "scatter": ['s.split("n", 4).split("i", 2).cache_write("Y", "io").parallel("io")'],
+}
+
+
+@pytest.mark.parametrize("op", REFUSED)
+def test_refused(op, golden):
+    golden("\n".join(complaint(op, text) for text in REFUSED[op]))
+
+
+def complaint(op: str, text: str) -> str:
+    s = tx.schedule(OPS[op])
+    with pytest.raises(tx.ScheduleError) as error:
+        eval(text, {"s": s})
+    return f"# {text}\n{error.value}\n"
+
+
+def test_buffers_are_private_to_threads():
+    s = tx.schedule(OPS["matmul"], **EIGHT)
+    eval(f'{TILES}.cache_read("A", "ko").cache_read("B", "ko").cache_write("C_acc", "ko").parallel("io")', {"s": s})
+    bound = dict.fromkeys(s.program.sizes, 64)
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "serial")
+
+
+def test_a_shared_buffer_is_no_buffer_of_each_thread():
+    """A parallel loop around statements that use one buffer in turn: the buffer has to be filled in each iteration."""
+    s = tx.schedule(OPS["matmul"], **EIGHT)
+    eval(f'{TILES}.parallel("io").cache_read("B", "ko")', {"s": s})
+    assert "parallel" in str(s)
