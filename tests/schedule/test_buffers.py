@@ -48,7 +48,7 @@ def test_step(name, golden):
     op, sizes, text = STEPS[name]
     s = tx.schedule(OPS[op], **sizes)
     eval(text, {"s": s})
-    golden(f"{text}\n\n{s}\n\n{s.script()}")
+    golden(f"{text}\n\n{show_kernel(s.kernel)}\n{s.script()}")
     again = tx.schedule(OPS[op], **sizes).replay(s.script())
     assert show_kernel(again.kernel) == show_kernel(s.kernel)
     assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
