@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+SECONDS ?= 60
 
-.PHONY: venv test check demo litmus notebooks gpu fuzz ulp clean
+.PHONY: venv test check demo litmus notebooks gpu fuzz fuzz-properties ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -35,7 +36,12 @@ gpu: venv
 	@if [ -e /dev/nvidiactl ]; then $(BIN)/python -m pytest -n 0 -m gpu; \
 	else echo "no GPU here (/dev/nvidiactl is missing): the tests marked gpu were not run"; fi
 
+# Texts nobody would write:  make fuzz SECONDS=600 SEED=1
 fuzz: venv
+	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
+
+# Every property of the test suite, tried with many more examples.
+fuzz-properties: venv
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --timeout 0
 
 # All 2^32 numbers of every f32 function: about two minutes each.

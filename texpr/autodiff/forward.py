@@ -38,22 +38,22 @@ class Forward:
         if isinstance(equation, Invoke):
             self.equations.append(equation)
             return
-        pending = [equation]
+        pending = [(equation, False)]
         while pending:
-            next_one = pending.pop()
+            next_one, split_off = pending.pop()
             next_one = replace(next_one, value=shared(next_one.value))
-            parts = self._split(next_one)
-            if len(parts) == 1:
-                self.equations.append(next_one)
+            rest, *parts = self._split(next_one, _under_conditions(next_one.value) if split_off else next_one.value)
+            if parts:
+                pending += [(rest, split_off), *((part, True) for part in parts)]
             else:
-                pending += parts
+                self.equations.append(next_one)
 
-    def _split(self, equation: Equation) -> list[Equation]:
-        """The equation with its outermost splittable reductions replaced by reads, then the equations of those."""
+    def _split(self, equation: Equation, kept: Expr) -> list[Equation]:
+        """The equation with its outermost splittable reductions but `kept` replaced by reads, then the equations of those."""
         active = active_nodes(equation.value, self.varying)
         replaced: dict[int, Expr] = {}
         parts: list[Equation] = []
-        for node, scope in _splittable(equation, active):
+        for node, scope in _splittable(equation, kept, active):
             read, part = store(node, scope, self.names, f"{equation.target.name}_{node.op}")
             replaced[id(node)] = read
             parts.append(part)
@@ -80,8 +80,15 @@ class Forward:
         return self._extremes[key]
 
 
-def _splittable(equation: Equation, active: set[int]) -> list[tuple[Reduce, Scope]]:
-    """The outermost reductions that deserve an equation of their own, and where they are computed."""
+def _under_conditions(value: Expr) -> Expr:
+    """The reduction that `store` made an equation of: it has one already, whatever the conditions around it are."""
+    while isinstance(value, Select):
+        value = value.then
+    return value
+
+
+def _splittable(equation: Equation, kept: Expr, active: set[int]) -> list[tuple[Reduce, Scope]]:
+    """The outermost reductions but `kept` that deserve an equation of their own, and where they are computed."""
     found: dict[int, tuple[Reduce, Scope]] = {}
     refused: set[int] = set()
     stack: list[tuple[Node, Scope, bool]] = [(equation.value, equation_scope(equation), True)]
@@ -89,7 +96,7 @@ def _splittable(equation: Equation, active: set[int]) -> list[tuple[Reduce, Scop
         node, scope, cheap = stack.pop()
         if isinstance(node, Reduce):
             whole = free_variables(node) >= {axis.var for axis in scope.axes} and cheap
-            if node is not equation.value and not whole and storable(node, scope) and id(node) not in refused:
+            if node is not kept and not whole and storable(node, scope) and id(node) not in refused:
                 if not _agrees(found.setdefault(id(node), (node, scope)), scope):
                     refused.add(id(node))
                 continue

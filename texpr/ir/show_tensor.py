@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
-from texpr.ir.expr import Axis, Const, Expr, Node, Tensor, Var
+from texpr.ir.expr import Axis, Const, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import is_extern
 from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, literal_text
 from texpr.ir.show_loop import UPDATES
@@ -126,7 +126,18 @@ def undeducible(program: Program) -> set[Tensor]:
     for e in program.equations:
         for tensor in e.targets if isinstance(e, Invoke) else (e.target,):
             definitions.setdefault(tensor, []).append(e)
-    return {tensor for tensor in program.temporaries if _needs_declaration(tensor, definitions[tensor])}
+    circular = _circular(definitions)
+    return {tensor for tensor in program.temporaries if tensor in circular or _needs_declaration(tensor, definitions[tensor])}
+
+
+def _circular(definitions: dict[Tensor, list[Equation | Invoke]]) -> set[Tensor]:
+    """The tensors that need themselves, directly or by others, and those between: no order of inference reaches them."""
+    needs = {t: {n.tensor for e in found if isinstance(e, Equation) for n in walk(e) if isinstance(n, Read)} & definitions.keys()
+             for t, found in definitions.items()}
+    left = set(needs)
+    while outside := {t for t in left if not needs[t] & left or not any(t in needs[other] for other in left)}:
+        left -= outside
+    return left
 
 
 def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke]) -> bool:

@@ -7,7 +7,7 @@ only zero sizes refute, the claim becomes a requirement; otherwise the smallest 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from texpr.ir.affine import Linear
@@ -17,10 +17,13 @@ from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, variables, walk
 from texpr.poly.affine import Converter, within
-from texpr.poly.forms import ALWAYS, Key, Piece, Truth, both, conjoined
+from texpr.poly.forms import ALWAYS, Constraint, Form, Key, Piece, Truth, both, conjoined
 from texpr.poly.sites import Site, sites
 from texpr.poly.solver import Question, Region, Row, System
 from texpr.support.errors import CheckError
+
+
+_MOST_CASES = 4  # of facts, before they are simplified
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +67,7 @@ class Proof:
         self.converter = Converter(bound, every, _chosen(program, bound))
         self.facts = ALWAYS
         for fact in (*program.requires, *self._extents()):
-            self.facts = conjoined(self.facts, self.converter.truth(fact))
+            self.facts = self._fewer(conjoined(self.facts, self.converter.truth(fact)))
         self.places = [self._place(e) for e in program.equations if isinstance(e, Equation)]
         self.required: list[Expr] = []
 
@@ -72,6 +75,18 @@ class Proof:
         """Inputs exist, so their extents are not negative."""
         extents = (n for t in self.program.inputs for n in t.shape if not isinstance(n, Var))
         return [compare("<=", index(0), n) for n in extents]
+
+    def _fewer(self, facts: Truth) -> Truth:
+        """Facts in as few cases as possible: requirements that are disjunctions multiply. What is only assumed may be less than known."""
+        facts = replace(facts, false=(), exact=True)
+        if len(facts.true) <= _MOST_CASES or not all(isinstance(k, Var) for p in facts.true for c in p for k, _ in c.form.terms):
+            return facts
+        ways = Region(len(self.program.sizes), self._systems(facts)).conjunctions(Region.all(len(self.program.sizes)))
+        if ways is None or not 0 < len(ways) < len(facts.true):
+            return facts
+        sizes = self.program.sizes
+        return replace(facts, true=tuple(tuple(Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
+                                               for terms, constant, equality in way) for way in ways))
 
     def _place(self, equation: Equation) -> Place:
         domain = self.facts
@@ -125,12 +140,15 @@ class Proof:
 
     def _sizes(self) -> Region:
         """All sizes that satisfy the facts."""
-        questions = []
-        for piece in self.facts.true:
+        return Region(len(self.program.sizes), self._systems(self.facts))
+
+    def _systems(self, facts: Truth) -> list[System]:
+        systems = []
+        for piece in facts.true:
             question = self.question(())
             question.require(piece)
-            questions.append(question.system())
-        return Region(len(self.program.sizes), questions)
+            systems.append(question.system())
+        return systems
 
     def _require(self, failing: Region) -> None:
         """Sizes of zero refute: what they must satisfy instead, one condition for each way to fail."""

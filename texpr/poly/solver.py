@@ -203,6 +203,11 @@ class Region:
         for system in systems:
             self._set = self._set.union(system.projected(count))
 
+    @classmethod
+    def all(cls, count: int) -> Region:
+        """Every point."""
+        return cls._with(count, isl.Set.universe(isl.Space.set_alloc(_CONTEXT, 0, count)))
+
     def minus(self, other: Region) -> Region:
         """The points that are not in `other`."""
         return self._with(self.count, self._set.subtract(other._set))
