@@ -58,3 +58,12 @@ def test_gradients_of_operators(name: str, floats):
         assert_round_trip(grad(program))
         for half in vjp(program):
             assert_round_trip(half)
+
+
+@pytest.mark.parametrize("text", [
+    "op f(X: f32[N]) -> Y: f32[N, N] { Y[i, j] = if X[i] < X[j] then min(k: X[i] / X[max(i - 1, 0)] + 0 * X[k]) else X[j] }",
+    "op f(X: f32[L, D], h0: f32[D]) -> h: f32[L + 1, D] { h[0, j] = h0[j]  h[t + 1, j] = 0.5 * h[t, j] + X[t, j]  for t in 0..L }",
+], ids=["a reduction under a condition", "a recurrence of one tensor"])
+def test_found_by_fuzzing(text):
+    gradient = grad(elaborate(parse(text).ops["f"], {}, {}))
+    assert_round_trip(replace(gradient, requires=(*gradient.requires, *check_program(gradient))))

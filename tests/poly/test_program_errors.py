@@ -313,3 +313,12 @@ PROVEN = [
 @pytest.mark.parametrize("text", PROVEN)
 def test_proven(text: str):
     check_program(program(text))
+
+
+def test_many_requirements_that_are_disjunctions_do_not_hide_what_is_defined():
+    several = ", ".join(f"K >= {k} or N <= {k} or M <= {k}" for k in range(1, 6))
+    text = f"""op f(X: f32[M, K, N]) -> Y: f32[M, N] require {several} {{
+  Y[i, j] = 1  for i in 0..M // 2
+  Y[i, j] = 2  for i in M // 2..M
+}}"""
+    assert check_program(program(text)) == ()

@@ -22,7 +22,6 @@ from texpr.poly.sites import Site, sites
 from texpr.poly.solver import Question, Region, Row, System
 from texpr.support.errors import CheckError
 
-
 _MOST_CASES = 4  # of facts, before they are simplified
 
 

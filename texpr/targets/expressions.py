@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from texpr.ir.build import integer
-from texpr.ir.dtypes import BOOL, I64, DType, int_range
+from texpr.ir.dtypes import BF16, BOOL, I64, DType, int_range
 from texpr.ir.expr import (
     Add,
     And,
@@ -31,6 +31,7 @@ from texpr.ir.expr import (
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
 from texpr.targets.function import Function, Value, constant, register_type, vector_type
+from texpr.targets.rounding import bf16_of_integer, narrowed
 
 _INT = {Add: "add", Sub: "sub", Mul: "mul"}
 _FLOAT = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv"}
@@ -263,7 +264,9 @@ class Expressions:
         if s.is_float:
             if s.bits == t.bits:
                 return self.cast(self.cast(a, DType("f", 32)), t)
-            return self._one(f"{'fpext' if t.bits > s.bits else 'fptrunc'} {a} to {to}", t, a.lanes)
+            return self._one(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else narrowed(self._one, a, t)
+        if t == BF16:
+            return bf16_of_integer(self._one, a)
         if t.is_float:
             return self._one(f"{'sitofp' if s.is_signed and s != BOOL else 'uitofp'} {a} to {to}", t, a.lanes)
         if s != BOOL and s.bits == t.bits:

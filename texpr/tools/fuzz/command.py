@@ -123,7 +123,8 @@ def _write(folder: Path, seed: int, number: int, finding: Finding, paths: list[s
 
     small = shrunk(text, fails, SHRINK_SECONDS)
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{re.sub('[^A-Za-z0-9]+', '-', finding.kind).strip('-')[:60]}-{hashlib.sha256(small.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    digest = hashlib.sha256(small.encode("utf-8", "replace")).hexdigest()[:8]
+    name = f"{re.sub('[^A-Za-z0-9]+', '-', finding.kind).strip('-')[:60]}-{digest}"
     (folder / f"{name}.tx").write_bytes(small.encode("utf-8", "surrogatepass"))
     about = f"{finding.kind}\nseed {seed}, text {number}\n\n{ascii(small)}\n\nas found:\n{ascii(text)}\n\n{finding.detail}\n"
     (folder / f"{name}.txt").write_text(about, encoding="utf-8", errors="backslashreplace")

@@ -158,8 +158,9 @@ def _index(w: _Writer, size: str) -> tuple[str, bool]:
         first = [j for j, over in w.indices.items() if over == w.sizes[0]]
         if first:
             return f"{w.opaque}[{w.rng.choice(first)}]", False
-    return w.rng.choice(((i, False), (i, False), (i, False), (f"{size} - 1 - {i}", False), (f"{i} + {w.rng.randrange(1, 3)}", True), (f"{i} - 1", True),
-                         (f"{i} // 2", False), (f"min({i} + 1, {size} - 1)", False), (f"max({i} - 1, 0)", False), (f"2*{i}", True), (f"{i} % 2", True)))
+    return w.rng.choice(((i, False), (i, False), (i, False), (f"{size} - 1 - {i}", False), (f"{i} + {w.rng.randrange(1, 3)}", True),
+                         (f"{i} - 1", True), (f"{i} // 2", False), (f"min({i} + 1, {size} - 1)", False), (f"max({i} - 1, 0)", False),
+                         (f"2*{i}", True), (f"{i} % 2", True)))
 
 
 def _condition(w: _Writer, depth: int) -> str:
@@ -197,7 +198,8 @@ def _pack(rng: Random) -> str:
 
 
 def _recurrence(rng: Random) -> str:
-    step = rng.choice(("0.5 * h[t, j] + X[t, j]", "max(h[t, j], X[t, j])", "h[t, j] + sum(k: h[t, k] * W[k, j])", "tanh(h[t, 0] + X[t, j])"))
+    step = rng.choice(("0.5 * h[t, j] + X[t, j]", "max(h[t, j], X[t, j])",
+                       "h[t, j] + sum(k: h[t, k] * W[k, j])", "tanh(h[t, 0] + X[t, j])"))
     return ("op f(X: f32[L, D], W: f32[D, D], h0: f32[D]) -> h: f32[L + 1, D] {\n  h[0, j] = h0[j]\n"
             f"  h[t + 1, j] = {step}  for t in 0..L\n}}\n")
 
@@ -212,5 +214,6 @@ def _call(rng: Random) -> str:
 def _group(rng: Random) -> str:
     a, b = rng.choice((("r", "c"), ("c", "r")))
     size = {"r": "R", "c": "C"}
+    other = rng.choice(("1", "X[n, (0, c)]", "f32(r)", "X[N - 1 - n, (r, c)]"))
     return (f"op f(X: f32[N, (R, C)]; R = {rng.randrange(1, 4)}) -> Y: f32[N, ({size[a]}, {size[b]})] {{ "
-            f"Y[n, ({a}, {b})] = X[n, (r, c)] {rng.choice('+*')} {rng.choice(('1', 'X[n, (0, c)]', 'f32(r)', 'X[N - 1 - n, (r, c)]'))} }}\n")
+            f"Y[n, ({a}, {b})] = X[n, (r, c)] {rng.choice('+*')} {other} }}\n")

@@ -18,7 +18,8 @@ _NAMES = ["X", "Y", "Z", "i", "j", "k", "N", "M", "S", "s", "T", "f32", "f64", "
           "abs", "numel", "lowest", "uniform", "malloc", "main", "a" * 300]
 _NUMBERS = ["0", "1", "2", "3", "7", "100", "2147483647", "2147483648", "4294967297", "9223372036854775807", "9223372036854775808",
             "18446744073709551616", "9" * 40, "9" * 5000, "0.5", "2.5", "1e40", "1e-400", "1e999", "65536", "1.0", "0.0"]
-_STRANGE = ["\x00", "\ud800", "\u202e", "\ufeff", "\u200d", "е", "×", "١", "\r", "\t", "\n", '"', "'", "\\", "%s", "{}", "<script>", "\U0001f600"]
+_STRANGE = ["\x00", "\ud800", "\u202e", "\ufeff", "\u200d", "е", "×", "١", "\r", "\t", "\n",
+            '"', "'", "\\", "%s", "{}", "<script>", "\U0001f600"]
 
 
 @lru_cache(maxsize=4)
@@ -68,7 +69,8 @@ def _soup(rng: Random) -> str:
     pools = (_SYMBOLS, _WORDS, _NAMES, _NUMBERS, _NAMES, _SYMBOLS)
     words = [rng.choice(rng.choice(pools)) for _ in range(rng.randrange(1, 40))]
     soup = rng.choice(["", " "]).join(words) if rng.random() < 0.2 else " ".join(words)
-    start, end = rng.choice([("", ""), ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = ", " }"), ("op f(X: f32[N], ", ") -> Y: f32[N] { Y[i] = X[i] }"),
+    start, end = rng.choice([("", ""), ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = ", " }"),
+                             ("op f(X: f32[N], ", ") -> Y: f32[N] { Y[i] = X[i] }"),
                              ("op f(X: f32[N]) -> Y: f32[N] { ", " }"), ("op f(X: f32[N]) -> Y: f32[N] require ", " { Y[i] = X[i] }")])
     return start + soup + end
 

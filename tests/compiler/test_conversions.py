@@ -1,0 +1,45 @@
+"""Every element type converted to every other: compiled as interpreted, bit for bit, whatever the target has instructions for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.compare import assert_same_bits, same_bf16
+from texpr.ir.dtypes import BF16, DTYPES, DType, numpy_dtype
+
+NEAR_TIES = [*(2**40 + 2**32 + d for d in (-1, 0, 1)), *(2**30 + 2**22 + d for d in (-1, 0, 1)), 2**60 + 2**52 + 1, 2**62 + 2**54 - 1,
+             2**24 + 1]
+
+
+def values(t: DType) -> np.ndarray:
+    """Numbers over the whole range of a type, with those where rounding twice differs from rounding once."""
+    generator, stored = np.random.default_rng(t.bits), numpy_dtype(t)
+    if t.kind == "bool":
+        return generator.integers(0, 2, 67).astype(bool)
+    if t.bits == 16 and t.is_float:
+        return np.arange(0, 65536, 7, dtype=np.uint16).view(stored)
+    if t.is_int:
+        info = np.iinfo(stored)
+        ends = [info.min, info.max, 0, 1, *(n for n in NEAR_TIES if n <= info.max), *(-n for n in NEAR_TIES if -n >= info.min)]
+        spread = generator.integers(info.min, info.max, 200, stored)
+        return np.array([*ends, *(int(n) >> k for k, n in enumerate(spread))], stored)
+    ends = [np.nan, np.inf, -np.inf, 0.0, -0.0, 300, -1, 1e30, -1e30, 65504, 65519.99, 65520, -129, 255.5, 2.0**63, 2.0**64, 1e-40, 1e-45,
+            -9e-8]
+    ties = 1 + generator.integers(0, 4096, 400) / 4096 + 2.0**-30 * generator.integers(-1, 2, 400)
+    spread = generator.standard_normal(400) * 10.0 ** generator.integers(-42, 42, 400)
+    with np.errstate(over="ignore"):
+        return np.concatenate([ends, ties, spread]).astype(stored)
+
+
+@pytest.mark.parametrize("source", DTYPES)
+def test_conversions(source: str):
+    x = values(DTYPES[source])
+    for name, t in DTYPES.items():
+        convert = tx.op(f"op f(X: {source}[N]) -> Y: {name}[N] {{ Y[i] = {name}(X[i]) }}")
+        found, expected = convert(x), tx.interpret(convert, x)
+        if t == BF16:
+            assert same_bf16(found, expected), f"{source} to {name}"
+        else:
+            assert_same_bits(found, expected)  # type: ignore[arg-type]

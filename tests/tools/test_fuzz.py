@@ -1,0 +1,99 @@
+"""The fuzzer: its texts, what it finds, how it cuts findings down."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import texpr.tools.fuzz.trial as trying
+from texpr.__main__ import main
+from texpr.support.errors import Error
+from texpr.tools.fuzz.programs import program_text
+from texpr.tools.fuzz.shrink import shrunk
+from texpr.tools.fuzz.texts import operators, text_of
+from texpr.tools.fuzz.trial import trial
+
+PATHS = tuple(sorted(str(p) for p in Path(str(files("texpr.ops"))).glob("*.tx")))
+PLUS = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_nothing_is_found_among_some_texts(block: int):
+    for number in range(100 * block, 100 * (block + 1)):
+        text = text_of(20, number, PATHS)
+        found = trial(text, deep=number % 20 == 0)
+        assert found is None, f"text {number}\n{text}\n{found}"
+
+
+def test_the_same_seed_gives_the_same_texts():
+    texts = [text_of(7, k, PATHS) for k in range(50)]
+    assert texts == [text_of(7, k, PATHS) for k in range(50)] != [text_of(8, k, PATHS) for k in range(50)]
+
+
+def test_most_generated_programs_mean_something():
+    def means(text: str) -> bool:
+        try:
+            return [trying._program(op) for op in trying.parse(text).ops.values()] != []
+        except Error:
+            return False
+
+    assert sum(means(program_text(Random(k))) for k in range(200)) >= 140
+
+
+def test_operators_come_with_what_they_call():
+    texts = [t for t in operators(PATHS) if "op log_softmax" in t or "op attention" in t]
+    assert texts and all(t.count("op ") >= 1 for t in texts) and len(operators(PATHS)) > 200
+
+
+def test_a_crash_a_wrong_result_and_a_slow_text_are_found(monkeypatch):
+    assert trial(PLUS, deep=True) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(trying, "elaborate", lambda *_: 1 // 0)
+        assert trial(PLUS, deep=False).kind.startswith("ZeroDivisionError while reading")  # type: ignore[union-attr]
+    with monkeypatch.context() as patch:
+        patch.setattr(trying, "interpret", lambda program, arrays: (arrays[0] + 2,))
+        assert trial(PLUS, deep=True).kind == "a wrong result"  # type: ignore[union-attr]
+    with monkeypatch.context() as patch:
+        patch.setattr(trying, "READ_SECONDS", -1.0)
+        assert trial(PLUS, deep=False).kind == "slow to read"  # type: ignore[union-attr]
+    with monkeypatch.context() as patch:
+        patch.setattr(trying, "show_program", lambda program, with_callees: "op g(")
+        assert trial(PLUS, deep=False).kind == "what is printed is refused"  # type: ignore[union-attr]
+
+
+def test_a_finding_is_cut_down():
+    text = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 123456789012345678901 * (X[i] @ 3) }"
+    assert shrunk(text, lambda t: "@" in t and "X" in t, seconds=5) in ("X@", "X @")
+
+
+def test_the_command(tmp_path, capsys):
+    assert main(["fuzz", "--texts", "100", "--seed", "3", "--deep", "0", "--findings", str(tmp_path / "found")]) == 0
+    assert "100 texts, 0 kinds of findings" in capsys.readouterr().out
+    assert not (tmp_path / "found").exists()
+    (tmp_path / "one.tx").write_text(PLUS)
+    assert main(["fuzz", "--replay", str(tmp_path / "one.tx")]) == 0
+    assert "nothing goes wrong" in capsys.readouterr().out
+
+
+def test_a_text_that_ends_the_process_is_found_and_written(tmp_path, monkeypatch, capsys):
+    import texpr.tools.fuzz.command as command
+
+    monkeypatch.setattr(command, "SHRINK_SECONDS", 0.5)
+    monkeypatch.setattr(command, "text_of", lambda seed, number, paths: PLUS if number else "X" + PLUS)
+
+    def alone(text: str, deep: bool):
+        return trying.Finding("the child process was ended by SIGSEGV", "words") if text.startswith("X") else None
+
+    def dies(*arguments: object, timeout: float):
+        raise command.CompileError("the child process was ended by SIGSEGV")
+
+    monkeypatch.setattr(command, "alone", alone)
+    monkeypatch.setattr(command, "run_in_child", dies)
+    assert main(["fuzz", "--texts", "3", "--seed", "3", "--findings", str(tmp_path)]) == 1
+    written = sorted(p.suffix for p in tmp_path.iterdir())
+    assert written == [".tx", ".txt"]
+    assert next(tmp_path.glob("*.tx")).read_text().startswith("X")
+    assert "SIGSEGV" in capsys.readouterr().out

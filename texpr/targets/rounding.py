@@ -1,0 +1,77 @@
+"""Floats rounded once to a narrower type, by integer arithmetic: no target has all of these conversions, some lose denormals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from texpr.ir.dtypes import BF16, BOOL, F32, F64, U16, U32, DType
+from texpr.targets.function import Value, constant, register_type, vector_type
+
+One = Callable[[str, DType, int], Value]
+"""Emits an instruction: its text, the type of its elements, and its lanes."""
+
+
+def narrowed(one: One, a: Value, t: DType) -> Value:
+    """`a`, a float, as the narrower float type `t`; ties to even."""
+    if t == F32:
+        return _truncated(one, a, F32)
+    near = _odd(one, a) if a.dtype == F64 else a
+    return _bf16(one, near) if t == BF16 else _truncated(one, near, t)
+
+
+def bf16_of_integer(one: One, a: Value) -> Value:
+    """An integer as bf16, rounded once: by way of an f64, which no rounding harms."""
+    word = "sitofp" if a.dtype.is_signed and a.dtype != BOOL else "uitofp"
+    if a.dtype.bits < 64:
+        return narrowed(one, _cast(one, word, a, F64), BF16)
+    # The low bits become one bit that says whether there were any; the rest is exact in an f64.
+    mask = one(f"and {a}, {constant(0xFFF, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+    some = one(f"icmp ne {mask}, {constant(0, a.dtype, a.lanes).text}", BOOL, a.lanes)
+    high = one(f"and {a}, {constant(-0x1000, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+    sticky = one(f"or {high}, {constant(0x1000, a.dtype, a.lanes).text}", a.dtype, a.lanes)
+    jammed = _cast(one, word, one(f"select {some}, {sticky}, {high}", a.dtype, a.lanes), F64)
+    plain = _cast(one, word, a, F64)
+    large = one(f"fcmp oge {_magnitude(one, plain)}, {constant(2.0**53, F64, a.lanes).text}", BOOL, a.lanes)
+    return narrowed(one, one(f"select {large}, {jammed}, {plain}", F64, a.lanes), BF16)
+
+
+def _truncated(one: One, a: Value, t: DType) -> Value:
+    return one(f"fptrunc {a} to {vector_type(register_type(t), a.lanes)}", t, a.lanes)
+
+
+def _cast(one: One, word: str, a: Value, t: DType) -> Value:
+    return one(f"{word} {a} to {vector_type(register_type(t), a.lanes)}", t, a.lanes)
+
+
+def _odd(one: One, a: Value) -> Value:
+    """An f64 as the f32 next to it in the direction of zero, its last bit set where that is not exact.
+
+    Rounding that again to at most 22 bits gives what rounding once gives: Boldo and Melquiond, When double rounding is odd, 2005.
+    """
+    near = _truncated(one, a, F32)
+    back = _cast(one, "fpext", near, F64)
+    bits = _cast(one, "bitcast", near, U32)
+    inexact = one(f"fcmp one {back}, {a.text}", BOOL, a.lanes)
+    size, before = (_magnitude(one, v) for v in (back, a))
+    above = one(f"fcmp ogt {size}, {before.text}", BOOL, a.lanes)
+    down = one(f"sub {bits}, {_cast(one, 'zext', above, U32).text}", U32, a.lanes)
+    odd = one(f"or {down}, {constant(1, U32, a.lanes).text}", U32, a.lanes)
+    return _cast(one, "bitcast", one(f"select {inexact}, {odd}, {bits}", U32, a.lanes), F32)
+
+
+def _magnitude(one: One, a: Value) -> Value:
+    negative = one(f"fcmp olt {a}, {constant(0, a.dtype, a.lanes).text}", BOOL, a.lanes)
+    opposite = one(f"fneg {a}", a.dtype, a.lanes)
+    return one(f"select {negative}, {opposite}, {a}", a.dtype, a.lanes)
+
+
+def _bf16(one: One, a: Value) -> Value:
+    """The upper half of the f32's bits, rounded."""
+    bits = _cast(one, "bitcast", a, U32)
+    upper = one(f"lshr {bits}, {constant(16, U32, a.lanes).text}", U32, a.lanes)
+    last = one(f"and {upper}, {constant(1, U32, a.lanes).text}", U32, a.lanes)
+    half = one(f"add {last}, {constant(0x7FFF, U32, a.lanes).text}", U32, a.lanes)
+    rounded = one(f"lshr {one(f'add {bits}, {half.text}', U32, a.lanes)}, {constant(16, U32, a.lanes).text}", U32, a.lanes)
+    is_nan = one(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
+    chosen = one(f"select {is_nan}, {constant(0x7FC0, U32, a.lanes)}, {rounded}", U32, a.lanes)
+    return _cast(one, "bitcast", _cast(one, "trunc", chosen, U16), BF16)
