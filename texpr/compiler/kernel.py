@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from math import prod
@@ -15,12 +15,15 @@ from texpr.compiler.header import c_header
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.extern import is_extern
 from texpr.ir.loop import Kernel
+from texpr.ir.reach import USUAL_SIZE, check_reach, has_products, programs_of
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
 from texpr.ir.show_loop import show_kernel
-from texpr.ir.tensor import Program
+from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import variables
+from texpr.passes.inline import inline_calls
 from texpr.runtime import loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
@@ -129,7 +132,8 @@ class CompiledKernel:
                 raise CallError(f"{kernel.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
                                 help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic")
         check_requirements(kernel.name, program.requires, sizes)
-        _refuse_huge(kernel, sizes)
+        refuse_huge(kernel.name, (*kernel.inputs, *kernel.outputs, *kernel.temporaries), sizes)
+        refuse_far(program, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(kernel.name, tuple(arguments), (), input_checks(program.inputs, sizes))
@@ -167,6 +171,7 @@ class CompiledKernel:
         given = _arrays(self.program, arrays, {})
         sizes, packs = bind_sizes(self.program.inputs, tuple(a.shape for a in given))
         check_requirements(self.kernel.name, self.program.requires, sizes)
+        refuse_far(self.program, sizes)
         for check in input_checks(self.program.inputs, sizes):
             check(given, {})
         inputs = [np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes)) for t, a in zip(self.program.inputs, given)]
@@ -214,12 +219,19 @@ def _extent(e: Expr) -> Extent:
     return Computed(show(e), lambda sizes: evaluate_size(e, {v: sizes[v.name] for v in used}))
 
 
-def _refuse_huge(kernel: Kernel, sizes: Mapping[Var, int]) -> None:
+def refuse_huge(name: str, tensors: Sequence[Tensor], sizes: Mapping[Var, int]) -> None:
     """Raise ResourceError for an array whose bytes do not fit the arithmetic of addresses, before anything wraps."""
-    for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries):
+    for t in tensors:
         extents = [evaluate_size(e, sizes) for e in t.shape]
         if prod(extents) * t.dtype.bytes >= 1 << 62:
-            raise ResourceError(f"{kernel.name}: `{t.name}` would have {' * '.join(map(str, extents))} elements", code="size")
+            raise ResourceError(f"{name}: `{t.name}` would have {' * '.join(map(str, extents))} elements", code="size")
+
+
+def refuse_far(program: Program, sizes: Mapping[Var, int]) -> None:
+    """Raise ResourceError where index arithmetic would not fit 64 bits at these sizes."""
+    if has_products(program) or any(n >= USUAL_SIZE for n in sizes.values()):
+        calls = any(isinstance(e, Invoke) for e in program.equations)
+        check_reach(inline_calls(program) if calls and not any(map(is_extern, programs_of(program))) else program, sizes)
 
 
 def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var, int]) -> None:

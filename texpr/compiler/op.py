@@ -14,7 +14,7 @@ from typing import overload
 import numpy as np
 
 from texpr import lang
-from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks
+from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.schedule import Schedule
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
 from texpr.compiler.uses import Uses, read
@@ -324,6 +324,8 @@ def interpret(operator: Op, *arrays: object, **options: object) -> object:
     program, given = instance(operator, arrays, options)
     sizes, _ = bind_sizes(program.inputs, [a.shape for a in given])
     check_requirements(program.name, program.requires, sizes)
+    refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
+    refuse_far(program, sizes)
     for check in input_checks(program.inputs, sizes):
         check(given, {})
     results = interpret_program(program, given)

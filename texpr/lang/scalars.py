@@ -10,6 +10,7 @@ from collections.abc import Callable
 from texpr.ir.affine import linear
 from texpr.ir.dtypes import BOOL, I64, U64
 from texpr.ir.expr import Expr, FloorDiv, Guard, Max, Min, Mod, Read, Select, Tensor, Var
+from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children
 from texpr.lang import tree
@@ -20,8 +21,6 @@ from texpr.lang.values import Arithmetic, Value, as_i64, at, describe, literal, 
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 from texpr.support.spelling import counted
-
-LARGEST_FACTOR = 1 << 32
 
 
 class Scalars:

@@ -34,7 +34,8 @@ from texpr.ir.expr import (
     Tensor,
     Var,
 )
-from texpr.ir.traverse import children, tensors, variables
+from texpr.ir.reach import LARGEST_FACTOR
+from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.poly.forms import (
     ALWAYS,
     ANYTHING,
@@ -155,6 +156,8 @@ class Converter:
     def _integer(self, e: Expr, of: list) -> Values | None:
         if not of and not isinstance(e, Const | Var):
             return None
+        if isinstance(e, Add | Sub | Mul | Neg) and _may_wrap(e, of):
+            return None
         match e:
             case Const(value) if e.dtype.is_int:
                 return Values((((), Form((), int(value))),))
@@ -168,6 +171,8 @@ class Converter:
                 return Values(tuple((p, f.times(-1)) for p, f in of[0].cases))
             case Mul() if all(not a.terms or not b.terms for (_, a), (_, b) in product(of[0].cases, of[1].cases)):
                 return _pairwise(of, lambda a, b: a.times(b.constant) if not b.terms else b.times(a.constant))
+            case Mul() if factors := self._sizes_multiplied(e):
+                return self._product(e, factors)
             case FloorDiv() | Mod() if all(not f.terms for _, f in of[1].cases):
                 return self._divided(e, of)
             case Max():
@@ -198,6 +203,30 @@ class Converter:
             cases.append((p + q + defining, quotient if isinstance(e, FloorDiv) else rest))
         return Values(tuple(cases))
 
+    def _sizes_multiplied(self, e: Expr) -> list[Var]:
+        """The factors of a product of sizes and positive constants; none where it is another product."""
+        factors: dict[Var, None] = {}
+        stack = [e]
+        while stack:
+            match stack.pop():
+                case Mul(a, b):
+                    stack += [b, a]
+                case Var() as size if size not in self.bound:
+                    factors[size] = None
+                case Const(value) if value >= 1:
+                    pass
+                case _:
+                    return []
+        return list(factors)
+
+    def _product(self, e: Expr, factors: Sequence[Var]) -> Values:
+        """A product of sizes is 0 where one of them is, else it is no less than any of them."""
+        (bounds, form), = self._unknown(e).cases
+        one = Form((), 1)
+        some = tuple(c for f in factors for c in (at_least(variable(f), one), at_least(form, variable(f))))
+        none = tuple(((Constraint(variable(f), equality=True),), Form()) for f in factors)
+        return Values((((*bounds, *some), form), *none))
+
     def _unknown(self, e: Expr) -> Values:
         stable = all(t in self.stable for t in tensors(e))
         shared = stable and self.bound.isdisjoint(variables(e))
@@ -226,6 +255,8 @@ class Converter:
         if e.dtype.is_int and e.dtype != I64:
             lo, hi = int_range(e.dtype)
             bounds += [Constraint(form.shifted(-lo)), Constraint(form.times(-1).shifted(hi))]
+        if isinstance(e, Mul) and e.dtype == I64 and self._is_not_negative(e):
+            bounds.append(Constraint(form))
         declared = self._declared_range(e)
         if e.dtype == BOOL:
             bounds += [Constraint(form), Constraint(form.times(-1).shifted(1))]
@@ -235,6 +266,18 @@ class Converter:
                 bounds += [*lower[0][0], *upper[0][0], at_least(form, lower[0][1]), below(form, upper[0][1])]
         return tuple(bounds)
 
+    def _is_not_negative(self, e: Expr) -> bool:
+        """Sizes are at least 0, and so is what is made of such numbers without a difference."""
+        match e:
+            case Const(value):
+                return value >= 0
+            case Var():
+                return e not in self.bound
+            case Add(a, b) | Mul(a, b) | FloorDiv(a, b) | Min(a, b) | Mod(a, b):
+                return self._is_not_negative(a) and self._is_not_negative(b)
+            case Max(a, b):
+                return self._is_not_negative(a) or self._is_not_negative(b)
+        return False
 
     def _keeps_values(self, operand: Expr, to: DType) -> bool:
         """Whether converting changes no value the operand can have."""
@@ -252,6 +295,20 @@ class Converter:
             case Reduce("argmax" | "argmin", axes):
                 return axes[e.which].lo, axes[e.which].hi
         return None
+
+
+def _may_wrap(e: Expr, of: list[Values]) -> bool:
+    """Arithmetic at 64 bits on data of which nothing is known, or with a factor that is no index arithmetic (`ir.reach`)."""
+    if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
+        return True
+    keys = {k for v in of for _, form in v.cases for k, _ in form.terms}
+    return any(isinstance(k, Unknown) and k.opaque and _is_wild(k.node) for k in keys)
+
+
+def _is_wild(e: Expr) -> bool:
+    """Whether a 64-bit value of data without a range is part of it."""
+    return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None
+               or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
 
 
 def _operands(e: Expr) -> tuple[Expr, ...]:

@@ -44,6 +44,9 @@ def check_extents(proof: Proof) -> None:
 
             def complain(example: Example, n=n, tensor=tensor, used=used) -> CheckError:
                 value = evaluate_size(n, example.sizes)
+                if value >= 0:  # the example takes another value for a product of sizes than it has
+                    return CheckError(f"an extent of {tensor.name} is not proven to be at least 0", tensor.span or proof.program.span,
+                                      code="bounds", label=f"{show(n)} is not linear in the sizes", help=f"add `require {show(n)} >= 0`")
                 return CheckError(f"an extent of {tensor.name} can be negative", tensor.span or proof.program.span, code="bounds",
                                   label=f"{show(n)} is {value}", notes=[example.note((), used)],
                                   help=f"add `require {example.holds}`" if example.holds else f"add `require {show(n)} >= 0`")

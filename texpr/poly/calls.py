@@ -22,16 +22,15 @@ def check_call(proof: Proof, call: Invoke, requirements: Callable[[Program], tup
     """
     sizes = _bound_sizes(call)
     for condition in (*call.program.requires, *requirements(call.program)):
-        if variables(condition) <= sizes.keys():
-            here = _in(condition, sizes)
+        here = _in(condition, sizes)
 
-            def complain(example: Example, here=here, condition=condition) -> CheckError:
-                note = example.note((), variables(here))
-                return CheckError(f"{call.program.name} requires {show(condition)}", call.span, code="require",
-                                  label=f"here: {show(here)}", notes=[note] if note else (),
-                                  help=f"add `require {example.holds or show(here)}`")
+        def complain(example: Example, here=here, condition=condition) -> CheckError:
+            note = example.note((), variables(here))
+            return CheckError(f"{call.program.name} requires {show(condition)}", call.span, code="require",
+                              label=f"here: {show(here)}", notes=[note] if note else (),
+                              help=f"add `require {example.holds or show(here)}`")
 
-            proof.require(here, complain)
+        proof.require(here, complain)
     for inner, outer in zip(call.program.inputs, call.args):
         if inner.value_range is not None:
             _check_range(proof, call, inner, outer, sizes)
@@ -107,6 +106,10 @@ def _bound_sizes(call: Invoke) -> dict[Var, Expr]:
                 sizes.update((n, m) for n, m in zip(dim.sizes, given[0].sizes) if isinstance(n, Var))
             elif len(dim.sizes) == 1:
                 _bind(dim.sizes[0], extent, sizes)
+    unbound = [size.name for size in call.program.sizes if size not in sizes]
+    if unbound:
+        raise CheckError(f"the arguments do not say what {unbound[0]} of {call.program.name} is", call.span, code="shape",
+                         help=f"let a dimension of an input of {call.program.name} be {unbound[0]} alone")
     return sizes
 
 
