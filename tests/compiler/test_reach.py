@@ -59,10 +59,10 @@ def test_small_data_times_large_factors():
 @pytest.mark.parametrize("index", ["idx[i] + 1", "2*idx[i]", "-idx[i]", "idx[i] - 1", "i64(f64(idx[i])) + 1"])
 def test_data_without_a_range_may_wrap(index):
     """What is proven with all integers would be wrong for those near 2^63."""
-    text = "op f(X: f32[N], idx: i64[M]) -> Y: f32[M] { Y[i] = if idx[i] > 0 and %s < N then X[%s] else 0 }" % (index, index)
+    text = f"op f(X: f32[N], idx: i64[M]) -> Y: f32[M] {{ Y[i] = if idx[i] > 0 and {index} < N then X[{index}] else 0 }}"
     with pytest.raises(tx.CheckError, match="X may be read outside its shape"):
         tx.op(text)
-    tx.op(text.replace("i64[M]", "i64[M] in 0..N").replace("> 0", "> 1").replace(" <", " >= 0 and %s <" % index))
+    tx.op(text.replace("i64[M]", "i64[M] in 0..N").replace("> 0", "> 1").replace(" <", f" >= 0 and {index} <"))
     tx.op(text.replace("idx[i] > 0", f"{index} >= 0"))
 
 

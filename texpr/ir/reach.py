@@ -10,7 +10,27 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from texpr.ir.dtypes import BOOL, I64, int_range
-from texpr.ir.expr import Add, Axis, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Node, Read, Reduce, Select, Sub, Var
+from texpr.ir.expr import (
+    Add,
+    Axis,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Node,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Var,
+)
 from texpr.ir.shapes import Sizes, evaluate_size
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke, Program
