@@ -26,12 +26,12 @@ class Nests:
         self.labels = _labels(program)
         self.accumulators: list[Tensor] = []
 
-    def nest(self, equation: Equation, number: int, *, at: tuple[Expr, ...] = (), around: Mapping[Var, Expr] | None = None,
+    def nest(self, equation: Equation, number: int, *, at: tuple[Expr, ...] | None = None, around: Mapping[Var, Expr] | None = None,
              backward: frozenset[int] = frozenset()) -> tuple[Stmt, ...]:
         """The loops of an equation.
 
         Args:
-            at: the axes that are fixed, which come before those of `equation` in the instances of the stores.
+            at: the instance that the stores compute, over the axes of `equation`; these themselves unless given.
             around: loops that the nest will stand in, with their extents.
             backward: positions of the axes that run from their end.
         """
@@ -43,7 +43,7 @@ class Nests:
             lo, hi = folded(a.lo, values), folded(a.hi, values)
             values[a.var] = sub(sub(hi, index(1)), v) if equation.axes.index(a) in backward else add(v, lo)
             ranges[v] = sub(hi, lo)
-        instance = (*at, *(values[a.var] for a in equation.axes))
+        instance = tuple(folded(e, values) for e in (at if at is not None else (a.var for a in equation.axes)))
         lengths = longest([*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes])
         shape = {v: length for v, a in loops if (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}

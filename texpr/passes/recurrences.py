@@ -1,134 +1,129 @@
 """Equations that need themselves or each other: loops in which every element is written before it is read.
 
-One equation runs in its own nest, if some choice of directions of its axes is right. Several share a loop over their first axes, the
-time: in each iteration they run one after the other. Which directions, shifts in time and textual order are right is asked of isl, for
-all sizes; the first choice that is proven is taken, forward and textual ones first.
+`poly.order_of` finds the order: loops that equations share, each instance at its time. Here the loops are made: the time of each
+equation gives one of its axes, and its other axes are loops inside. One equation whose times are its axes in textual order keeps its
+own nest. What was made is proven again, as loops: nothing is read before it is written, and every instance runs once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, permutations, product
+from collections.abc import Mapping, Sequence
 
 from texpr import poly
-from texpr.ir.affine import linear
-from texpr.ir.build import add, compare, conjunction, sub
-from texpr.ir.expr import Axis, Expr, Tensor, Var, index
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import compare, maximum, minimum, sub
+from texpr.ir.expr import Axis, Expr, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import substitute
+from texpr.passes.charts import Chart, Time
 from texpr.passes.nests import Nests, guarded
-from texpr.support.errors import CheckError, ScheduleError
-
-# Choices that are tried before giving up, and by how much equations may be shifted against each other.
-ATTEMPTS = 200
-SHIFTS = (0, 1, -1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """How a group runs: the equations in textual order of an iteration, each with its shift in time; time forward or backward."""
-
-    order: tuple[int, ...]
-    shifts: tuple[int, ...]
-    backward: bool
+from texpr.passes.origins import origins
+from texpr.support.errors import CheckError
 
 
 def recurrence(program: Program, nests: Nests, group: Sequence[int]) -> tuple[Stmt, ...]:
     """Loops for the equations at the positions `group`, which need each other.
 
     Raises:
-        CheckError: none of the orders tried is right.
+        CheckError: no order is found.
     """
     equations = {k: e for k in group if isinstance(e := program.equations[k], Equation)}
-    targets = {e.target for e in equations.values()}
-    tries = _own_nests(nests, group[0], equations[group[0]]) if len(group) == 1 else _shared_loops(nests, equations)
-    for attempt, (body, accumulators) in enumerate(tries):
-        if attempt == ATTEMPTS:
-            break
-        if _is_right(program, nests, body, targets):
+    order = poly.order_of(program, equations)
+    if order is not None:
+        maker = _Maker(program, nests, equations)
+        body = maker.body(order, {k: Chart.of(e) for k, e in equations.items()})
+        if _is_right(program, nests, body, maker):
             return body
-        nests.forget(accumulators)
     first = equations[group[0]]
     names = ", ".join(dict.fromkeys(e.target.name for e in equations.values()))
     raise CheckError(f"no order of loops was found in which {names} can be computed", first.span, code="cycle",
-                     help="write the axis that the recurrence runs along first in each equation; tx.interpret runs any order")
+                     help="let each element need elements that are earlier along some dimension; tx.interpret runs any order")
 
 
-def _is_right(program: Program, nests: Nests, body: tuple[Stmt, ...], targets: set[Tensor]) -> bool:
-    temporaries = (*program.temporaries, *nests.accumulators)
-    kernel = Kernel(program.name, program.inputs, program.outputs, temporaries, program.sizes, body, requires=program.requires)
-    try:
-        return poly.read_too_early(kernel, targets) is None
-    except ScheduleError:
-        return False
+def _is_right(program: Program, nests: Nests, body: tuple[Stmt, ...], maker: _Maker) -> bool:
+    """The loops compute what the equations say, whatever made them."""
+    plain = Nests(program)
+    stores = tuple(s for k, e in maker.equations.items() for s in plain.nest(e, k))
+    reference, kernel = (
+        Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *accumulators), program.sizes, statements,
+               requires=program.requires)
+        for statements, accumulators in ((stores, plain.accumulators), (body, nests.accumulators)))
+    origin, instance = origins(stores, body, maker.equations)
+    return poly.runs_in_order(kernel, reference, {e.target for e in maker.equations.values()}, origin, instance)
 
 
-_Try = tuple[tuple[Stmt, ...], int]
-"""A body and how many accumulators it needed."""
+class _Maker:
+    """Makes loops of an order."""
+
+    def __init__(self, program: Program, nests: Nests, equations: Mapping[int, Equation]) -> None:
+        self.program, self.nests, self.equations = program, nests, equations
+
+    def body(self, order: Sequence[poly.Order], charts: Mapping[int, Chart]) -> tuple[Stmt, ...]:
+        """One part after the other."""
+        found: list[Stmt] = []
+        for part in order:
+            if isinstance(part, int):
+                found += self._rest(part, charts[part])
+            elif (own := self._own_nest(part, charts)) is not None:
+                found += own
+            else:
+                found += self._loop(part, charts)
+        return tuple(found)
+
+    def _own_nest(self, loop: poly.Loop, charts: Mapping[int, Chart]) -> tuple[Stmt, ...] | None:
+        """The nest of one equation that no other shares a loop with, if the times are its axes in textual order."""
+        (k, *others), times = loop.times, list[Linear]()
+        body: tuple[poly.Order, ...] = (loop,)
+        while isinstance(part := body[0], poly.Loop):
+            times.append(part.times[k])
+            body = part.body
+        axes = self.equations[k].axes
+        if others or charts[k].around or [t.terms[0][0] for t in times] != [a.var for a in axes[: len(times)]]:
+            return None
+        if any(len(t.terms) > 1 or abs(t.terms[0][1]) > 1 for t in times):
+            return None
+        backward = frozenset(p for p, t in enumerate(times) if t.terms[0][1] < 0)
+        return self.nests.nest(self.equations[k], k, backward=backward)
+
+    def _rest(self, k: int, chart: Chart) -> tuple[Stmt, ...]:
+        """The axes of an equation that no loop around gives."""
+        equation, condition = chart.settled(self.program.requires)
+        return guarded(condition, self.nests.nest(equation, k, at=chart.instance, around=chart.around))
+
+    def _loop(self, loop: poly.Loop, charts: Mapping[int, Chart]) -> tuple[Stmt, ...]:
+        """for time in from the first of all to the last: the body."""
+        extents = {k: charts[k].extent(form, self.program.requires) for k, form in loop.times.items()}
+        around = charts[next(iter(loop.times))].around
+        start, stop = self._first([lo for lo, _ in extents.values()], around), self._last([hi for _, hi in extents.values()], around)
+        first, form = next(iter(loop.times.items()))
+        time = Time(Var(_name(form, self.equations[first])), start, linear(sub(stop, start)).expr())
+        inside = {k: charts[k].given(form, time) for k, form in loop.times.items()}
+        return (For(time.var, time.extent, self.body(loop.body, inside), tensor=self.nests.labels[first]),)
+
+    def _first(self, bounds: Sequence[Expr], around: Mapping[Var, Expr]) -> Expr:
+        """The smallest of them, without those that never are."""
+        found = bounds[0]
+        for other in bounds[1:]:
+            if self._holds(compare("<", other, found), around):
+                found = other
+            elif not self._holds(compare("<=", found, other), around):
+                found = minimum(found, other)
+        return found
+
+    def _last(self, bounds: Sequence[Expr], around: Mapping[Var, Expr]) -> Expr:
+        """The largest of them, without those that never are."""
+        found = bounds[0]
+        for other in bounds[1:]:
+            if self._holds(compare(">", other, found), around):
+                found = other
+            elif not self._holds(compare(">=", found, other), around):
+                found = maximum(found, other)
+        return found
+
+    def _holds(self, condition: Expr, around: Mapping[Var, Expr]) -> bool:
+        return poly.always(condition, [Axis(v, index(0), extent) for v, extent in around.items()], self.program.requires)
 
 
-def _own_nests(nests: Nests, number: int, equation: Equation) -> Iterator[_Try]:
-    """The nest with no axis backward, then one, then more."""
-    for count in range(len(equation.axes) + 1):
-        for backward in combinations(range(len(equation.axes)), count):
-            before = len(nests.accumulators)
-            body = nests.nest(equation, number, backward=frozenset(backward))
-            yield body, len(nests.accumulators) - before
-
-
-def _shared_loops(nests: Nests, equations: dict[int, Equation]) -> Iterator[_Try]:
-    if not all(e.axes for e in equations.values()) or not _comparable([e.axes[0] for e in equations.values()]):
-        return
-    for choice in _choices(tuple(equations)):
-        before = len(nests.accumulators)
-        yield _together(nests, equations, choice), len(nests.accumulators) - before
-
-
-def _choices(numbers: tuple[int, ...]) -> Iterator[_Choice]:
-    """Textual order and no shifts first."""
-    orders = [numbers, numbers[::-1], *(permutations(numbers) if len(numbers) <= 4 else ())]
-    shifts = sorted(product(SHIFTS, repeat=len(numbers) - 1), key=lambda s: sum(map(abs, s)))
-    for shift in shifts:
-        for order in dict.fromkeys(orders):
-            for backward in (False, True):
-                yield _Choice(order, (0, *shift), backward)
-
-
-def _comparable(axes: Sequence[Axis]) -> bool:
-    """Whether the ranges begin and end at constant distances from the first one's."""
-    first = axes[0]
-    return all(_distance(a.lo, first.lo) is not None and _distance(a.hi, first.hi) is not None for a in axes)
-
-
-def _distance(a: Expr, b: Expr) -> int | None:
-    form = linear(sub(a, b))
-    return None if form.terms else form.constant
-
-
-def _together(nests: Nests, equations: dict[int, Equation], choice: _Choice) -> tuple[Stmt, ...]:
-    """for t in time: the nest of each equation at its time, under a condition where its range is shorter."""
-    shift = dict(zip(equations, choice.shifts))
-    axes = {k: e.axes[0] for k, e in equations.items()}
-    first = next(iter(axes.values()))
-    starts = {k: (_distance(a.lo, first.lo) or 0) + shift[k] for k, a in axes.items()}
-    stops = {k: (_distance(a.hi, first.hi) or 0) + shift[k] for k, a in axes.items()}
-    lo, hi = add(first.lo, index(min(starts.values()))), add(first.hi, index(max(stops.values())))
-    extent = sub(hi, lo)
-    time = Var(first.var.name)
-    at = sub(sub(hi, index(1)), time) if choice.backward else add(time, lo)
-    body: list[Stmt] = []
-    for k in choice.order:
-        own = sub(at, index(shift[k]))
-        conditions = [compare("<=", axes[k].lo, own)] if starts[k] > min(starts.values()) else []
-        conditions += [compare("<", own, axes[k].hi)] if stops[k] < max(stops.values()) else []
-        inner = _at_time(equations[k], own)
-        body += guarded(conjunction(*conditions), nests.nest(inner, k, at=(own,), around={time: extent}))
-    return (For(time, extent, tuple(body), tensor=nests.labels[next(iter(equations))]),)
-
-
-def _at_time(equation: Equation, time: Expr) -> Equation:
-    """The equation for one value of its first axis."""
-    rest = replace(equation, axes=equation.axes[1:])
-    return substitute(rest, {equation.axes[0].var: time})
+def _name(form: Linear, equation: Equation) -> str:
+    """What a loop is called: the axis it runs along, or the axes of a sum."""
+    return "".join(a.var.name for a in equation.axes if form.coefficient(a.var)) or "t"

@@ -7,13 +7,17 @@ a step keeps all dependences; `flow` where a temporary's values live; `prove` wh
 of a tensor one iteration of some loops touches:
 
     footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
+
+`times` finds an order for equations that need each other, `extents` the bounds of its loops.
 """
 
+from texpr.poly.extents import extent_of
 from texpr.poly.flow import flow_stays_within
 from texpr.poly.footprint import Footprint, footprint
-from texpr.poly.legality import Conflict, carried, overwritten, read_after_write, read_too_early, reordered
+from texpr.poly.legality import Conflict, carried, overwritten, read_after_write, read_too_early, reordered, runs_in_order
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, never
+from texpr.poly.times import Loop, Order, order_of
 
-__all__ = ["Conflict", "Footprint", "always", "carried", "check_program", "flow_stays_within", "footprint", "never", "overwritten",
-           "read_after_write", "read_too_early", "reordered"]
+__all__ = ["Conflict", "Footprint", "Loop", "Order", "always", "carried", "check_program", "extent_of", "flow_stays_within", "footprint",
+           "never", "order_of", "overwritten", "read_after_write", "read_too_early", "reordered", "runs_in_order"]

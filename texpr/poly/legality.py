@@ -102,20 +102,52 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
     return _within_quota(search, "the new order")
 
 
+def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor], origin: Mapping[Store, Store],
+                  instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:
+    """Whether a kernel computes the tensors as equations say, whose nests, in the order of the text, are the reference.
+
+    It runs every instance of the reference once; it reads no element before the last write and update of it; it folds values that may
+    not be folded in another order in the order of the reference.
+
+    Args:
+        origin: as for `reordered`.
+        instance: as for `reordered`.
+    """
+    def search() -> bool:
+        if _too_early(kernel, tensors) is not None:
+            return False
+        old, new = model(reference), model(kernel)
+        found = images(old, new, origin, instance)
+        if not same_instances(old, new, found):
+            return False
+        updates = [(s, a) for s in old.statements for a in s.accesses if a.tensor in tensors and a.kind == "update"]
+        pairs = (_Pair(s, t, a, b) for (s, a), (t, b) in product(updates, updates) if a.tensor is b.tensor and not reassociable(s.store))
+        return not any(True for pair in pairs for _ in _turned_around(old, new, pair, found))
+
+    try:
+        return asked(search)
+    except OutOfQuota:
+        return False
+
+
 def read_too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
-    """A read of an element of one of the tensors before the write of it; None if every element is written first.
+    """A read of an element of one of the tensors before a write or an update of it, or an update before a write; None if there is none.
 
     Raises:
         ScheduleError: the question takes too long.
     """
-    def search() -> Conflict | None:
-        nest = model(kernel)
-        uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor in tensors]
-        pairs = [_Pair(s, t, first, second) for s, first in uses for t, second in uses
-                 if first.kind == "read" and second.kind == "write" and first.tensor is second.tensor]
-        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
+    return _within_quota(lambda: _too_early(kernel, tensors), "the order of a recurrence")
 
-    return _within_quota(search, "the order of a recurrence")
+
+_WRONG_ORDER = {("read", "write"), ("read", "update"), ("update", "write")}
+
+
+def _too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
+    nest = model(kernel)
+    uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor in tensors]
+    pairs = [_Pair(s, t, first, second) for s, first in uses for t, second in uses
+             if (first.kind, second.kind) in _WRONG_ORDER and first.tensor is second.tensor]
+    return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
 
 
 def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Conflict | None:

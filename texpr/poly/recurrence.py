@@ -1,8 +1,6 @@
-"""Definitions that need themselves: an order exists if every element needs only earlier ones, along some dimensions.
+"""Definitions that need themselves: the proof that they mean something is an order of loops (`times`), found for all sizes.
 
-The proof is Feautrier's, one dimension at a time: give each tensor a dimension and a direction such that no element needs a later
-one; what needs a strictly earlier one is settled, and the rest goes on with the next dimension, until nothing is left that runs in
-a circle. A refutation is a circle of reads that comes back to the same element.
+A refutation is a circle of reads that comes back to the same element.
 """
 
 from __future__ import annotations
@@ -15,13 +13,14 @@ from texpr.ir.expr import Read, Tensor
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
 from texpr.poly.coverage import Element, elements, writes
-from texpr.poly.forms import Form, Truth
+from texpr.poly.forms import Truth
 from texpr.poly.proof import Example, Place, Proof, telling
-from texpr.poly.solver import Question, Region, System
+from texpr.poly.solver import Question, Region
+from texpr.poly.times import order_of_places
 from texpr.support.errors import CheckError
 
 ATTEMPTS = 256
-"""Choices of dimensions that are tried at each step."""
+"""Circles of each length that are looked at."""
 LONGEST_CIRCLE = 4
 
 
@@ -44,11 +43,11 @@ def check_order(proof: Proof) -> None:
             if n.place.equation.update is not None and n.read.tensor is n.place.equation.target:
                 raise CheckError(f"an update of {n.read.tensor.name} reads it", n.read.span or n.place.equation.span, code="cycle",
                                  help="updates fold values that do not depend on the result; define another tensor")
-        if not _well_founded(proof, needs):
+        if order_of_places(proof, {k: p for k, p in enumerate(proof.places) if p.equation.target in group}) is None:
             _check_circles(proof, needs)
             at = needs[0]
             raise CheckError(f"no order was found in which {_names(group)} can be computed", at.read.span or at.place.equation.span,
-                             code="cycle", help="let each element need elements that are earlier along some dimension")
+                             code="cycle", help="let each element need elements that are earlier along some dimension or sum of dimensions")
 
 
 def _names(group: Sequence[Tensor]) -> str:
@@ -95,64 +94,6 @@ def _needs(proof: Proof, place: Place, group: Sequence[Tensor]) -> Iterator[Need
             needed, _ = elements(proof, site.condition, site.node.tensor, site.node.indices, site.node.guard)
             for written, other in product(writes(proof, place)[0], needed):
                 yield Need(place, site.node, written, other)
-
-
-def _well_founded(proof: Proof, needs: Sequence[Need]) -> bool:
-    """Whether needs run backwards, lexicographically along dimensions chosen one after the other."""
-    left = list(needs)
-    known: dict[tuple[int, Form, Form, int], bool] = {}
-
-    def no_later(need: Need, ours: Form, theirs: Form, gap: int) -> bool:
-        """The needed element is earlier by at least `gap`, wherever there is one."""
-        at = id(need), ours, theirs, gap
-        if at not in known:
-            known[at] = _system(proof, need, ours, theirs, gap).is_empty
-        return known[at]
-
-    while left := _in_circles(left):
-        ranks = {t: t.rank for n in left for t in (n.place.equation.target, n.read.tensor)}
-        choices = product(*([(k, sign) for k in range(rank) for sign in (1, -1)] for rank in ranks.values()))
-        for choice in islice(_alike_first(list(ranks.values()), choices), ATTEMPTS):
-            chosen = dict(zip(ranks, choice))
-            pairs = [(n, *_along(n, chosen)) for n in left]
-            if all(no_later(n, a, b, 0) for n, a, b in pairs):
-                rest = [n for n, a, b in pairs if not no_later(n, a, b, 1)]
-                if len(rest) < len(left):
-                    left = rest
-                    break
-        else:
-            return False
-    return True
-
-
-def _alike_first(ranks: Sequence[int], choices: Iterator[tuple]) -> Iterator[tuple]:
-    """The same dimension and direction for all tensors, before all other choices."""
-    for k in range(min(ranks)):
-        for sign in (1, -1):
-            yield ((k, sign),) * len(ranks)
-    yield from choices
-
-
-def _along(need: Need, chosen: dict[Tensor, tuple[int, int]]) -> tuple[Form, Form]:
-    """The places of the written and of the needed element along the chosen dimensions."""
-    (k, sign), (m, other) = chosen[need.place.equation.target], chosen[need.read.tensor]
-    return need.written[1][k].times(sign), need.needed[1][m].times(other)
-
-
-def _system(proof: Proof, need: Need, ours: Form, theirs: Form, gap: int) -> System:
-    """Instances in which the needed element is not earlier by `gap`."""
-    question = proof.question(())
-    question.require(need.written[0] + need.needed[0])
-    question.add(question.compare(theirs, 0, ours, 0, gap=1 - gap))
-    return question.system()
-
-
-def _in_circles(needs: list[Need]) -> list[Need]:
-    """The needs that lie on a circle of tensors."""
-    edges: dict[Tensor, set[Tensor]] = {}
-    for n in needs:
-        edges.setdefault(n.place.equation.target, set()).add(n.read.tensor)
-    return [n for n in needs if n.place.equation.target in _reachable(n.read.tensor, edges) | {n.read.tensor}]
 
 
 def _check_circles(proof: Proof, needs: Sequence[Need]) -> None:

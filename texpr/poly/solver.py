@@ -5,7 +5,7 @@ isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ QUOTA = 2_000_000
 """isl operations per question; about a second."""
 
 _CONTEXT = isl.Context()
+_CONTEXT.set_schedule_algorithm(int(isl.schedule_algorithm.FEAUTRIER))
 _LOCK = RLock()
 _SET = isl.dim_type.set
 _VALUES: dict[int, isl.Val] = {}
@@ -106,6 +107,12 @@ class Question:
         right = [(self.column(k, to), -c) for k, c in rhs.terms]
         return left + right, lhs.constant - rhs.constant - (gap or 0), gap is None
 
+    def are_equal(self, lhs: Form, of: int, rhs: Form, to: int) -> bool:
+        """Whether rows say it, without asking isl."""
+        terms, constant, _ = self.compare(lhs, of, rhs, to)
+        same = self.representatives()
+        return constant == 0 and len(terms) == 2 and same[terms[0][0]] == same[terms[1][0]]
+
     def add(self, row: Row) -> None:
         self._rows.append(row)
 
@@ -154,6 +161,15 @@ class System:
     @property
     def is_empty(self) -> bool:
         return self._basic.is_empty()
+
+    def least(self, row: Row) -> int | None:
+        """The smallest value of a sum of columns; None if there is none. There must be a solution."""
+        terms, constant, _ = row
+        form = isl.Aff.zero_on_domain(self._space)
+        for column, c in _collected(terms):
+            form = form.set_coefficient_val(isl.dim_type.in_, column, _value(c))
+        found = self._basic.to_set().min_val(form.set_constant_val(_value(constant)))
+        return found.to_python() if found.is_int() else None
 
     def projected(self, count: int) -> isl.Set:
         width = self._basic.dim(_SET)
@@ -247,6 +263,15 @@ class Region:
             found.append([self._row(c) for c in _needed(basic.get_constraints(), context)])
         return found
 
+    def hull(self, given: int) -> list[Row]:
+        """Constraints that all points satisfy, without those that follow from what the first `given` columns satisfy."""
+        if self._set.is_empty():
+            return []
+        whole = self._set.coalesce().remove_divs().coalesce()
+        context = whole.project_out(_SET, given, self.count - given).add_dims(_SET, self.count - given)
+        hull = whole.polyhedral_hull() if whole.n_basic_set() > 1 else whole.get_basic_sets()[0]
+        return [self._row(c) for c in _needed(hull.remove_redundancies().get_constraints(), context)]
+
     def _row(self, c: isl.Constraint) -> Row:
         coefficients = [(k, c.get_coefficient_val(_SET, k).to_python()) for k in range(self.count)]
         return [(k, n) for k, n in coefficients if n], c.get_constant_val().to_python(), c.is_equality()
@@ -268,3 +293,68 @@ def _needed(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Con
         if rest.is_subset(context.add_constraint(c)):
             kept = [other for other in kept if other is not c]
     return kept
+
+
+Times = dict[int, tuple[list[int], int]]
+"""For each statement the coefficients of the sizes and of its axes, and a constant."""
+
+
+def proposed_times(sizes: int, axes: Mapping[int, int], domains: Mapping[int, Sequence[System]],
+                   needs: Sequence[tuple[int, int, System]]) -> Times | None:
+    """The outermost times that isl's scheduler gives statements, in the sense of Feautrier; None where it finds none.
+
+    Args:
+        axes: how many each statement has.
+        domains: systems whose columns begin with sizes and axes.
+        needs: source and sink; systems whose columns begin with the sizes, the axes of the source and those of the sink.
+    """
+    constraints = isl.ScheduleConstraints.on_domain(_united(
+        [_named(s.projected(sizes + axes[k]), sizes).set_tuple_name(f"S{k}") for k, systems in domains.items() for s in systems]))
+    validity = isl.UnionMap.empty(constraints.get_domain().get_space())
+    for source, sink, system in needs:
+        pairs = isl.Map.from_range(_named(system.projected(sizes + axes[source] + axes[sink]), sizes))
+        pairs = pairs.move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, axes[source])
+        pairs = pairs.set_tuple_name(isl.dim_type.in_, f"S{source}").set_tuple_name(isl.dim_type.out, f"S{sink}")
+        validity = validity.union(pairs.to_union_map())
+    try:
+        schedule = constraints.set_validity(validity).set_proximity(validity).compute_schedule()
+    except isl.Error as e:
+        if "unable to carry dependences" in str(e):
+            return None
+        raise
+    node = schedule.get_root().child(0)
+    if node.get_type() != isl.schedule_node_type.band:
+        return None
+    return _outermost(node.band_get_partial_schedule().get_at(0), sizes, axes)
+
+
+def _named(found: isl.Set, sizes: int) -> isl.Set:
+    """With the first columns as named parameters."""
+    found = found.move_dims(isl.dim_type.param, 0, _SET, 0, sizes)
+    for k in range(sizes):
+        found = found.set_dim_name(isl.dim_type.param, k, f"n{k}")
+    return found
+
+
+def _united(sets: Sequence[isl.Set]) -> isl.UnionSet:
+    found = sets[0].to_union_set()
+    for other in sets[1:]:
+        found = found.union(other.to_union_set())
+    return found
+
+
+def _outermost(times: isl.UnionPwAff, sizes: int, axes: Mapping[int, int]) -> Times | None:
+    found: Times = {}
+    parts = times.get_pw_aff_list()
+    for part in (parts.get_at(k) for k in range(parts.n_pw_aff())):
+        pieces = part.get_pieces()
+        if len(pieces) != 1:
+            return None
+        form = pieces[0][1]
+        k = int(form.get_domain_space().get_tuple_name(_SET)[1:])
+        form = form.scale_val(form.get_denominator_val())
+        parameters = [form.get_coefficient_val(isl.dim_type.param, form.find_dim_by_name(isl.dim_type.param, f"n{n}")).to_python()
+                      for n in range(sizes)]
+        own = [form.get_coefficient_val(isl.dim_type.in_, n).to_python() for n in range(axes[k])]
+        found[k] = [*parameters, *own], form.get_constant_val().to_python()
+    return found if found.keys() == axes.keys() else None
