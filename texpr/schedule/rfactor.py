@@ -76,12 +76,19 @@ def _elements(kernel: Kernel, update: Store) -> tuple[Expr, ...]:
 
 
 def _outermost_reduction(above: tuple[For | If, ...], update: Store) -> For:
+    """The outermost of the loops that only add to one total: in those around them it also starts, or is read."""
     used = {v for i in update.indices for v in variables(i)}
     loops = [n for n in above if isinstance(n, For)]
     outer = len(loops) - 1
-    while outer > 0 and loops[outer - 1].var not in used:
+    while outer > 0 and loops[outer - 1].var not in used and not _uses(loops[outer - 1], update):
         outer -= 1
     return loops[outer]
+
+
+def _uses(loop: For, update: Store) -> bool:
+    """Whether another statement in the loop starts or reads the total."""
+    return any((isinstance(n, Store) and n is not update and n.tensor is update.tensor)
+               or (isinstance(n, Read) and n.tensor is update.tensor) for n in walk(loop))
 
 
 def replace_store(root: For, old: Store, new: Store) -> For:
