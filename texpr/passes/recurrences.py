@@ -72,11 +72,11 @@ class _Maker:
 
     def _own_nest(self, loop: poly.Loop, charts: Mapping[int, Chart]) -> tuple[Stmt, ...] | None:
         """The nest of one equation that no other shares a loop with, if the times are its axes in textual order."""
-        (k, *others), times = loop.times, list[Linear]()
-        body: tuple[poly.Order, ...] = (loop,)
-        while isinstance(part := body[0], poly.Loop):
+        k, *others = loop.times
+        times, parts = [loop.times[k]], loop.body
+        while isinstance(part := next(iter(parts)), poly.Loop):
             times.append(part.times[k])
-            body = part.body
+            parts = part.body
         axes = self.equations[k].axes
         if others or charts[k].around or [t.terms[0][0] for t in times] != [a.var for a in axes[: len(times)]]:
             return None
