@@ -77,6 +77,9 @@ TEXTS = {
         Y[i] = h[i] + h[i - 1 | 0] }""",
     "nothing": "op nothing(X: f32[M]) -> (a: bool, b: bool, p: f32) { a = any(i: X[i] > 9)  b = all(i: X[i] < 9)  p = prod(i: X[i]) }",
     "repeat": "op repeat(a: f32, X: f32[M, N]) -> (y: f32, z: f32[N]) { y = sum(k in 0..M: a)  z[j] = max(l in 0..M: a) }",
+    "wave": "op wave(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = max(A[i - 1, j | 0], A[i, j - 1 | 0]) + X[i, j] }",
+    "diagonal": "op diagonal(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i - 1, j + 1 | 0] * 2 + X[i, j] }",
+    "lagging": "op lagging(X: f32[M]) -> Y: f32[M] { h[i] = Y[i - 1 | 0] * 2 for i in 0..M  Y[i] = h[i] + X[i] }",
     "scalar": "op scalar(a: f32, b: f32) -> c: f32 { c = a * b + 1 }",
 }
 """Operators whose sizes are M, N and K."""
@@ -113,7 +116,7 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
     name = st.sampled_from(names)
     kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
                                  "compute_at", "compute_at", "inline", "cache_read", "cache_read", "cache_write", "cache_write", "layout",
-                                 "pad"]))
+                                 "pad", "tile", "jam", "fission", "skew", "reverse"]))
     match kind:
         case "split":
             tail = draw(st.sampled_from(["guard", "peel", "exact"]))
@@ -131,6 +134,15 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("peel", (draw(name), draw(st.integers(0, 2)), draw(st.integers(0, 2))))
         case "inline":
             return Step("inline", (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))),))
+        case "tile":
+            loops = draw(st.lists(name, min_size=1, max_size=3, unique=True))
+            return Step("tile", tuple(loops), (("sizes", tuple(draw(st.integers(1, 4)) for _ in loops)),))
+        case "jam":
+            return Step("jam", (draw(name), draw(st.integers(1, 3))))
+        case "fission":
+            return Step("fission", (draw(name), *draw(st.sampled_from([(), *((t.name,) for t in kernel.temporaries)]))))
+        case "skew":
+            return Step("skew", (draw(name), draw(name), draw(st.sampled_from([1, 2, -1]))))
         case "compute_at":
             tensors = sorted({n.tensor for n in all_loops(kernel)})
             return Step("compute_at", (draw(st.sampled_from(tensors)), draw(name)))

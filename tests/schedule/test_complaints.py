@@ -32,6 +32,14 @@ ORDER = [
     's.reorder("k", "j").rfactor("k", reassoc=True)', 's.compute_at("C", "i")', 's.compute_at("D", "i")', "s.compute_at(3, 'i')",
     's.peel("i", 1, 1).compute_at("C", "i")',
 ]
+TILES = [
+    's.tile("i", sizes=4)', 's.tile("i", "j", sizes=(4,))', 's.tile(sizes=())', 's.tile("i", "i", sizes=(4, 4))',
+    's.tile("i", "j", sizes=(4, 0))', 's.tile("i", "x", sizes=(4, 4))', 's.tile("i", "j", sizes="ab")',
+    's.tile("i", "j", sizes=(4, 3), tail="exact")', 's.jam("i", 0)', 's.jam("x", 2)', 's.jam("i", 2, tail="cut")', 's.jam("i", "2")',
+    's.fission("x")', 's.fission("k")', 's.fission("i", "D")', 's.fission("j", "C")', 's.fission("i", 3)', 's.skew("i", "j")',
+    's.skew("j", "i", 0)', 's.skew("j", "i", 1.0)', 's.skew("j", "i", 2**40)', 's.skew("j", "j")', 's.vectorize("j").skew("j", "i")',
+    's.reverse("x")', 's.reverse("k")', 's.unroll("j").reverse("k")',
+]
 SYMBOLIC = ['s.vectorize("j")', 's.unroll("j")', 's.fuse("i", "j")', 's.peel("j", 1, 1)', 's.split("j", 4, tail="exact")']
 LARGE = [
     's.unroll("j")', 's.vectorize("j")', 's.split("j", 100).unroll("ji").split("i", 100).unroll("ii")',
@@ -42,9 +50,13 @@ OTHERS = {
                 's.compute_at("m", "Y.i").compute_at("m", "Y.i")'],
     "blur": ['s.compute_at("h", "Y.i")', 's.compute_at("h", "Y.j")'],
     "lag": ['s.parallel("Y.i").compute_at("h", "Y.i")', 's.compute_at("h", "Y.i").parallel("Y.i")'],
-    "ragged": ['s.reorder("j", "i")', 's.rfactor("j", reassoc=True)', 's.vectorize("i")', 's.fuse("i", "j")'],
+    "ragged": ['s.rfactor("j", reassoc=True)', 's.vectorize("i")', 's.fuse("i", "j")'],
     "scatter": ['s.parallel("i")', 's.vectorize("i")'],
     "padded": ['s.compute_at("t", "Y.i")', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],
+    "diagonal": ['s.reorder("j", "i")', 's.tile("i", "j", sizes=(4, 8))', 's.jam("i", 2)', 's.reverse("i")', 's.parallel("i")',
+                 's.skew("j", "i").reorder("j", "i").reverse("i")'],
+    "wave": ['s.parallel("i")', 's.vectorize("j")', 's.tile("i", "j", sizes=(4, 8)).parallel("jo")'],
+    "lagging": ['s.fission("i")', 's.fission("i", "h")'],
     "scalar": ['s.split("i", 2)', "s.reorder('i', 'j')"],
 }
 
@@ -60,7 +72,7 @@ def complaints(op: str, sizes: dict[str, int], texts: list[str]) -> str:
     return "\n".join(complaint(tx.schedule(OPS[op], **sizes), text) for text in texts)
 
 
-@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER"])
+@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER", "TILES"])
 def test_matmul(group, golden):
     golden(complaints("matmul", EIGHT, globals()[group]))
 

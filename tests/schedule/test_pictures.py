@@ -38,6 +38,15 @@ STEPS = {
     "compute_at": ("softmax", {}, 's.compute_at("Y_sum", "Y.i").compute_at("e", "Y.i").compute_at("m", "Y.i")'),
     "compute_at_inner": ("sequence", {}, 's.compute_at("t", "Y.j")'),
     "contract": ("matmul", {}, "s.contract()"),
+    "tile": ("matmul", {}, 's.tile("i", "j", sizes=(4, 8))'),
+    "tile_skewed": ("diagonal", {}, 's.skew("j", "i", 1).tile("i", "j", sizes=(4, 8))'),
+    "jam": ("matmul", {"M": 6}, 's.jam("i", 4)'),
+    "fission": ("softmax", {}, 's.compute_at("m", "e.i").fission("e.i")'),
+    "fission_once": ("matmul", {}, 's.fission("i", "C_acc")'),
+    "skew": ("wave", {}, 's.skew("j", "i").reorder("j", "i").parallel("i")'),
+    "skew_back": ("diagonal", {"M": 4}, 's.skew("j", "i", -1)'),
+    "reverse": ("ragged", {}, 's.reverse("i")'),
+    "reorder_triangle": ("ragged", {}, 's.reorder("j", "i")'),
     "tiled": ("matmul", {"M": 64, "N": 64, "K": 64}, """s.split("i", 32).split("j", 64).reorder("io", "jo", "k", "ii", "ji")
 s.vectorize("ji").parallel("io")"""),
 }

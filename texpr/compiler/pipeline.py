@@ -16,6 +16,7 @@ from texpr.passes import desugar, hoist, inline_calls, lower
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.math import expand_math
+from texpr.passes.narrow import narrow
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
@@ -57,7 +58,7 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def expand_functions(kernel: Kernel) -> Kernel:
         return expand_math(kernel, target.machine.functions)
 
-    common: list[KernelPass] = [place, expand_unrolled, drop_guards, cut_vectors, expand_functions]
+    common: list[KernelPass] = [place, expand_unrolled, drop_guards, narrow, cut_vectors, expand_functions]
     return [*common, insert_polls] if target.native else common
 
 

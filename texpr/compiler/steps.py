@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -54,8 +55,12 @@ class Steps:
 
     def _step(self, name: str, /, *args: object, **options: object) -> Self:
         # Handles become names, NumPy's integers numbers: a script must read the same in another process.
-        named = tuple(self._name(a) if isinstance(a, Var) else int(a) if isinstance(a, np.integer) else a for a in args)
-        return self.apply(Step(name, named, tuple(options.items())))
+        return self.apply(Step(name, tuple(map(self._plain, args)), tuple((k, self._plain(v)) for k, v in options.items())))
+
+    def _plain(self, value: object) -> object:
+        if isinstance(value, tuple | list):
+            return tuple(map(self._plain, value))
+        return self._name(value) if isinstance(value, Var) else int(value) if isinstance(value, np.integer) else value
 
     def _name(self, handle: Var) -> str:
         loop: For = next((n for n in find_loops(self.kernel, handle) if n.var is handle), find_loops(self.kernel, handle)[0])
@@ -105,6 +110,26 @@ class Steps:
     def peel(self, loop: str | Var, first: int, last: int) -> Self:
         """Loops of their own for the first and last iterations; see `texpr.schedule.peel`."""
         return self._step("peel", loop, first, last)
+
+    def tile(self, *loops: str | Var, sizes: Sequence[int], tail: str = "guard") -> Self:
+        """Run nested loops tile by tile; see `texpr.schedule.tile`."""
+        return self._step("tile", *loops, sizes=sizes, **({"tail": tail} if tail != "guard" else {}))
+
+    def jam(self, loop: str | Var, factor: int, *, tail: str = "peel") -> Self:
+        """Run iterations of an outer loop together in the loops inside; see `texpr.schedule.jam`."""
+        return self._step("jam", loop, factor, **({"tail": tail} if tail != "peel" else {}))
+
+    def fission(self, loop: str | Var, after: str | None = None) -> Self:
+        """Give the statements of a loop loops of their own; see `texpr.schedule.fission`."""
+        return self._step("fission", loop, *(() if after is None else (after,)))
+
+    def skew(self, loop: str | Var, by: str | Var, factor: int = 1) -> Self:
+        """Shift a loop per iteration of one around it; see `texpr.schedule.skew`."""
+        return self._step("skew", loop, by, factor)
+
+    def reverse(self, loop: str | Var) -> Self:
+        """Run the iterations from the last to the first; see `texpr.schedule.reverse`."""
+        return self._step("reverse", loop)
 
     def contract(self) -> Self:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""

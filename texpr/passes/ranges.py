@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, integer, mul, sub
-from texpr.ir.expr import Axis, Expr, Var, index
+from texpr.ir.build import add, floordiv, integer, maximum, minimum, mul, sub
+from texpr.ir.expr import Axis, Expr, FloorDiv, Max, Min, Var, index
 from texpr.ir.traverse import variables
 
 
@@ -61,6 +61,36 @@ def _extreme(e: Expr, below: Mapping[Var, Expr | None], above: Mapping[Var, Expr
             return None
         result = add(result, mul(value, index(c)))
     return linear(result).expr()
+
+
+def largest(e: Expr, extents: Mapping[Var, Expr], sign: int = 1) -> Expr | None:
+    """A value that `e` never exceeds while each of these variables counts from 0 below its extent; None where none is found.
+
+    Args:
+        sign: -1 for a value that `e` never falls below.
+    """
+    if not variables(e) & extents.keys():
+        return e
+    match e:
+        case Max(a, b) | Min(a, b):
+            x, y = largest(a, extents, sign), largest(b, extents, sign)
+            if isinstance(e, Min) == (sign > 0) and (x is None or y is None):
+                return x if y is None else y
+            return None if x is None or y is None else (maximum if isinstance(e, Max) else minimum)(x, y)
+        case FloorDiv(a, b) if (integer(b) or 0) > 0:
+            x = largest(a, extents, sign)
+            return None if x is None else floordiv(x, b)
+    result: Expr = index(0)
+    for term, c in (form := linear(e)).terms:
+        value: Expr | None = sub(extents[term], index(1)) if isinstance(term, Var) and term in extents else term
+        if value is not term:
+            value = value if c * sign > 0 else index(0)
+        elif variables(term) & extents.keys():
+            value = None if isinstance(term, Var) or term is e else largest(term, extents, sign if c > 0 else -sign)
+        if value is None:
+            return None
+        result = add(result, mul(value, index(c)))
+    return linear(add(result, index(form.constant))).expr()
 
 
 def _nonnegative(length: Expr | None) -> Expr | None:

@@ -11,6 +11,7 @@ of a tensor one iteration of some loops touches:
 `times` finds an order for equations that need each other, `extents` the bounds of its loops.
 """
 
+from texpr.poly.band import permutable
 from texpr.poly.extents import extent_of
 from texpr.poly.flow import flow_stays_within
 from texpr.poly.footprint import Footprint, footprint
@@ -20,4 +21,4 @@ from texpr.poly.prove import always, never
 from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "always", "carried", "check_program", "extent_of", "flow_stays_within", "footprint",
-           "never", "order_of", "overwritten", "read_after_write", "read_too_early", "reordered", "runs_in_order"]
+           "never", "order_of", "overwritten", "permutable", "read_after_write", "read_too_early", "reordered", "runs_in_order"]

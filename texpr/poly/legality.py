@@ -46,7 +46,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pair:
+class Pair:
     """Two accesses to one tensor; a dependence where they meet and the source runs first."""
 
     source: Statement
@@ -75,7 +75,7 @@ def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, pri
         nest = model(part(kernel, (top,)))
         inside = [s for s in nest.statements if any(n.var is loop.var for n in s.loops)]
         ignored = reassociable if ignore_reassociable else lambda _: False
-        return _smallest(nest, (w for pair in _pairs(inside, ignored, private) for w in _between_iterations(nest, pair, loop.var)))
+        return _smallest(nest, (w for pair in access_pairs(inside, ignored, private) for w in _between_iterations(nest, pair, loop.var)))
 
     return _within_quota(search, f"running the iterations of `{loop.var.name}` in another order")
 
@@ -96,7 +96,7 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
         found = images(old, new, origin, instance)
         assert same_instances(old, new, found), "the step loses or repeats instances"
         marked = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
-        pairs = _pairs(old.statements, lambda s: reassociable(s) or s in marked, ())
+        pairs = access_pairs(old.statements, lambda s: reassociable(s) or s in marked, ())
         return _smallest(old, (w for pair in pairs for w in _turned_around(old, new, pair, found)))
 
     return _within_quota(search, "the new order")
@@ -121,7 +121,7 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
         if not same_instances(old, new, found):
             return False
         updates = [(s, a) for s in old.statements for a in s.accesses if a.tensor in tensors and a.kind == "update"]
-        pairs = (_Pair(s, t, a, b) for (s, a), (t, b) in product(updates, updates) if a.tensor is b.tensor and not reassociable(s.store))
+        pairs = (Pair(s, t, a, b) for (s, a), (t, b) in product(updates, updates) if a.tensor is b.tensor and not reassociable(s.store))
         return not any(True for pair in pairs for _ in _turned_around(old, new, pair, found))
 
     try:
@@ -145,7 +145,7 @@ _WRONG_ORDER = {("read", "write"), ("read", "update"), ("update", "write")}
 def _too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
     nest = model(kernel)
     uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor in tensors]
-    pairs = [_Pair(s, t, first, second) for s, first in uses for t, second in uses
+    pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses
              if (first.kind, second.kind) in _WRONG_ORDER and first.tensor is second.tensor]
     return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
 
@@ -161,7 +161,7 @@ def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Confl
         nest = model(kernel)
         reads = [(s, a) for s in nest.statements if s.store in readers for a in s.accesses if a.kind == "read"]
         writes = [(s, a) for s in nest.statements if s.store not in readers for a in s.accesses if a.kind != "read"]
-        pairs = [_Pair(s, t, first, second) for s, first in reads for t, second in writes
+        pairs = [Pair(s, t, first, second) for s, first in reads for t, second in writes
                  if first.tensor is second.tensor and s.common(t) >= depth]
         return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
 
@@ -178,15 +178,15 @@ def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Co
         nest = model(part(kernel, [s for s in kernel.body if isinstance(s, For) and s.var is loops[0].var]))
         inside = [s for s in nest.statements if any(n.var is loops[-1].var for n in s.loops)]
         uses = [(s, a) for s in inside for a in s.accesses if a.tensor is tensor]
-        pairs = [_Pair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]
+        pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]
         return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, len(loops))))
 
     return _within_quota(search, f"reading {tensor.name} at once")
 
 
-def _before(nest: Nest, pair: _Pair, depth: int = 0) -> Iterator[_Witness]:
+def _before(nest: Nest, pair: Pair, depth: int = 0) -> Iterator[_Witness]:
     """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops."""
-    for question, shown in _meetings(nest, nest, pair):
+    for question, shown in meetings(nest, nest, pair):
         question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
         system = question.system()
         for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK):
@@ -208,7 +208,7 @@ def _within_quota(search: Callable[[], Conflict | None], what: str) -> Conflict 
                             help="give the sizes as constants, or take this step before the loops are split") from None
 
 
-def _pairs(statements: Sequence[Statement], ignored: Callable[[Store], bool], private: Collection[Tensor]) -> Iterator[_Pair]:
+def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], bool], private: Collection[Tensor]) -> Iterator[Pair]:
     """All pairs of accesses that can conflict, sources and sinks both ways round."""
     by_tensor: dict[Tensor, list[tuple[Statement, Access]]] = {}
     for s in statements:
@@ -219,16 +219,16 @@ def _pairs(statements: Sequence[Statement], ignored: Callable[[Store], bool], pr
         for (s, first), (t, second) in product(accesses, accesses):
             if first.kind == second.kind == "read" or (first is second and first.kind == "update" and ignored(s.store)):
                 continue
-            yield _Pair(s, t, first, second)
+            yield Pair(s, t, first, second)
 
 
-_Witness = tuple[_Pair, tuple[int, ...]]
+_Witness = tuple[Pair, tuple[int, ...]]
 
 
-def _between_iterations(nest: Nest, pair: _Pair, var: Var) -> Iterator[_Witness]:
+def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     """Solutions with the source in an earlier iteration of the loop, the loops around it being equal."""
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
-    for question, shown in _meetings(nest, nest, pair):
+    for question, shown in meetings(nest, nest, pair):
         rows = level(question, pair.source, depth, SOURCE, SINK)
         if contradict(rows, question.representatives()):
             continue
@@ -238,12 +238,12 @@ def _between_iterations(nest: Nest, pair: _Pair, var: Var) -> Iterator[_Witness]
             yield pair, apart.smallest(shown)
 
 
-def _turned_around(old: Nest, new: Nest, pair: _Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
+def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
     """Solutions with the source first in `old` and the sink first in `new`."""
     for source, sink in product(of[pair.source.store], of[pair.sink.store]):
         if _same_order(pair, source, sink):
             continue
-        for question, shown in _meetings(old, new, pair):
+        for question, shown in meetings(old, new, pair):
             for given in product(source.cases(), sink.cases()):
                 both = question.copy()
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
@@ -251,7 +251,7 @@ def _turned_around(old: Nest, new: Nest, pair: _Pair, of: Mapping[Store, Sequenc
                 yield from ((pair, system.smallest(shown)) for system in _orders(both, pair, source.statement, sink.statement))
 
 
-def _orders(question: Question, pair: _Pair, source: Statement, sink: Statement) -> Iterator[System]:
+def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) -> Iterator[System]:
     """The cases with the source first in the old order and the sink first in the new."""
     same = question.representatives()
     ways = [rows for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK) if not contradict(rows, same)]
@@ -268,7 +268,7 @@ def _orders(question: Question, pair: _Pair, source: Statement, sink: Statement)
                 yield wrong
 
 
-def _same_order(pair: _Pair, source: Image, sink: Image) -> bool:
+def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
     """The loops that the two share, and their order, are what they were."""
     common = pair.source.common(pair.sink)
     if common != source.statement.common(sink.statement):
@@ -278,7 +278,7 @@ def _same_order(pair: _Pair, source: Image, sink: Image) -> bool:
     return all(image.keeps(common) for image in (source, sink))
 
 
-def _meetings(old: Nest, new: Nest, pair: _Pair) -> Iterator[tuple[Question, int]]:
+def meetings(old: Nest, new: Nest, pair: Pair) -> Iterator[tuple[Question, int]]:
     """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows."""
     rank = pair.first.tensor.rank
     for (p, at), (q, to) in product(pair.first.cases, pair.second.cases):

@@ -14,6 +14,7 @@ from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.explain import explain
+from texpr.schedule.fission import fission
 from texpr.schedule.inline import inline
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.loops import find_loops, loop_names, qualified
@@ -22,8 +23,11 @@ from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
+from texpr.schedule.skew import reverse, skew
+from texpr.schedule.tile import jam, tile
 
 __all__ = [
-    "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fuse", "inline", "layout",
-    "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "rfactor", "split", "unroll", "vectorize",
+    "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fuse", "inline", "jam",
+    "layout", "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "reverse", "rfactor", "skew", "split", "tile", "unroll",
+    "vectorize",
 ]

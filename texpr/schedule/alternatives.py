@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import TypeVar
 
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import For, Kernel
 from texpr.ir.tensor import Equation, Program
-from texpr.schedule.loops import all_loops, find_loops, loops_around, shortest
+from texpr.schedule.loops import all_loops, find_loops, loops_around, shortest, stores
 from texpr.schedule.refuse import Refused
 from texpr.schedule.script import Step
 from texpr.support.errors import Error, ResourceError, ScheduleError
@@ -16,6 +16,7 @@ from texpr.support.source import Span
 
 MOST_TRIED = 24
 MOST_SHOWN = 3
+SKEWS = (1, 2, -1)
 
 E = TypeVar("E", bound=Error)
 
@@ -49,14 +50,15 @@ def _equation(why: Refused, program: Program) -> Span | None:
 
 
 def _proven(kernel: Kernel, candidates: Iterator[tuple[Step, ...]]) -> list[str]:
-    """The candidates that are legal, as text."""
-    legal: list[str] = []
+    """The candidates that are legal, as text; of those that differ in the last number of a skew only, the first."""
+    legal: dict[tuple, str] = {}
     for k, steps in enumerate(candidates):
         if k >= MOST_TRIED or len(legal) >= MOST_SHOWN:
             break
-        if _applies(kernel, steps):
-            legal.append(".".join(map(str, steps)))
-    return legal
+        shape = tuple((s.name, s.args[:2] if s.name == "skew" else s.args) for s in steps)
+        if shape not in legal and _applies(kernel, steps):
+            legal[shape] = ".".join(map(str, steps))
+    return list(legal.values())
 
 
 def _applies(kernel: Kernel, steps: tuple[Step, ...]) -> bool:
@@ -73,22 +75,56 @@ def _none(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
 
 
 def _orders(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
-    """Other orders of the same loops."""
+    """Other orders of the same loops; the same order after a skew."""
     if len(step.args) <= 4:
         for order in permutations(step.args):
             if order != step.args:
                 yield (Step("reorder", order),)
+    yield from _after_skew(kernel, step, step.args)
+
+
+def _after_skew(kernel: Kernel, step: Step, names: Sequence[object]) -> Iterator[tuple[Step, ...]]:
+    """The same step once one of the loops is skewed by one around it."""
+    loops = [find_loops(kernel, name)[0] for name in names]  # type: ignore[arg-type]
+    for inner in loops:
+        for outer in loops_around(kernel, inner):
+            if any(outer is n for n in loops):
+                for factor in SKEWS:
+                    yield Step("skew", (shortest(kernel, inner), shortest(kernel, outer), factor)), step
+
+
+def _jammed(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    """The loops inside skewed first; the loop unrolled where it is."""
+    outer = find_loops(kernel, step.args[0])[0]  # type: ignore[arg-type]
+    for inner in _inside(kernel, outer):
+        for factor in SKEWS:
+            yield Step("skew", (shortest(kernel, inner), shortest(kernel, outer), factor)), step
+
+
+def _inside(kernel: Kernel, loop: For) -> list[For]:
+    return [n for n in all_loops(kernel) if any(m is loop for m in loops_around(kernel, n))]
 
 
 def _independent(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
-    """The reduction given partial results first; loops around and inside whose iterations are independent."""
+    """The reduction given partial results first; loops around and inside whose iterations are independent; a wavefront."""
     name, *rest = step.args
     for options in ((), (("reassoc", True),)):
         yield Step("rfactor", (name,), options), Step(step.name, (name, *rest), step.options)
     at = find_loops(kernel, name)[0]  # type: ignore[arg-type]
-    inside = [n for n in all_loops(kernel) if any(m is at for m in loops_around(kernel, n))]
-    for loop in (*loops_around(kernel, at), *inside):
+    for loop in (*loops_around(kernel, at), *_inside(kernel, at)):
         yield (Step(step.name, (shortest(kernel, loop), *rest), step.options),)
+    pairs = [(n, at) for n in loops_around(kernel, at)] + [(at, n) for n in _inside(kernel, at)]
+    for outer, inner in pairs:
+        o, i = shortest(kernel, outer), shortest(kernel, inner)
+        for factor in SKEWS:
+            yield Step("skew", (i, o, factor)), Step("reorder", (i, o)), Step(step.name, (o, *rest), step.options)
+
+
+def _cuts(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    """Other places to cut the loop at."""
+    at = find_loops(kernel, step.args[0])[0]  # type: ignore[arg-type]
+    for tensor in dict.fromkeys(s.tensor.name for s in stores(at)):
+        yield (Step("fission", (step.args[0], tensor)),)
 
 
 def _outer(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
@@ -101,4 +137,5 @@ def _outer(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
 
 _ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {
     "reorder": _orders, "parallel": _independent, "vectorize": _independent, "bind": _independent, "compute_at": _outer,
+    "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "jam": _jammed, "fission": _cuts,
 }

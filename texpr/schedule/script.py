@@ -12,6 +12,7 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.attach import compute_at
 from texpr.schedule.cache import cache_read, cache_write
+from texpr.schedule.fission import fission
 from texpr.schedule.inline import inline
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
@@ -19,6 +20,8 @@ from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import fuse, split
+from texpr.schedule.skew import reverse, skew
+from texpr.schedule.tile import jam, tile
 from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
@@ -26,6 +29,8 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
     "inline": inline,
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad,
+    "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
+    "reverse": reverse,
 }
 
 

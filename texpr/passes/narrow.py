@@ -1,0 +1,96 @@
+"""Conditions become bounds: a loop runs only the iterations for which what it holds does something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.affine import linear
+from texpr.ir.build import add, conjunction, integer, maximum, minimum, sub
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import And, Compare, Expr, Node, index
+from texpr.ir.loop import For, If, Kernel
+from texpr.ir.traverse import rewrite, tensors, variables
+from texpr.passes.renew import folded
+
+SHORT = 64
+"""Loops of fewer iterations keep their conditions: a constant extent is worth more there."""
+
+
+def narrow(kernel: Kernel) -> Kernel:
+    """for j in 0..n: if lo <= j < hi and c: S   ->   if c: for j in 0..max(0, min(n, hi) - max(0, lo)): S[j := j + max(0, lo)]
+
+    Only for loops that hold nothing but conditions on index arithmetic, so that S is all that is left out. Conditions that do not depend
+    on the loop leave it whatever its kind.
+    """
+
+    def rule(node: Node) -> Node | None:
+        return _narrowed(node) if isinstance(node, For) else None
+
+    return rewrite(kernel, rule)  # type: ignore[return-value]
+
+
+def _narrowed(loop: For) -> For | If | None:
+    body, conditions = loop.body, list[Expr]()
+    while len(body) == 1 and isinstance(body[0], If) and not tensors(body[0].cond):
+        conditions += _conjuncts(body[0].cond)
+        body = body[0].body
+    outside = [c for c in conditions if loop.var not in variables(c)]
+    low, high, inside = _bounds(loop, [c for c in conditions if loop.var in variables(c)])
+    if not outside and not low and not high:
+        return None
+    first: Expr = index(0)
+    for e in low:
+        first = maximum(first, e)
+    extent = loop.extent
+    for e in high:
+        extent = minimum(extent, e)
+    if low:
+        extent = sub(extent, first)
+    rest = conjunction(*inside)
+    body = (If(rest, body),) if inside else body
+    if low:
+        body = tuple(folded(s, {loop.var: add(loop.var, first)}) for s in body)
+    new = replace(loop, extent=maximum(index(0), extent) if low or high else extent, body=body)
+    return If(conjunction(*outside), (new,)) if outside else new
+
+
+def _conjuncts(e: Expr) -> list[Expr]:
+    found, stack = [], [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack += [node.rhs, node.lhs]
+        else:
+            found.append(node)
+    return found
+
+
+def _bounds(loop: For, conditions: list[Expr]) -> tuple[list[Expr], list[Expr], list[Expr]]:
+    """Where the loop starts, where it ends, and the conditions that say neither."""
+    low: list[Expr] = []
+    high: list[Expr] = []
+    rest: list[Expr] = []
+    short = integer(loop.extent)
+    if loop.kind not in ("serial", "parallel") or short is not None and short <= SHORT:
+        return low, high, conditions
+    for c in conditions:
+        at_least = _nonnegative(c)
+        form = linear(at_least) if at_least is not None else None
+        others = form.without(loop.var) if form is not None else None
+        if form is None or others is None or abs(form.coefficient(loop.var)) != 1 or loop.var in variables(others.expr()):
+            rest.append(c)
+        elif form.coefficient(loop.var) == 1:
+            low.append(linear(sub(index(0), others.expr())).expr())  # v + e >= 0
+        else:
+            high.append(linear(add(others.expr(), index(1))).expr())  # e - v >= 0
+    return low, high, rest
+
+
+def _nonnegative(e: Expr) -> Expr | None:
+    """An expression that is at least 0 exactly where the comparison of indices holds."""
+    match e:
+        case Compare("<=" | "<" as op, a, b) if a.dtype == I64:
+            return sub(sub(b, a), index(int(op == "<")))
+        case Compare(">=" | ">" as op, a, b) if a.dtype == I64:
+            return sub(sub(a, b), index(int(op == ">")))
+    return None

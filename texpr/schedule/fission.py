@@ -1,0 +1,98 @@
+"""`fission`: a loop over several statements becomes several loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.expr import Expr, Var
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.passes.renew import folded
+from texpr.schedule.leaves import Leaf, checked, leaves, rearranged
+from texpr.schedule.loops import find_loops, span_of
+from texpr.support.errors import ScheduleError
+
+
+def fission(kernel: Kernel, loop: str | Var, after: str | None = None) -> Kernel:
+    """Give the statements of a loop loops of their own. Distribution elsewhere.
+
+    for i: { A; B }   ->   for i: A;  for i: B
+
+    The loops inside that hold all of the statements are distributed with it. Legal if no instance of what comes later runs before one of
+    what comes earlier that needs it. All the loops keep the name; the deepest nest has the handle.
+
+    Args:
+        after: the name of a tensor: cut only once, behind the last statement that writes it. Between all statements unless given.
+    Raises:
+        ScheduleError: nothing to cut, or an instance would run before one it needs.
+    Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS 1987.
+    """
+    found = {n.var for n in find_loops(kernel, loop)}
+    cut = False
+
+    def arrange(given: list[Leaf]) -> list[Leaf] | None:
+        nonlocal cut
+        if not any(n.var in found for leaf in given for n in leaf.loops):
+            return None
+        parts = _parts(kernel, given, found, after)
+        cut = cut or len(set(parts)) > 1
+        return _apart(given, parts, found)
+
+    moved = rearranged(kernel, arrange)
+    at = find_loops(kernel, loop)[0]
+    if not cut:
+        where = "holds one statement only" if after is None else f"ends where `{after}` is written, or never writes it"
+        raise ScheduleError(f"`{at.var.name}` {where}, so there is nothing to cut", span_of(kernel, at), code="fission",
+                            help='name a tensor that a statement before the last writes: fission("i", "t")')
+    return checked(kernel, moved, "fission", f'fission("{at.var.name}")', "cut the loop elsewhere: fission(loop, tensor)")
+
+
+def _parts(kernel: Kernel, given: list[Leaf], found: set[Var], after: str | None) -> list[int]:
+    """For each leaf, the number of the loop it goes to; 0 for those outside the loop as well."""
+    inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
+    if after is not None:
+        writers = [k for k in inside if isinstance(s := given[k].statement, Store) and s.tensor.name == after]
+        return [int(bool(writers) and k in inside and k > writers[-1]) for k in range(len(given))]
+    top = next(s for s in kernel.body if leaves(kernel, s)[0].statement is given[0].statement)
+    steps = _statements(top, found)
+    return [steps.get(id(leaf.statement), 0) for leaf in given]
+
+
+def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:
+    """The number of the statement that each leaf is in, counted in the first body inside the loop that has several."""
+    numbers: dict[int, int] = {}
+    stack: list[tuple[Stmt, bool]] = [(top, False)]
+    while stack:
+        node, inside = stack.pop()
+        inside = inside or isinstance(node, For) and node.var in found
+        if not isinstance(node, For | If):
+            continue
+        if not inside or len(node.body) == 1:
+            stack += [(s, inside) for s in reversed(node.body)]
+            continue
+        start = max(numbers.values(), default=-1) + 1
+        for k, s in enumerate(node.body):
+            below: list[Stmt] = [s]
+            while below:
+                each = below.pop()
+                if isinstance(each, For | If):
+                    below += each.body
+                else:
+                    numbers[id(each)] = start + k
+    return numbers
+
+
+def _apart(given: list[Leaf], parts: list[int], found: set[Var]) -> list[Leaf]:
+    """The leaves with a copy per part of every loop that several parts have; the part of the deepest leaf keeps the handles."""
+    users: dict[Var, set[int]] = {}
+    for leaf, p in zip(given, parts):
+        first = next((k for k, n in enumerate(leaf.loops) if n.var in found), len(leaf.loops))
+        for n in leaf.loops[first:]:
+            users.setdefault(n.var, set()).add(p)
+    keeps = parts[max(range(len(given)), key=lambda k: len(given[k].loops))]
+    copies: dict[tuple[int, Var], Expr] = {(p, v): replace(v) for v, of in users.items() if len(of) > 1 for p in of - {keeps}}
+    return [_renamed(leaf, {v: e for (q, v), e in copies.items() if p == q}) for leaf, p in zip(given, parts)]
+
+
+def _renamed(leaf: Leaf, copies: dict[Var, Expr]) -> Leaf:
+    loops = tuple(replace(n, var=copies.get(n.var, n.var), extent=folded(n.extent, copies)) for n in leaf.loops)
+    return replace(leaf, loops=loops, values=copies)
