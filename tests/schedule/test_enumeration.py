@@ -51,7 +51,8 @@ def chained(draw: st.DrawFn) -> str:
         i, j = draw(st.integers(-1, 1)), draw(st.integers(-1, 1))
         return f"{name}[i + {i}, j + {j} | {draw(st.sampled_from(['0', 'clamp']))}]".replace("+ -", "- ")
     more = f"  g[i, j] = {read('h')} + {read('h')}" if draw(st.booleans()) else "  g[i, j] = X[i, j] + 1"
-    return f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ let h: f32[N, M]  let g: f32[N, M]  h[i, j] = {read('X')}{more}  Y[i, j] = {read('h')} * {read('g')} }}"
+    last = f"Y[i, j] = {read('h')} * {read('g')}"
+    return f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ let h: f32[N, M]  let g: f32[N, M]  h[i, j] = {read('X')}{more}  {last} }}"
 
 
 def scattered(draw: st.DrawFn) -> str:
@@ -67,7 +68,8 @@ def summed(draw: st.DrawFn) -> str:
     return f"op f(A: {dtype}[N, M], B: {dtype}[M, M]) -> C: {dtype}[N, M] {{ C[i, j] = {form} }}"
 
 
-def a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
+@st.composite
+def steps(draw: st.DrawFn, kernel: Kernel) -> Step:
     names = st.sampled_from(loop_names(kernel))
     kind = draw(st.sampled_from(["reorder", "reorder", "parallel", "vectorize", "compute_at"]))
     if kind == "reorder":
@@ -90,14 +92,14 @@ def test_verdicts_are_those_of_enumeration(text: str, data: st.DataObject):
             kernel = Step("split", (loop, data.draw(st.integers(1, 3)))).apply(kernel)
         except ScheduleError:
             continue
-    step = a_step(data.draw, kernel)
+    step = data.draw(steps(kernel))
     note(f"{text}\n{show_kernel(kernel)}\n{step}")
     try:
         step.apply(kernel)
     except ScheduleError as error:
         if error.code == "order":
-            assert error.witness is not None
-            small = {v: error.witness["sizes"][v.name] for v in kernel.sizes}
+            sizes: dict[str, int] = error.witness["sizes"]  # type: ignore[assignment]
+            small = {v: sizes[v.name] for v in kernel.sizes}
             if max(small.values(), default=0) <= 2 * LARGEST:
                 assert any(violation(kernel, step, small, seed) for seed in range(6)), f"refused without reason\n{error}"
         return
