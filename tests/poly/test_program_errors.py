@@ -57,7 +57,7 @@ error[bounds]: E may be read outside its shape
   1 | op f(E: f32[V], idx: i32[B]) -> Y: f32[B] { Y[b] = E[idx[b]] }
     |                                                      ^^^^^^ axis 0 has size V = 1, index is idx[b]
     at V=1, B=1, b=0
-  help: declare a range (`idx: i32[...] in lo..hi`), or guard the read: E[idx[b] | 0]
+  help: declare a range, `idx: i32[B] in 0..V`, or guard the read: E[idx[b] | 0]
 """),
     "an index of data beyond its range": (
         """op f(E: f32[V], idx: i32[B] in 0..V) -> Y: f32[B] { Y[b] = E[idx[b] + 1] }""",

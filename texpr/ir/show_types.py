@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from texpr.ir.expr import Dim, Expr, Tensor, Var
 from texpr.ir.loop import LOOP_KINDS
-from texpr.ir.show_expr import SUM, Part
+from texpr.ir.show_expr import SUM, Part, show
 
 RESERVED = frozenset(
     "op fn extern use let if then else for in where require distinct and or not inf nan true false "
@@ -25,6 +25,11 @@ def type_items(tensor: Tensor) -> list[str | Part]:
         lo, hi = tensor.value_range
         result += [" in ", Part(lo, SUM), "..", Part(hi, SUM)]
     return result + ([" distinct"] if tensor.distinct else [])
+
+
+def type_text(tensor: Tensor) -> str:
+    """The type of a tensor in a message."""
+    return "".join(x if isinstance(x, str) else show(x.node) for x in type_items(tensor))  # type: ignore[arg-type]
 
 
 def _dim(dim: Dim) -> list[str | Part]:

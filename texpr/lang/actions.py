@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from texpr.lang import tree
+from texpr.lang import advice, tree
 from texpr.lang.lexer import REDUCTIONS, Token
 from texpr.support.errors import ParseError
 from texpr.support.source import Span
@@ -239,7 +239,8 @@ def _reduction(span: Span, c: list[Any]) -> tree.Reduction:
     (token, parameter), arguments = c[0], c[2]
     if token.type != "REDUCE":
         raise ParseError(f"`{token.text}` is not a reduction", _word(span, token).span,
-                         help=suggestion(token.text, REDUCTIONS) or f"reductions are {', '.join(sorted(REDUCTIONS))}")
+                         help=advice.REDUCTIONS.get(token.text) or suggestion(token.text, REDUCTIONS)
+                         or f"reductions are {', '.join(sorted(REDUCTIONS))}")
     where = c[4] if len(c) > 6 else None
     binders = tuple(_as_binder(a) for a in arguments)
     return tree.Reduction(span, token.text, None if parameter is None else _word(span, parameter), binders, where, c[-2])

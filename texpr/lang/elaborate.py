@@ -11,6 +11,7 @@ from texpr.ir.expr import Const, Expr, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang import tree
+from texpr.lang.advice import letters
 from texpr.lang.calls import invoke
 from texpr.lang.declaration import OpDeclaration
 from texpr.lang.equations import equations_of, ordered
@@ -185,7 +186,7 @@ class _Elaboration:
         for d in (*op.outputs, *lets):
             if self.names.tensors[d.name.text] not in defined:
                 kind = "output" if d in op.outputs else "intermediate"
-                indices = ", ".join("ijklmn"[: len(d.type.dims)])
+                indices = letters(len(d.type.dims))
                 left = f"{d.name.text}[{indices}]" if indices else d.name.text
                 raise CheckError(f"the {kind} `{d.name.text}` has no equation", d.span, code="coverage", help=f"write {left} = ...")
 
@@ -207,7 +208,7 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
                 continue
             if name not in first:
                 raise CheckError(f"`{name}` has no start value", target.span, code="coverage",
-                                 help=f"before `{node.update}`, define it: {target.span.text.split('[')[0]}[...] = 0")
+                                 help=f"before `{node.update}`, define it: {_first_definition(name, names)}")
             if operator.setdefault(name, node.update) != node.update:
                 raise CheckError(f"`{name}` is updated by `{operator[name]}` and by `{node.update}`", target.span, code="coverage",
                                  help="one operator per tensor; use an intermediate")
@@ -215,6 +216,13 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
             if name in used:
                 raise CheckError(f"an update of `{name}` reads `{name}`", used[name], code="coverage",
                                  help="`+=` folds in values that do not depend on the order; read another tensor")
+
+
+def _first_definition(name: str, names: Names) -> str:
+    known = names.tensors.get(name)
+    if known is None:
+        return f"declare it, let {name}: f32[N], and write {name}[i] = 0"
+    return f"{name}[{letters(len(known.dims))}] = 0" if known.dims else f"{name} = 0"
 
 
 def _check_definition(name: str, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str], names: Names) -> None:

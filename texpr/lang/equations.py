@@ -45,7 +45,7 @@ def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | 
         assert isinstance(value.expr, Reduce)
         value = Value(replace(value.expr, which=which))
     declared = _declared(target, known, indices)
-    axes = tuple(axis_of(s.uses, v, bounds.get(v) or declared.get(v), target.span) for v in variables.values())
+    axes = tuple(_axis(target, s, v, bounds.get(v) or declared.get(v)) for v in variables.values())
     if known is None:
         value = Value(materialize(value, value.dtype, node.value.span)) if value.weak else value
         known = infer(target, node, indices, axes, value, s)
@@ -53,6 +53,15 @@ def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | 
     guard = None if target.guard is None else Guard(target.guard.mode)
     stored = s.arithmetic.store(value, known.dtype, node.value.span)
     return Equation(known, indices, axes, stored, UPDATES[node.update], where, guard, span=node.span)
+
+
+def _axis(target: tree.Target, s: Scalars, var: Var, bounds: tuple[Expr, Expr] | None) -> Axis:
+    """The range of an index of the left side."""
+    if bounds is None and var not in s.uses and not var.pack:
+        raise CheckError(f"the range of `{var.name}` is not known", target.span, code="range",
+                         notes=(f"no unguarded read has `{var.name}` alone as an index",),
+                         help=f"write its range at the end of the equation: for {var.name} in 0..N")
+    return axis_of(s.uses, var, bounds, target.span)
 
 
 def _in_order(axes: tuple[Axis, ...], target: tree.Target) -> list[Axis]:

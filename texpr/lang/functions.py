@@ -9,6 +9,7 @@ from texpr.ir.expr import Call, Const, Var
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.random import RANDOM
 from texpr.lang import tree
+from texpr.lang.advice import FUNCTIONS as FUNCTIONS_ELSEWHERE
 from texpr.lang.scope import Scope, Steps, unknown
 from texpr.lang.values import Value, describe, materialize
 from texpr.support.errors import CheckError, ResourceError
@@ -74,6 +75,8 @@ def _unknown_function(s: Scalars, node: tree.Call) -> CheckError:
                           help=f"call it as a whole right side, T = {name}(X), then read T[...]")
     if name in s.names.tensors:
         return CheckError(f"`{name}` is a tensor", node.name.span, code="call", help=f"its elements are {name}[...]")
+    if name in FUNCTIONS_ELSEWHERE:
+        return CheckError(f"unknown function `{name}`", node.name.span, code="name", help=FUNCTIONS_ELSEWHERE[name])
     return unknown("function", name, node.name.span, (*FUNCTIONS, *BUILTINS, *RANDOM, *s.functions, *s.names.dtypes, *DTYPES))
 
 

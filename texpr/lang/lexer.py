@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from texpr.ir.show_types import RESERVED
+from texpr.lang.advice import CHOICE
 from texpr.support.errors import ParseError, ResourceError
 from texpr.support.options import current
 from texpr.support.source import Source, Span
@@ -24,6 +25,7 @@ _TOKEN = re.compile(
 )
 _FLOAT = re.compile(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")
 _INT = re.compile(r"[0-9]+")
+_FACTOR = re.compile(r"([1-9][0-9]*(?:\.[0-9]+)?)(?!(?:[fFlLuUeEjJ]|[iu](?:8|16|32|64)|b?f(?:16|32|64))[0-9]*$)([A-Za-z][A-Za-z0-9_]*)")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _LOOKALIKE = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "∞": "inf",
               "∑": "sum", "‖": "|", "“": "", "”": "", "…": ".."}
@@ -98,7 +100,11 @@ def _number(source: Source, word: str, begin: int) -> str:
         return "FLOAT"
     if _INT.fullmatch(word):
         return "INT"
-    hint = f"write {word.rstrip('.')}.0" if word.endswith(".") and _INT.fullmatch(word[:-1]) else "numbers look like 12, 0.5 or 1e-5"
+    hint = "numbers look like 12, 0.5 or 1e-5"
+    if factor := _FACTOR.fullmatch(word):
+        hint = f"a product is written with `*`: {factor[1]} * {factor[2]}"
+    elif word.endswith(".") and _INT.fullmatch(word[:-1]):
+        hint = f"write {word}0"
     raise ParseError(f"`{word}` is not a number", Span(source, begin, begin + len(word)), help=hint)
 
 
@@ -111,6 +117,9 @@ def too_deep(source: Source, begin: int) -> ParseError:
 def _strange(source: Source, position: int) -> ParseError:
     c = source.text[position]
     span = Span(source, position, position + 1)
+    if source.text.startswith("...", max(position - 2, 0)):
+        return ParseError("`...` is not part of the language", Span(source, position - 2, position + 1),
+                          help="any number of dimensions is a pack: f32[*S, N]")
     if c == ".":
         return ParseError("found `.` where no number is", span, help="a number needs digits on both sides: 0.5; a range has two dots: 0..N")
     if c == "!":
@@ -120,6 +129,9 @@ def _strange(source: Source, position: int) -> ParseError:
                           help="bit operations are functions: bit_and(x, y), bit_or, bit_xor; logic is `and`, `or`, `not`")
     if c == "@":
         return ParseError("found `@`", span, help="a matrix product is a sum: C[i, j] = sum(k: A[i, k] * B[k, j])")
+    if c == "?":
+        sized = source.text[:position].rstrip().endswith(("[", ","))
+        return ParseError("found `?`", span, help="sizes have names: f32[N]" if sized else CHOICE)
     if c.isascii():
         return ParseError(f"the character `{c}` (U+{ord(c):04X}) is not part of the language", span)
     meant = _LOOKALIKE.get(c)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from texpr.lang.advice import parse_help
 from texpr.lang.lexer import KEYWORDS, Token, tokenize
 from texpr.support.errors import ParseError
 from texpr.support.source import Source, Span
@@ -67,6 +68,9 @@ def _open_bracket(source: Source, token: Token, before: list[Token], expected: s
 
 def _help(source: Source, token: Token, before: list[Token], expected: set[str]) -> str:
     previous = before[-1] if before else Token("", "", 0, 0)
+    elsewhere = parse_help(token.text, previous.text, [t.text for t in before], expected)
+    if elsewhere:
+        return elsewhere
     match token.type, previous.type:
         case "=", ":":
             return "an equation is written with `=`"

@@ -72,7 +72,7 @@ def axis_of(uses: dict[Var, list[Use]], var: Var, bounds: tuple[Expr, Expr] | No
     name = f"*{var.name}" if var.pack else var.name
     if not found:
         raise CheckError(f"the range of `{name}` is not known", span, code="range",
-                         notes=(f"no unguarded read has `{name}` alone as an index",), help=f"write its range: {name} in 0..n")
+                         notes=(f"no unguarded read has `{name}` alone as an index",), help=f"write its range: {name} in 0..N")
     first = found[0]
     for use in found[1:]:
         if not same_value(first.size, use.size):

@@ -14,6 +14,7 @@ from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children
 from texpr.lang import tree
+from texpr.lang.advice import GUARDS, conversion, letters
 from texpr.lang.functions import call
 from texpr.lang.reductions import reduction, widened
 from texpr.lang.scope import Names, Scope, Steps, Use, run, unknown
@@ -83,17 +84,18 @@ class Scalars:
     def index_steps(self, node: tree.Tree, scope: Scope) -> Steps:
         """An i64 expression, as a generator."""
         value = yield self.steps(node, scope.as_index())
-        if value.weak:
+        if value.weak and value.dtype.is_int:
             return materialize(value, I64, node.span)
         if not value.dtype.is_int or value.dtype == U64:
-            raise CheckError(f"an index is an integer; found {value.dtype}", node.span, code="dtype", help="convert it: i64(...)")
+            raise _no_index(node, value)
         return as_i64(value.expr, node.span)
 
     def condition_steps(self, node: tree.Tree, scope: Scope) -> Steps:
         """A bool, as a generator."""
         value = yield self.steps(node, scope.unwidened())
         if value.dtype != BOOL:
-            raise CheckError(f"a condition is a bool; found {describe(value)}", node.span, code="dtype", help="compare: x != 0")
+            raise CheckError(f"a condition is a bool; found {describe(value)}", node.span, code="dtype",
+                             help=f"compare: {' '.join(node.span.text.split())} != 0")
         return value.expr
 
     def _binary(self, node: tree.Binary, scope: Scope) -> Steps:
@@ -169,7 +171,10 @@ class Scalars:
                               help="a size is bound by a dimension of an input, or is a constant after `;`")
         if error.help.startswith("did you mean") and len(text) > 2:
             return error
-        return CheckError(f"`{text}` is not bound", span, code="name", notes=(error.help,) if error.help.startswith("did you") else (),
+        notes = (error.help,) if error.help.startswith("did you") else ()
+        if "//" in span.source.line(span.source.position(span.start)[0])[: span.source.position(span.start)[1]]:
+            notes = (*notes, "`//` divides; a comment begins with `#`")
+        return CheckError(f"`{text}` is not bound", span, code="name", notes=notes,
                           help=f"make it an index of the left side, or run over it: sum({text}: ...)")
 
     def _access(self, node: tree.Access, scope: Scope) -> Steps:
@@ -182,17 +187,29 @@ class Scalars:
         if node.guard is not None:
             value = None
             if node.guard.value is not None:
+                self._check_guard(node.guard.value, scope)
                 found = yield self.steps(node.guard.value, scope.unwidened())
                 value = self.arithmetic.store(found, tensor.dtype, node.guard.span)
             guard = Guard(node.guard.mode, value)
         return self._read(tensor, indices, guard, node.span, scope)
+
+    def _check_guard(self, value: tree.Tree, scope: Scope) -> None:
+        """Names that other libraries give to guards."""
+        meant = GUARDS.get(value.text) if isinstance(value, tree.Name) else None
+        if meant is not None and isinstance(value, tree.Name) and value.text not in scope.local and value.text not in self.names:
+            raise CheckError(f"`{value.text}` is no guard", value.span, code="name", help=f"write `| {meant}`")
 
     def indices(self, tensor: Tensor, nodes: tuple[tree.Tree, ...], span: Span, scope: Scope, infers: bool) -> Steps:
         """The flat indices of an element, one per entry of the tensor's shape."""
         if len(nodes) != len(tensor.dims):
             shape = ", ".join(dimension(tensor, k) for k in range(len(tensor.dims)))
             found = counted(len(nodes), "index", "indices")
-            raise CheckError(f"`{tensor.name}` has {dimensions(tensor)}, found {found}", span, code="index", help=f"its shape is [{shape}]")
+            way_out = f"its shape is [{shape}]"
+            if not tensor.dims:
+                way_out = f"it is one number: {tensor.name}"
+            elif not nodes:
+                way_out = f"an equation is about elements: {tensor.name}[{letters(len(tensor.dims))}]"
+            raise CheckError(f"`{tensor.name}` has {dimensions(tensor)}, found {found}", span, code="index", help=way_out)
         result: list[Expr] = []
         for axis, (dim, node) in enumerate(zip(tensor.dims, nodes)):
             entries = node.items if isinstance(node, tree.Group) else (node,)
@@ -257,6 +274,14 @@ def _wrong_kind(tensor: Tensor, axis: int, span: Span) -> CheckError:
     if len(dim.sizes) > 1:
         return CheckError(f"{message}, a group", span, code="index", help=f"index it by a group: ({', '.join('ijklmn'[: len(dim.sizes)])})")
     return CheckError(f"{message}, one dimension", span, code="index", help="index it by one expression")
+
+
+def _no_index(node: tree.Tree, value: Value) -> CheckError:
+    if isinstance(node, tree.Binary) and node.operator == "/":
+        return CheckError(f"an index or a size is an integer; `/` gives {describe(value)}", node.span, code="dtype",
+                          help=f"`//` is the quotient rounded down: {node.lhs.span.text} // {node.rhs.span.text}")
+    return CheckError(f"an index is an integer; found {describe(value)}", node.span, code="dtype",
+                      help=f"convert it: {conversion(I64, value.expr)}")
 
 
 def _check_reach(e: Expr, span: Span) -> None:

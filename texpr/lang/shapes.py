@@ -7,7 +7,8 @@ from numbers import Integral, Real
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
-from texpr.ir.expr import Const, Dim, Expr, Tensor, Var
+from texpr.ir.expr import Const, Dim, Expr, Read, Tensor, Var
+from texpr.ir.traverse import walk
 from texpr.lang import tree
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import OUTSIDE, Names, Scope, shown, unknown
@@ -131,7 +132,7 @@ def tensor(d: tree.Declaration, s: Scalars, place: str = "global") -> Tensor:
     if d.type.range is not None:
         if not dtype.is_int:
             raise CheckError(f"a value range belongs to integers; `{d.name.text}` is {dtype}", d.type.range.span, code="dtype")
-        bounds = s.index(d.type.range.lo, scope), s.index(d.type.range.hi, scope)
+        bounds = _known_before(d.type.range.lo, s, scope), _known_before(d.type.range.hi, s, scope)
     dims = tuple(_dim(dim, s, scope) for dim in d.type.dims)
     return Tensor(d.name.text, dtype, dims, bounds, d.type.distinct, place, span=d.span)
 
@@ -160,8 +161,18 @@ def _length(node: tree.Tree, s: Scalars, scope: Scope) -> int:
     return length
 
 
+def _known_before(node: tree.Tree, s: Scalars, scope: Scope) -> Expr:
+    """A size or a bound: it follows from shapes and constants alone."""
+    e = s.index(node, scope)
+    read = next((n for n in walk(e) if isinstance(n, Read)), None)
+    if read is not None:
+        raise CheckError(f"a shape follows from shapes and constants; this one reads `{read.tensor.name}`", node.span, code="shape",
+                         help=f"make it a constant: op f(...; {read.tensor.name})")
+    return e
+
+
 def _size(node: tree.Tree, s: Scalars, scope: Scope) -> Expr:
-    size = s.index(node, scope)
+    size = _known_before(node, s, scope)
     if (value := integer(size)) is not None and value < 0:
         raise CheckError(f"a size is {value}", node.span, code="shape", help="sizes are at least 0")
     return size

@@ -16,6 +16,7 @@ from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, I64, U64, DType, int_rang
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Pow, Select, Sub, Var
 from texpr.ir.random import RANDOM
 from texpr.lang import tree
+from texpr.lang.advice import conversion, words
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 
@@ -145,6 +146,11 @@ class Arithmetic:
             dtype = F64 if a.dtype.is_float or b.dtype.is_float else I64
             weak = "parameter" if "parameter" in (a.weak, b.weak) else "literal"
             return materialize(a, dtype, span), materialize(b, dtype, span), weak
+        if a.weak or b.weak:
+            strong, weak = (b, a) if a.weak else (a, b)
+            if weak.dtype.is_float and strong.dtype.is_int:
+                raise CheckError(f"{what} needs two values of one type; found {describe(a)} and {describe(b)}", span, code="dtype",
+                                 help=f"convert the integer: {conversion(F32, strong.expr)}")
         if a.weak:
             return materialize(a, b.dtype, span), b.expr, ""
         if b.weak:
@@ -154,7 +160,7 @@ class Arithmetic:
             x, y = self.meet(x, y)
         if x.dtype != y.dtype:
             raise CheckError(f"{what} needs two values of one type; found {a.dtype} and {b.dtype}", span, code="dtype",
-                             help=_conversion(a.dtype, b.dtype))
+                             help=_conversion(a.expr, b.expr))
         return x, y, ""
 
     def meet(self, x: Expr, y: Expr) -> tuple[Expr, Expr]:
@@ -275,18 +281,21 @@ class Arithmetic:
         narrower = e.dtype.is_float and dtype.is_float and (e.dtype.bits > dtype.bits or e.dtype in (F16, BF16) and dtype != F64)
         if narrower or (dtype == I64 and _fits_i64(e.dtype)):
             return Cast(e, dtype=dtype, span=span)
-        raise CheckError(f"the value is {e.dtype}, the tensor is {dtype}", span, code="dtype", help=f"convert it: {dtype}(...)")
+        way_out = f"convert it: {conversion(dtype, e)}"
+        if BOOL in (e.dtype, dtype):
+            way_out = f"choose: if {words(e)} then 1 else 0" if e.dtype == BOOL else f"compare: {words(e)} != 0"
+        raise CheckError(f"the value is {e.dtype}, the tensor is {dtype}", span, code="dtype", help=way_out)
 
 
 def _fits_i64(t: DType) -> bool:
     return t.is_int and t != U64
 
 
-def _conversion(a: DType, b: DType) -> str:
-    if BOOL in (a, b):
-        return "compare, or choose: if c then 1 else 0"
-    wider = max((a, b), key=lambda t: (t.is_float, t.bits))
-    return f"convert one of them: {wider}(...)"
+def _conversion(a: Expr, b: Expr) -> str:
+    if BOOL in (a.dtype, b.dtype):
+        return f"choose a number: if {words(a if a.dtype == BOOL else b)} then 1 else 0"
+    wider, other = (a, b) if (a.dtype.is_float, a.dtype.bits) > (b.dtype.is_float, b.dtype.bits) else (b, a)
+    return f"convert one of them: {conversion(wider.dtype, other)}"
 
 
 def _float_operation(symbol: str, a: float, b: float) -> float:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import add, compare, integer, neg, sub
-from texpr.ir.expr import Axis, Cast, Const, Expr, Guard, Read, Reduce, Tensor, Var, index
+from texpr.ir.expr import Axis, Cast, Const, Expr, Guard, Mul, Read, Reduce, Tensor, Var, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_expr import show
+from texpr.ir.show_types import type_text
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import tensors, variables
 from texpr.poly.affine import within
@@ -124,11 +125,18 @@ def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) ->
         message = f"{guard.mode} cannot bring this index of {tensor.name} back inside"
         far = "there is no element to take" if guard.mode == "clamp" else f"`{guard.mode}` folds once"
         help = f"add `require {example.holds}`" if example.holds else f"{far}: add a `require` that excludes this"
+    elif integer(i) is not None and not _positive(i) and isinstance(n, Var):
+        from_start = show(sub(n, neg(i)))
+        help = f"the last element is {tensor.name}[{from_start}]" if tensor.rank == 1 else f"the last index is {from_start}"
     elif not known:
-        help = f"{_declare_range(i)}{help}"
+        help = f"{_way_out(i, n, tensor)}{help}"
     note = example.note(access.axes, used)
     return CheckError(message, _place_of(i, access.span), code="bounds", label=f"axis {k} has size {size}, index is {at}",
                       notes=[note] if note else (), help=help)
+
+
+def _positive(i: Expr) -> bool:
+    return (integer(i) or 0) >= 0
 
 
 def _is_known(proof: Proof, i: Expr, n: Expr) -> bool:
@@ -142,9 +150,15 @@ def _place_of(i: Expr, whole: Span | None) -> Span | None:
     return whole if isinstance(i, Var) or i.span is None else i.span
 
 
-def _declare_range(i: Expr) -> str:
+def _way_out(i: Expr, n: Expr, tensor: Tensor) -> str:
+    """What to declare so that the index is understood."""
     read = next(iter(tensors(i)), None)
-    return f"declare a range (`{read.name}: {read.dtype}[...] in lo..hi`), or " if read is not None and read.value_range is None else ""
+    if read is not None and read.value_range is None and read.dtype.is_int:
+        return f"declare a range, `{read.name}: {type_text(replace(read, value_range=(index(0), n)))}`, or "
+    if read is None and isinstance(n, Mul) and isinstance(n.lhs, Var) and isinstance(n.rhs, Var):
+        group = f"{tensor.name}: {tensor.dtype}[({show(n.lhs)}, {show(n.rhs)})]"
+        return f"declare the dimension as a group, {group} with {tensor.name}[(i, j)]; or "
+    return ""
 
 
 def _guarded_read(read: Read) -> str:
