@@ -119,7 +119,7 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
                                  "pad", "tile", "jam", "fission", "skew", "reverse"]))
     match kind:
         case "split":
-            tail = draw(st.sampled_from(["guard", "peel", "exact"]))
+            tail = draw(st.sampled_from(["guard", "peel", "exact", "clip"]))
             return Step("split", (draw(name), draw(st.integers(1, 5))), (("tail", tail),))
         case "fuse":
             loops = all_loops(kernel)

@@ -19,6 +19,7 @@ STEPS = {
     "split_guard": ("stencil", {"M": 7, "N": 8}, 's.split("i", 4)'),
     "split_symbolic": ("stencil", {}, 's.split("j", 4)'),
     "split_peel": ("stencil", {"M": 7, "N": 8}, 's.split("i", 4, tail="peel")'),
+    "split_clip": ("stencil", {"M": 7}, 's.split("i", 4, tail="clip").split("j", 8, tail="clip")'),
     "split_peel_symbolic": ("stencil", {"N": 8}, 's.split("i", 4, tail="peel", names=("tile", "row"))'),
     "split_peel_reduction": ("softmax", {"M": 7, "N": 5}, 's.split("m.i", 4, tail="peel")'),
     "split_peel_short": ("stencil", {"M": 3}, 's.split("i", 4, tail="peel")'),

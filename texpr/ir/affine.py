@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.ir.build import add, integer, mul, sub
-from texpr.ir.expr import Add, Const, Expr, Mul, Neg, Sub, Var, index
+from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Neg, Sub, Var, index
 from texpr.ir.traverse import equal
 
 
@@ -79,3 +79,14 @@ def same_value(a: Expr, b: Expr) -> bool:
     """Whether two integer expressions are equal for all values of their variables, as far as linear arithmetic shows."""
     difference = linear(Sub(a, b))
     return not difference.terms and difference.constant == 0
+
+
+def ceiling(extent: Expr) -> int | None:
+    """A constant that an extent never exceeds: its own, or that of the tile it is clipped from; None if it names none."""
+    match extent:
+        case Min(a, b):
+            return min((n for n in (ceiling(a), ceiling(b)) if n is not None), default=None)
+        case Max(Const(least), b):
+            longest = ceiling(b)
+            return None if longest is None else max(int(least), longest)
+    return integer(extent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from texpr.ir.affine import linear, same_value
+from texpr.ir.affine import ceiling, linear, same_value
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, select, sub
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Stmt, Store
@@ -180,8 +180,8 @@ def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
     highest: int | None = form.constant
     for term, c in form.terms:
         extent = ranges.get(term) if isinstance(term, Var) else None
-        top = extent.value - 1 if isinstance(extent, Const) else None
-        ends = (0, None if top is None else c * top) if extent is not None else (None, None)
+        longest = None if extent is None else ceiling(extent)
+        ends = (0, None if longest is None else c * (longest - 1)) if extent is not None else (None, None)
         low, high = ends if c > 0 else (ends[1], ends[0])
         lowest = None if lowest is None or low is None else lowest + int(low)
         highest = None if highest is None or high is None else highest + int(high)

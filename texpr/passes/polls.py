@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.build import add, floordiv, integer, minimum, mul, sub
+from texpr.ir.affine import ceiling
+from texpr.ir.build import add, floordiv, minimum, mul, sub
 from texpr.ir.expr import Node, Var, index
 from texpr.ir.loop import For, If, Kernel, Poll, Stmt
 from texpr.ir.traverse import rewrite
@@ -38,9 +39,9 @@ def _polled(s: Stmt) -> Stmt:
     if not isinstance(s, For) or s.kind not in ("serial", "parallel") or any(isinstance(b, Poll) for b in s.body):
         return s
     below = sum(work(b) for b in s.body)
-    if below >= WORK or (s.kind == "parallel" and below * (integer(s.extent) or _UNKNOWN) >= WORK):
+    if below >= WORK or (s.kind == "parallel" and below * (ceiling(s.extent) or _UNKNOWN) >= WORK):
         return replace(s, body=(Poll(), *s.body))
-    extent = integer(s.extent)
+    extent = ceiling(s.extent)
     if extent is not None and below * extent < SHORT:
         return s
     return _strips(s, max(1, WORK // max(1, below)))
@@ -63,7 +64,7 @@ def work(s: Stmt) -> int:
     while stack:
         node, times = stack.pop()
         if isinstance(node, For):
-            extent = integer(node.extent)
+            extent = ceiling(node.extent)
             times = times * (_UNKNOWN if extent is None else 1 if node.kind == "vector" else extent)
             stack += [(b, times) for b in node.body]
         elif isinstance(node, If):

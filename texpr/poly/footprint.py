@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from texpr.ir.affine import Linear, linear, same_value
-from texpr.ir.build import add, compare, disjunction, integer, mul, sub
+from texpr.ir.affine import Linear, ceiling, linear, same_value
+from texpr.ir.build import add, compare, disjunction, mul, sub
 from texpr.ir.expr import Expr, Max, Min, Read, Tensor, index
 from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
@@ -129,17 +129,11 @@ def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
             return None
         rest = form.without(loop.var)
         if c * sign > 0:
-            rest = linear(add(rest.expr(), mul(sub(_longest(loop.extent), index(1)), index(c))))
+            longest = ceiling(loop.extent)
+            last = sub(loop.extent if longest is None else index(longest), index(1))
+            rest = linear(add(rest.expr(), mul(last, index(c))))
         form = rest
     return form
-
-
-def _longest(extent: Expr) -> Expr:
-    """An extent as it is in a tile that is not clipped."""
-    match extent:
-        case Min(a, b):
-            return b if integer(b) is not None else a
-    return extent
 
 
 def _further(a: Linear, b: Linear, sign: int) -> Linear | None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.affine import Linear, linear
+from texpr.ir.affine import Linear, ceiling, linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, negation
-from texpr.ir.expr import Axis, Expr, Min, Node, Read, Tensor, Var, index, plain
+from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.nests import interval
@@ -106,7 +106,8 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
 
         match statement:
             case For(var, extent, body):
-                inner = {**ranges, var: _longest(extent)}
+                longest = ceiling(extent)
+                inner = {**ranges, var: extent if longest is None else index(longest)}
                 below = tuple(over(s, inner) for s in body)
                 return statement if _unchanged(below, body) else replace(statement, body=below)
             case If(cond, body):
@@ -120,11 +121,6 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
 
 def _unchanged(a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
     return all(x is y for x, y in zip(a, b))
-
-
-def _longest(extent: Expr) -> Expr:
-    """The extent of a tile that is not clipped, where that is a constant."""
-    return next((e for e in (extent.lhs, extent.rhs) if integer(e) is not None), extent) if isinstance(extent, Min) else extent
 
 
 def _cut(i: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Expr]:

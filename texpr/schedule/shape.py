@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import add, compare, floordiv, integer, mod, mul
+from dataclasses import replace
+
+from texpr.ir.build import add, compare, floordiv, integer, minimum, mod, mul, sub
 from texpr.ir.expr import Expr, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
@@ -10,7 +12,7 @@ from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
-TAILS = ("guard", "exact", "peel")
+TAILS = ("guard", "exact", "peel", "clip")
 LARGEST_FACTOR = 1 << 31
 MOST_ITERATIONS = 1 << 62
 
@@ -22,7 +24,8 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
 
     Args:
         factor: iterations per tile, 1 to 2^31.
-        tail: `guard` keeps the remainder under a condition, `peel` runs it in loops of its own, `exact` refuses it.
+        tail: `guard` keeps the remainder under a condition, `peel` runs it in loops of its own, `clip` makes the last tile shorter
+            (`for vi in 0..min(factor, n - vo*factor)`), `exact` refuses it.
         names: of the outer and the inner loop; `vo` and `vi` unless given.
     Raises:
         ScheduleError: no such loop, a bad factor, names that are taken, or a remainder under `tail="exact"`.
@@ -44,16 +47,23 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
     outer, inner = names or (at.var.name + "o", at.var.name + "i")
     check_new_names(kernel, at, (outer, inner), "split")
     if tail != "peel":
-        return replace_loops(kernel, found, lambda n: _cut(n, factor, outer, inner))
+        return replace_loops(kernel, found, lambda n: _cut(n, factor, outer, inner, clipped=tail == "clip"))
     own = {n.var: twins(kernel, n, "rest") for n in found}
     after = replace_loops(kernel, found, lambda n: _peeled(n, factor, outer, inner, own[n.var]))
     return with_temporaries(after, [t for each in own.values() for t in each.values()])
 
 
-def _cut(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
+def _cut(loop: For, factor: int, outer_name: str, inner_name: str, *, clipped: bool) -> For:
     tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
     extent = integer(loop.extent)
-    return _tiled(loop, tiles, factor, outer_name, inner_name, guarded=extent is None or extent % factor != 0)
+    ragged = extent is None or extent % factor != 0
+    if not (clipped and ragged):
+        return _tiled(loop, tiles, factor, outer_name, inner_name, guarded=ragged)
+    tiled = _tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
+    (inner,) = tiled.body
+    assert isinstance(inner, For)
+    left = sub(loop.extent, mul(tiled.var, index(factor)))
+    return replace(tiled, body=(replace(inner, extent=minimum(index(factor), left)),))
 
 
 def _tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str, *, guarded: bool) -> For:
