@@ -145,7 +145,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("skew", (draw(name), draw(name), draw(st.sampled_from([1, 2, -1]))))
         case "compute_at":
             tensors = sorted({n.tensor for n in all_loops(kernel)})
-            return Step("compute_at", (draw(st.sampled_from(tensors)), draw(name)))
+            how = draw(st.sampled_from([(), (), (("recompute", True),), (("slide", True),)]))
+            return Step("compute_at", (draw(st.sampled_from(tensors)), draw(name)), how)
         case "cache_read" | "cache_write":
             return Step(kind, (draw(st.sampled_from([t.name for t in _tensors(kernel)])), draw(name)))
         case "pad":

@@ -99,9 +99,10 @@ class Steps:
         """A partial result per iteration of a reduction loop; see `texpr.schedule.rfactor`."""
         return self._step("rfactor", loop, **({"reassoc": True} if reassoc else {}))
 
-    def compute_at(self, tensor: str, loop: str | Var) -> Self:
+    def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
-        return self._step("compute_at", tensor, loop)
+        options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})
+        return self._step("compute_at", tensor, loop, **options)
 
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.affine import Linear, linear, same_value
+from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
-from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, rewrite, walk
 
@@ -104,46 +103,9 @@ def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:
     loops = _common(uses)
     while loops and not poly.flow_stays_within(kernel, tensor, loops):
         loops = loops[:-1]
-    outside = {n.var for n in loops} | set(kernel.sizes)
-    footprints = [_footprint([(u.indices[d], u.loops) for u in uses], outside) for d in range(tensor.rank)]
-    shape = [size if base is None else index(extent) for size, (base, extent) in zip(tensor.shape, footprints)]
+    box = poly.footprint(kernel, tensor, loops)
+    assert box is not None, "a tensor with uses has a footprint"
+    bases = tuple(linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents))
+    shape = [size if base is None else extent for size, base, extent in zip(tensor.shape, bases, box.extents)]
     small = replace(tensor, dims=plain(*shape), scope="stack" if loops else tensor.scope)
-    return _Home(small, loops, tuple(base for base, _ in footprints))
-
-
-def _footprint(uses: list[tuple[Expr, tuple[For, ...]]], outside: set[Var]) -> tuple[Linear | None, int]:
-    """What the index has in common in all uses, and how many elements the inner loops reach from there; None if unknown."""
-    forms = [(linear(e), loops) for e, loops in uses]
-    base = Linear(_outer(forms[0][0], outside).terms, min(form.constant for form, _ in forms))
-    extent = 1
-    for form, loops in forms:
-        if not same_value(_outer(form, outside).expr(), Linear(base.terms, 0).expr()):
-            return None, 0
-        reach = _reach(form, outside, {n.var: n for n in loops})
-        if reach is None:
-            return None, 0
-        extent = max(extent, form.constant - base.constant + reach + 1)
-    return base, extent
-
-
-def _outer(form: Linear, outside: set[Var]) -> Linear:
-    """The terms that stay the same inside: of joined loops, `x // n` is one."""
-    return Linear(tuple((t, c) for t, c in form.terms if _stays(t, outside)), 0)
-
-
-def _stays(term: Expr, outside: set[Var]) -> bool:
-    return all(n in outside for n in walk(term) if isinstance(n, Var)) and not any(isinstance(n, Read) for n in walk(term))
-
-
-def _reach(form: Linear, outside: set[Var], loops: Mapping[Var, For]) -> int | None:
-    """Largest offset over the inner loops; None unless their coefficients are positive and their extents constant."""
-    total = 0
-    for t, c in form.terms:
-        if _stays(t, outside):
-            continue
-        loop = loops.get(t)  # type: ignore[call-overload]
-        extent = integer(loop.extent) if loop is not None else None
-        if c < 0 or extent is None:
-            return None
-        total += c * (extent - 1)
-    return total
+    return _Home(small, loops, bases)

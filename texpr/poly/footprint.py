@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, ceiling, linear, same_value
-from texpr.ir.build import add, compare, disjunction, mul, sub
-from texpr.ir.expr import Expr, Max, Min, Read, Tensor, index
+from texpr.ir.build import add, compare, disjunction, integer, mul, sub
+from texpr.ir.expr import Expr, FloorDiv, Max, Min, Read, Select, Tensor, index
 from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.poly.affine import Converter
@@ -78,9 +78,14 @@ def _uses(nest: Nest, tensor: Tensor, loops: Sequence[For], kinds: Collection[st
 def _along(uses: Sequence[_Use], d: int, size: Expr, loops: Sequence[For], converter: Converter) -> tuple[Expr, Expr]:
     """Base and extent along one dimension."""
     found = _box([(u.indices[d], u.inner) for u in uses], loops)
-    if found is not None and not same_value(found[1], size) and all(_holds(converter, u.condition, u.indices[d], *found) for u in uses):
-        return found
-    return index(0), size
+    if found is None or same_value(found[1], size):
+        return index(0), size
+    return found if all(_plain(u, d) or _holds(converter, u.condition, u.indices[d], *found) for u in uses) else (index(0), size)
+
+
+def _plain(use: _Use, d: int) -> bool:
+    """Nothing was left out of the index or of the extents of the loops, so the box needs no proof."""
+    return unclamped(use.indices[d]) is use.indices[d] and not any(isinstance(n.extent, Min) for n in use.inner)
 
 
 def _holds(converter: Converter, condition: Truth, i: Expr, base: Expr, extent: Expr) -> bool:
@@ -108,9 +113,11 @@ def _box(uses: Sequence[tuple[Expr, tuple[For, ...]]], loops: Sequence[For]) -> 
 
 
 def unclamped(e: Expr) -> Expr:
-    """An index as it is away from the edges."""
+    """An index as it is away from the edges: clamps and the turns of `wrap` and `reflect` left out."""
     match e:
         case Max(_, Min(inside, _)):
+            return inside
+        case Select(orelse=Select(orelse=inside)):
             return inside
     return e
 
@@ -124,6 +131,7 @@ def _span(form: Linear, inner: Sequence[For]) -> tuple[Linear, Linear] | None:
 def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
     """The largest (sign 1) or smallest (sign -1) value that a linear form takes in the loops; None where it is not linear."""
     for loop in reversed(inner):
+        form = _quotients(form, loop, sign)
         c = form.coefficient(loop.var)
         if any(loop.var in variables(t) for t, _ in form.terms if t is not loop.var):
             return None
@@ -133,6 +141,20 @@ def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
             last = sub(loop.extent if longest is None else index(longest), index(1))
             rest = linear(add(rest.expr(), mul(last, index(c))))
         form = rest
+    return form
+
+
+def _quotients(form: Linear, loop: For, sign: int) -> Linear:
+    """The form with its quotients by constants at their extremes in the loop: they grow with what is divided."""
+    terms = [(t, c) for t, c in form.terms if isinstance(t, FloorDiv) and (integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
+    for t, c in terms:
+        by = integer(t.rhs) or 1
+        x = _extreme(linear(t.lhs), [loop], sign if c > 0 else -sign)
+        if x is None or any(k % by for _, k in x.terms):
+            continue
+        whole = Linear(tuple((v, k // by) for v, k in x.terms), x.constant // by)
+        rest = Linear(tuple(other for other in form.terms if other[0] is not t), form.constant)
+        form = linear(add(rest.expr(), mul(whole.expr(), index(c))))
     return form
 
 

@@ -10,29 +10,73 @@ from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import substitute
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import find_loops, loops_around, span_of, stores
+from texpr.schedule.loops import all_loops, find_loops, loops_around, span_of, stores
+from texpr.schedule.recompute import computed_at, slid_at
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
 
 
-def compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
-    """Move the production of `tensor` under `loop`, iteration by iteration. Loop fusion elsewhere; `place` then shrinks the tensor.
+def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Kernel:
+    """Move the production of `tensor` under `loop`. Loop fusion, overlapped tiling elsewhere; `place` then shrinks the tensor.
 
-    for i: T[i] = f;  for i: Y[i] = g(T[i])   ->   for i: { T[i] = f; Y[i] = g(T[i]) }
+    for i: T[i] = f;  for i: Y[i] = g(T[i])           ->   for i: { T[i] = f; Y[i] = g(T[i]) }
+    for i: T[i] = f;  for i: Y[i] = g(T[i], T[i+1])   ->   for i: { for w in 0..2: T[i+w] = f; Y[i] = g(T[i], T[i+1]) }
 
-    The nest of `tensor` stands before that of `loop`, and its outer loops have the extents of `loop` and of those around it. Legal if
-    no instance then runs before one whose value it uses.
+    The first form needs outer loops of the producer that have the extents of `loop` and of those around it; every element is computed
+    once. It is legal if no instance then runs before one whose value it uses. The second form computes in each iteration the box of
+    `tensor` that the iteration reads, clipped to the tensor; elements in several boxes are computed several times. It is legal if every
+    iteration computes what it reads, and nothing overwrites meanwhile what `tensor` is computed from. The first form is taken where it
+    is legal.
 
     Args:
-        tensor: a tensor with one equation, or one equation of it (`T.1`).
+        tensor: a tensor, or for the first form one equation of it (`T.1`).
+        recompute: True for the second form, False for the first; by default whichever is legal, the first before the second.
+        slide: the second form without what the iteration before has computed; the first iteration's share stands before the loop.
     Raises:
-        ScheduleError: there is no such nest before the loop, extents differ, or a dependence would be reversed.
+        ScheduleError: there is no such nest before the loop, it is read elsewhere too, or a dependence would be reversed.
+    Source: Ragan-Kelley et al., Halide: A Language and Compiler for Optimizing Parallelism, Locality, and Recomputation, PLDI 2013.
     """
     consumer = find_loops(kernel, loop)
     at = consumer[0]
     if len(consumer) > 1:
         raise ScheduleError(f"`{at.var.name}` stands in {len(consumer)} places", span_of(kernel, at), code="compute_at",
                             help="compute_at before the loop is peeled or distributed")
+    if slide:
+        return slid_at(kernel, tensor, at)
+    if recompute is not True and (recompute is False or _is_label(kernel, tensor) or _is_candidate(kernel, tensor, at)):
+        try:
+            return _merged_at(kernel, tensor, at)
+        except ScheduleError:
+            if recompute is False or _is_label(kernel, tensor):
+                raise
+    return computed_at(kernel, tensor, at)
+
+
+def _is_label(kernel: Kernel, name: str) -> bool:
+    """Whether this names one equation of several (`T.1`), and no tensor."""
+    return any(n.tensor == name for n in all_loops(kernel)) and all(s.tensor.name != name for s in stores(kernel))
+
+
+def _is_candidate(kernel: Kernel, tensor: str, at: For) -> bool:
+    """Whether the loops match, so that the first form is worth a proof."""
+    producer = next((s for s in kernel.body if isinstance(s, For) and s.tensor == tensor), None)
+    chain = (*loops_around(kernel, at), at)
+    return producer is not None and producer.var is not chain[0].var and _mismatch(producer, chain) is None
+
+
+def _mismatch(producer: For, chain: tuple[For, ...]) -> For | None:
+    """The first loop of the chain that the producer's loops do not match."""
+    inside: tuple[Stmt, ...] = (producer,)
+    for loop in chain:
+        own = inside[0] if len(inside) == 1 else None
+        if not isinstance(own, For) or not same_value(own.extent, loop.extent):
+            return loop
+        inside = own.body
+    return None
+
+
+def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
+    """The producer's outer loops joined with those of the consumer; every instance runs once."""
     chain = (*loops_around(kernel, at), at)
     producer = next((s for s in kernel.body if isinstance(s, For) and s.tensor == tensor), None)
     if producer is None or producer.var is chain[0].var:
@@ -51,13 +95,15 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
 
 def _merged(kernel: Kernel, producer: For, chain: tuple[For, ...]) -> tuple[tuple[Stmt, ...], dict[Var, Var]]:
     """What the producer runs in an iteration of the chain, and the producer's outer variables by the chain's."""
+    wrong = _mismatch(producer, chain)
+    if wrong is not None:
+        raise ScheduleError(f"`{producer.tensor}` has no loop that matches `{wrong.var.name}`", span_of(kernel, producer),
+                            code="compute_at", help="without recompute, outer loops have equal extents; split and reorder both nests alike")
     renamed: dict[Var, Var] = {}
     inside: tuple[Stmt, ...] = (producer,)
     for loop in chain:
-        own = inside[0] if len(inside) == 1 else None
-        if not isinstance(own, For) or not same_value(own.extent, loop.extent):
-            raise ScheduleError(f"`{producer.tensor}` has no loop that matches `{loop.var.name}`", span_of(kernel, producer),
-                                code="compute_at", help="compute_at needs outer loops of equal extents; split and reorder both nests alike")
+        own = inside[0]
+        assert isinstance(own, For)
         renamed[own.var] = loop.var
         inside = own.body
     return tuple(substitute(s, renamed) for s in inside), renamed

@@ -67,7 +67,7 @@ def _attached(plan: _Plan, nest: Nest, label: str, group: _Group) -> bool:
         return False
     outermost = find_loops(plan.kernel, group.names[0])[0]
     enough = extent(outermost) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
-    return enough and plan.step("compute_at", label, group.names[0])
+    return enough and plan.step("compute_at", label, group.names[0], recompute=False)
 
 
 class _Plan:

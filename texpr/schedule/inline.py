@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, compare, conjunction, floordiv, fold, integer, mod, mul, select, sub
-from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Node, Read, Sub, Tensor, Var, index
+from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, select, sub
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, equal, postorder, rewrite
+from texpr.ir.traverse import children, postorder, rewrite
+from texpr.schedule.indices import put, tidy
 from texpr.schedule.loops import span_of, stores
 from texpr.schedule.production import Production, check_pure, find_production, find_tensor, linear_index, readers, replaced
 from texpr.support.errors import ResourceError, ScheduleError
@@ -48,8 +49,6 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
     if not uses:
         raise ScheduleError(f"nothing reads `{found.name}`", span_of(kernel, production.statements[0]), code="inline")
     known = _same_iteration(kernel, production, uses)
-    check_pure(kernel, production, "inline", len(known))
-
     def rule(node: Node) -> Node | None:
         match node:
             case Read(tensor=t, indices=indices) if t is found:
@@ -61,6 +60,7 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
     if not kept:
         inlined = _without(inlined, found)
     _check_size(kernel, inlined, found)
+    check_pure(kernel, production, "inline", inlined, len(known))
     return inlined
 
 
@@ -119,12 +119,12 @@ def _solved(kernel: Kernel, rule: _Rule, indices: Sequence[Expr], known: tuple[F
     if missing is not None:
         raise ScheduleError(f"the indices of `{rule.store.tensor.name}` do not tell the iteration of `{missing.name}`",
                             span_of(kernel, rule.store), code="inline", help="inline it before its loops are split or moved")
-    conditions += [compare("==", here, _put(at, values)) for at, here in later]
+    conditions += [compare("==", here, put(at, values)) for at, here in later]
     for n in rule.loops:
         if n.var in values:
-            conditions += [compare("<=", index(0), values[n.var]), compare("<", values[n.var], _put(n.extent, values))]
-    conditions += [_put(c, values) for c in rule.conditions]
-    return conjunction(*conditions), _put(rule.store.value, values)
+            conditions += [compare("<=", index(0), values[n.var]), compare("<", values[n.var], put(n.extent, values))]
+    conditions += [put(c, values) for c in rule.conditions]
+    return conjunction(*conditions), put(rule.store.value, values)
 
 
 def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Expr]) -> list[Expr] | None:
@@ -138,11 +138,11 @@ def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Ex
     for v, c in terms:
         if v in values:
             offset = add(offset, _times(values[v], c))
-    left = _tidy(sub(wanted, offset))
+    left = tidy(sub(wanted, offset))
     if not new:
         return [compare("==", wanted, offset)]
     if len(new) == 1 and new[0][1] == -1:
-        values[new[0][0]] = _tidy(sub(offset, wanted))
+        values[new[0][0]] = tidy(sub(offset, wanted))
         return []
     radix = all(outer == inner * (integer(unknown[v].extent) or 0) for (_, outer), (v, inner) in zip(new, new[1:]))
     if not radix or any(c <= 0 for _, c in new):
@@ -158,34 +158,6 @@ def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Ex
 def _times(e: Expr, c: int) -> Expr:
     form = linear(e)
     return Linear(tuple((t, k * c) for t, k in form.terms), form.constant * c).expr()
-
-
-def _put(e: Expr, values: dict[Var, Expr]) -> Expr:
-    """`e` with variables replaced, indices in order."""
-
-    def rule(node: Node) -> Node | None:
-        match node:
-            case Var():
-                return values.get(node)
-            case Add() | Sub() if node.dtype.is_int and node.dtype.bits == 64:
-                return _tidy(node)
-        return fold(node)
-
-    return rewrite(e, rule)
-
-
-def _tidy(i: Expr) -> Expr:
-    """608 + x + 1 + j - 1   ->   x + j + 608;   x // 4 * 4 + x % 4   ->   x"""
-    form = linear(i)
-    rests = [(k, t, c) for k, (t, c) in enumerate(form.terms) if isinstance(t, Mod)]
-    for k, rest, c in rests:
-        whole = next((n for n, (t, d) in enumerate(form.terms) if isinstance(t, FloorDiv) and equal(t.lhs, rest.lhs)
-                      and equal(t.rhs, rest.rhs) and d == c * (integer(t.rhs) or 0)), None)
-        if whole is not None:
-            terms = tuple(t for n, t in enumerate(form.terms) if n not in (k, whole))
-            return _tidy(add(Linear(terms, form.constant).expr(), mul(rest.lhs, index(c))))
-    tidied = form.expr()
-    return i if equal(i, tidied) else tidied
 
 
 def _without(kernel: Kernel, gone: Tensor) -> Kernel:

@@ -101,9 +101,11 @@ def readers(kernel: Kernel, tensor: Tensor) -> Iterator[tuple[tuple[For | If, ..
             yield above, s
 
 
-def check_pure(kernel: Kernel, production: Production, step: str, depth: int | None = None) -> None:
+def check_pure(kernel: Kernel, production: Production, step: str, after: Kernel | None = None, depth: int | None = None) -> None:
     """Prove that what the production reads keeps its values: nothing overwrites it later in the same iteration of `depth` loops around.
 
+    Args:
+        after: what the step makes, to show what would be wrong with it.
     Raises:
         ScheduleError: it reads its own tensor, or something overwrites what it reads.
     """
@@ -112,10 +114,25 @@ def check_pure(kernel: Kernel, production: Production, step: str, depth: int | N
         raise ScheduleError(f"{step} of `{production.tensor.name}`: it is computed from itself, so it cannot be computed anew",
                             span_of(kernel, own), code=step, help="leave it where it is; fold keeps the part of it that is still needed")
     count = len(production.loops) if depth is None else depth
+    if not _may_change(kernel, production, count):
+        return
     conflict = poly.overwritten(kernel, production.stores, count)
     if conflict is not None:
         raise refused(kernel, f"{step} of `{production.tensor.name}`: what it is computed from changes before it is used", conflict,
-                      "computed later, it would use the new value", help="leave it where it is")
+                      "computed later, it would use the new value", help="leave it where it is", after=after)
+
+
+def _may_change(kernel: Kernel, production: Production, depth: int) -> bool:
+    """Whether something that the production reads is written after it, or in a loop around it that repeats."""
+    own = set(production.stores)
+    read = {n.tensor for s in own for n in walk(s) if isinstance(n, Read)} - production.private
+    after = depth < len(production.loops)
+    for s in stores(kernel):
+        if s in own:
+            after = True
+        elif after and s.tensor in read:
+            return True
+    return False
 
 
 def linear_index(e: Expr, unknown: Collection[Var]) -> tuple[tuple[tuple[Var, int], ...], Linear] | None:

@@ -1,0 +1,43 @@
+"""Variables replaced by expressions, with the index arithmetic in order again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, fold, integer, mul
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Node, Sub, Var, index
+from texpr.ir.traverse import equal, rewrite
+
+N = TypeVar("N", bound=Node)
+
+
+def put(root: N, values: Mapping[Var, Expr]) -> N:
+    """`root` with variables replaced and index arithmetic folded: 608 + x + 1 + j - 1   ->   x + j + 608."""
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Var():
+                return values.get(node)
+            case Add() | Sub() if node.dtype == I64:
+                return tidy(node)
+        return fold(node)
+
+    return rewrite(root, rule)
+
+
+def tidy(e: Expr) -> Expr:
+    """608 + x + 1 + j - 1   ->   x + j + 608;   x // 4 * 4 + x % 4   ->   x"""
+    form = linear(e)
+    for k, (rest, c) in enumerate(form.terms):
+        if not isinstance(rest, Mod):
+            continue
+        for n, (whole, d) in enumerate(form.terms):
+            matches = isinstance(whole, FloorDiv) and equal(whole.lhs, rest.lhs) and equal(whole.rhs, rest.rhs)
+            if matches and d == c * (integer(rest.rhs) or 0):
+                others = tuple(t for m, t in enumerate(form.terms) if m not in (k, n))
+                return tidy(add(Linear(others, form.constant).expr(), mul(rest.lhs, index(c))))
+    ordered = form.expr()
+    return e if equal(e, ordered) else ordered

@@ -1,0 +1,149 @@
+"""`compute_at` where the loops of producer and consumer do not match: what an iteration needs is computed there, again if need be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from texpr import poly
+from texpr.ir.affine import linear
+from texpr.ir.build import add, integer
+from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.traverse import variables
+from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.schedule.independent import check_moved
+from texpr.schedule.loops import paths, qualified, span_of
+from texpr.schedule.production import Production, check_pure, find_production, find_tensor, readers, replaced
+from texpr.schedule.regions import Place, Span, needed_box, restricted
+from texpr.support.errors import ScheduleError
+
+
+def computed_at(kernel: Kernel, tensor: str, loop: For) -> Kernel:
+    """`tensor` computed in each iteration of `loop`, as much of it as the iteration reads.
+
+    Raises:
+        ScheduleError: it is read elsewhere too, computed from itself, or from what changes meanwhile.
+    """
+    production, around = _movable(kernel, tensor, loop)
+    chain = (*(n for n in around if isinstance(n, For)), loop)
+    box = needed_box(kernel, production.tensor, chain)
+    place = Place(chain, (*kernel.requires, *(n.cond for n in around if isinstance(n, If))))
+    for region in (box, (None,) * len(box)):
+        moved = restricted(production, region, place)
+        after = _with_head(_without(kernel, production), loop, moved)
+        check_pure(kernel, production, "compute_at", after)
+        if poly.flow_stays_within(after, production.tensor, chain) and _private_stay(after, production, chain):
+            check_moved(kernel, after, "compute_at")
+            return after
+    raise ScheduleError(f'compute_at("{tensor}", "{qualified(loop)}"): it is not proven that each iteration computes what it reads',
+                        span_of(kernel, loop), code="compute_at", help="compute it at an outer loop, or leave it where it is")
+
+
+def _private_stay(after: Kernel, production: Production, chain: Sequence[For]) -> bool:
+    return all(poly.flow_stays_within(after, t, chain) for t in production.private)
+
+
+def slid_at(kernel: Kernel, tensor: str, loop: For) -> Kernel:
+    """`tensor` computed in each iteration of `loop`, without what the iteration before has computed.
+
+    Raises:
+        ScheduleError: as `computed_at`; or what one iteration needs does not overlap with the next by moving along one dimension.
+    """
+    production, around = _movable(kernel, tensor, loop)
+    loops = tuple(n for n in around if isinstance(n, For))
+    box = needed_box(kernel, production.tensor, (*loops, loop))
+    d, span, step, extent = _sliding(kernel, production, box, loop)
+    kept = extent - abs(step)
+    if kept <= 0:
+        raise ScheduleError(f"iterations of `{qualified(loop)}` share no element of `{production.tensor.name}`", span_of(kernel, loop),
+                            code="compute_at", help="compute_at without slide=True computes each element once already")
+    conditions = (*kernel.requires, *(n.cond for n in around if isinstance(n, If)))
+    first = folded(span.base, {loop.var: index(0)})
+    ahead = (first, add(span.base, index(kept))) if step > 0 else (add(first, index(-step)), span.base)
+    warm = [s if k != d else Span(ahead[0], index(kept)) for k, s in enumerate(box)]
+    rest = [s if k != d else Span(linear(ahead[1]).expr(), index(abs(step))) for k, s in enumerate(box)]
+    before = _copies(kernel, production, restricted(production, warm, Place(loops, conditions)))
+    moved = restricted(production, rest, Place((*loops, loop), conditions))
+    after = _with_head(_without(kernel, production), loop, moved, before=before[0])
+    after = replace(after, temporaries=(*after.temporaries, *before[1]))
+    check_pure(kernel, production, "compute_at", after)
+    if not poly.flow_stays_within(after, production.tensor, loops) or not _private_stay(after, production, (*loops, loop)):
+        raise ScheduleError(f'compute_at("{tensor}", "{qualified(loop)}", slide=True): iterations are not proven to find what they need',
+                            span_of(kernel, loop), code="compute_at", help="compute_at without slide=True computes it anew")
+    check_moved(kernel, after, "compute_at")
+    return after
+
+
+def _sliding(kernel: Kernel, production: Production, box: Sequence[Span | None], loop: For) -> tuple[int, Span, int, int]:
+    """The dimension along which the box moves with the loop, its part there, by how much it moves, and how long it is."""
+    found = [(d, span, step) for d, span in enumerate(box) if span is not None and (step := _stride(span.base, loop.var)) != 0]
+    if len(found) == 1:
+        d, span, step = found[0]
+        extent = integer(span.extent)
+        if step is not None and extent is not None:
+            return d, span, step, extent
+    raise ScheduleError(f"what iterations of `{qualified(loop)}` need of `{production.tensor.name}` does not move along one dimension",
+                        span_of(kernel, loop), code="compute_at", help="slide along a loop over rows, not over tiles of both")
+
+
+def _stride(base: Expr, var: Var) -> int | None:
+    """By how much the base moves from one iteration to the next; None where that changes."""
+    form = linear(base)
+    if any(var in variables(t) for t, _ in form.terms if t is not var):
+        return None
+    return form.coefficient(var)
+
+
+def _copies(kernel: Kernel, production: Production, statements: Sequence[Stmt]) -> tuple[tuple[Stmt, ...], list[Tensor]]:
+    """Copies of statements with private tensors of their own."""
+    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
+    own: dict[Tensor, Tensor] = {}
+    for t in sorted(production.private, key=lambda t: t.name):
+        name = f"{t.name}_first"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        own[t] = replace(t, name=name)
+    return tuple(over_tensors(with_fresh_variables(s), own) for s in statements), list(own.values())
+
+
+def _movable(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[For | If, ...]]:
+    """What produces the tensor, which can go under the loop, and what stands around the loop."""
+    tensor = find_tensor(kernel, name, "compute_at")
+    production = find_production(kernel, tensor, "compute_at")
+    path = next(above for above, _ in paths(kernel) if any(n is loop for n in above))
+    around = path[: next(k for k, n in enumerate(path) if n is loop)]
+    if any(n is loop for s in production.statements for above, _ in paths(replace(kernel, body=(s,))) for n in above):
+        raise ScheduleError(f"`{qualified(loop)}` is a loop of `{name}` itself", span_of(kernel, loop), code="compute_at",
+                            help="name a loop of a tensor that reads it")
+    if tensor in kernel.outputs:
+        raise ScheduleError(f"`{name}` is an output: all of it is needed, whatever `{qualified(loop)}` reads", span_of(kernel, loop),
+                            code="compute_at", help=f'reverse_compute_at moves what reads `{name}` to where it is computed')
+    elsewhere = next((s for above, s in readers(kernel, tensor) if s not in production.stores and not any(n is loop for n in above)), None)
+    if elsewhere is not None:
+        raise ScheduleError(f"`{name}` is also read outside `{qualified(loop)}`", span_of(kernel, elsewhere), code="compute_at",
+                            label="here", help="compute it at a loop around all that read it, or inline it")
+    if not any(n is loop for above, s in readers(kernel, tensor) for n in above):
+        raise ScheduleError(f"nothing in `{qualified(loop)}` reads `{name}`", span_of(kernel, loop), code="compute_at")
+    if any(a is not b for a, b in zip(production.above, around)) or len(production.above) > len(around):
+        raise ScheduleError(f"`{name}` is computed in loops that are not around `{qualified(loop)}`",
+                            span_of(kernel, production.statements[0]), code="compute_at", help="compute it at a loop inside those")
+    updated = next((s for s in production.stores if s.tensor is tensor and s.update is not None), None)
+    if updated is not None:
+        raise ScheduleError(f"`{name}` is updated in place, so a part of it is not computed alone", span_of(kernel, updated),
+                            code="compute_at", help="leave it where it is")
+    return production, around
+
+
+def _without(kernel: Kernel, production: Production) -> Kernel:
+    return replaced(kernel, production.above, production.statements, {})
+
+
+def _with_head(kernel: Kernel, loop: For, head: tuple[Stmt, ...], before: tuple[Stmt, ...] = ()) -> Kernel:
+    """`head` at the head of the loop's body, `before` in front of the loop."""
+    path = next(above for above, _ in paths(kernel) if any(n is loop or isinstance(n, For) and n.var is loop.var for n in above))
+    depth = next(k for k, n in enumerate(path) if isinstance(n, For) and n.var is loop.var)
+    old = path[depth]
+    new = replace(old, body=(*head, *old.body))
+    return replaced(kernel, path[:depth], (old,), {id(old): (*before, new)})
