@@ -285,3 +285,141 @@ def matrix_chain(d: Array, names: Array) -> Array:
 
 def tridiagonal(a: Array, b: Array, c: Array, d: Array) -> Array:
     return np.linalg.solve(np.diag(a[1:], -1) + np.diag(b) + np.diag(c[:-1], 1), d)
+
+
+def qr_columns(A: Array) -> tuple[Array, Array]:
+    Q, R = np.linalg.qr(A)
+    signs = np.sign(np.diag(R))
+    return Q * signs, R * signs[:, None]
+
+
+def solve_upper(U: Array, b: Array) -> Array:
+    return np.linalg.solve(np.triu(U), b)
+
+
+def solve_right(U: Array, B: Array) -> Array:
+    return np.linalg.solve(np.triu(U).T, B.T).T
+
+
+def ldl(A: Array) -> tuple[Array, Array]:
+    C = np.linalg.cholesky(A)
+    return C / np.diag(C), np.diag(C) ** 2
+
+
+def durbin(r: Array) -> Array:
+    column = np.concatenate([[1], r[:-1]])
+    places = np.arange(len(r))
+    return np.linalg.solve(column[abs(places[:, None] - places)], -r)
+
+
+def nussinov(base: Array) -> Array:
+    n = len(base)
+    P = np.zeros((n, n), np.int32)
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            P[i, j] = max(P[i + 1, j - 1] + int(base[i] + base[j] == 3), *(P[i, k] + P[k + 1, j] for k in range(i, j)))
+    return P
+
+
+def search_tree(p: Array) -> Array:
+    n = len(p)
+    C = np.zeros((n + 1, n + 1))
+    for length in range(1, n + 1):
+        for i in range(n + 1 - length):
+            j = i + length
+            C[i, j] = p[i:j].sum() + min(C[i, root] + C[root + 1, j] for root in range(i, j))
+    return C
+
+
+def palindrome(X: Array) -> Array:
+    n = len(X)
+    P = np.eye(n, dtype=np.int32)
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            P[i, j] = P[i + 1, j - 1] + 2 if X[i] == X[j] else max(P[i + 1, j], P[i, j - 1])
+    return P
+
+
+def knight(N: int, M: int) -> Array:
+    W = np.zeros((N, M), np.int64)
+    W[0, 0] = 1
+    for diagonal in range(N + M - 1):
+        for i in range(max(0, diagonal - M + 1), min(N, diagonal + 1)):
+            for r, q in ((2, 1), (1, 2), (2, -1), (-1, 2)):
+                if i + r in range(N) and diagonal - i + q in range(M):
+                    W[i + r, diagonal - i + q] += W[i, diagonal - i]
+    return W
+
+
+def smith_waterman(A: Array, B: Array, match: Array, mismatch: Array, gap: Array) -> Array:
+    H = np.zeros((len(A) + 1, len(B) + 1))
+    for i, a in enumerate(A):
+        for j, b in enumerate(B):
+            H[i + 1, j + 1] = max(0, H[i, j] + (match if a == b else mismatch), H[i, j + 1] - gap, H[i + 1, j] - gap)
+    return H.max()
+
+
+def gotoh(A: Array, B: Array, open: Array, extend: Array) -> Array:
+    S, E, F = (np.full((len(A) + 1, len(B) + 1), -np.inf) for _ in range(3))
+    S[0, 0] = 0
+    for i in range(len(A) + 1):
+        for j in range(len(B) + 1):
+            if j > 0:
+                E[i, j] = max(S[i, j - 1] - open, E[i, j - 1] - extend)
+            if i > 0:
+                F[i, j] = max(S[i - 1, j] - open, F[i - 1, j] - extend)
+            pair = S[i - 1, j - 1] + (1 if A[i - 1] == B[j - 1] else -1) if i > 0 and j > 0 else -np.inf
+            S[i, j] = max(S[i, j], pair, E[i, j], F[i, j])
+    return S[-1, -1]
+
+
+def warping(A: Array, B: Array) -> Array:
+    D = np.full((len(A) + 1, len(B) + 1), np.inf)
+    D[0, 0] = 0
+    for i, a in enumerate(A):
+        for j, b in enumerate(B):
+            D[i + 1, j + 1] = abs(a - b) + min(D[i, j], D[i, j + 1], D[i + 1, j])
+    return D[-1, -1]
+
+
+def viterbi_path(start: Array, change: Array, emit: Array, seen: Array) -> Array:
+    score, before = viterbi(start, change, emit, seen)
+    path = [int(score[-1].argmax())]
+    for choices in before[:0:-1]:
+        path.append(int(choices[path[-1]]))
+    return np.array(path[::-1])
+
+
+def smoothing(start: Array, change: Array, emit: Array, seen: Array) -> Array:
+    a, b = [start * emit[:, seen[0]]], [np.ones(len(start))]
+    for v in seen[1:]:
+        a.append(a[-1] @ change * emit[:, v])
+    for v in seen[:0:-1]:
+        b.append(change @ (emit[:, v] * b[-1]))
+    p = np.array(a) * np.array(b[::-1])
+    return p / p.sum(1, keepdims=True)
+
+
+def biquad(X: Array, b: Array, a: Array) -> Array:
+    y = [0.0, 0.0]
+    for n in range(len(X)):
+        x = [X[n - k] if n >= k else 0 for k in range(3)]
+        y.append((b @ x - a[1] * y[-1] - a[2] * y[-2]) / a[0])
+    return np.array(y[2:])
+
+
+def nearest_set(X: Array) -> Array:
+    return abs(np.arange(len(X))[:, None] - np.flatnonzero(X)).min(1)
+
+
+def summed_area(X: Array) -> Array:
+    return X.cumsum(0).cumsum(1)
+
+
+def catalan(N: int) -> Array:
+    C = [1]
+    for n in range(N - 1):
+        C.append(C[-1] * 2 * (2 * n + 1) // (n + 2))
+    return np.array(C)

@@ -9,6 +9,7 @@ import texpr as tx
 from texpr.ir.interpret import interpret
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import For
+from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import walk
 from texpr.ir.verify import verify_kernel
 from texpr.lang import parse
@@ -90,3 +91,17 @@ def test_an_order_that_no_loops_have():
   1 | op f(X: f32[4]) -> A: f32[4] { A[i] = if i == 0 then A[1] else if i == 3 then A[2] else X[i] }
     |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   help: let each element need elements that are earlier along some dimension; tx.interpret runs any order"""
+
+
+def test_what_an_if_guards_inside_a_reduction_stays_guarded():
+    """The first row has no row before it: neither the largest element nor its place may be looked for there."""
+    op = tx.op("op f(X: f32[N, M]) -> p: i64[N, M] { p[t, s] = if t == 0 then 0 else argmax(r: X[t-1, r] + X[t-1, s]) }")
+    listing = show_kernel(lower(op.program()))
+    assert listing.count("if not t == 0") == 2, listing
+
+
+def test_what_needs_a_recurrence_waits_for_it():
+    """The interpreter does not take an equation before the recurrence for a part of the cycle that it waits for."""
+    operator = tx.op("op f(X: i64[N]) -> (y: i64[N], a: i64[N]) { y[i] = a[i] * 2  a[i] = X[i] + a[i-1 | 0] }")
+    y, a = tx.interpret(operator, np.arange(4))
+    assert a.tolist() == [0, 1, 3, 6] and y.tolist() == [0, 2, 6, 12]

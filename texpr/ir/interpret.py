@@ -86,8 +86,7 @@ def reads(unit: Equation | Invoke) -> dict[Tensor, None]:
 def _cycle(needs: list[set[int]], waiting: set[int]) -> set[int]:
     """A cycle among waiting equations that depends on nothing else that waits."""
     reach = {unit: _reachable(unit, needs, waiting) for unit in waiting}
-    smallest = min(waiting, key=lambda unit: len(reach[unit]))
-    assert all(smallest in reach[unit] for unit in reach[smallest]), "no cycle, and nothing is ready"
+    smallest = min((unit for unit in waiting if unit in reach[unit]), key=lambda unit: len(reach[unit]))
     return reach[smallest]
 
 

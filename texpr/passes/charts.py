@@ -165,14 +165,9 @@ class Chart:
 
 def _value(rest: Linear, c: int, time: Time) -> Expr:
     """The v, or a multiple of it, with c * v + rest == time."""
-    start = linear(time.start)
     if c > 0:
-        return add(time.var, _difference(start, rest))
-    return sub(_difference(rest, start), time.var)
-
-
-def _difference(a: Linear, b: Linear) -> Expr:
-    return linear(sub(a.expr(), b.expr())).expr()
+        return linear(sub(add(time.var, time.start), rest.expr())).expr()
+    return sub(linear(sub(rest.expr(), time.start)).expr(), time.var)
 
 
 def _sum(rest: Linear, e: Expr) -> Expr:

@@ -73,16 +73,17 @@ class _Maker:
     def _own_nest(self, loop: poly.Loop, charts: Mapping[int, Chart]) -> tuple[Stmt, ...] | None:
         """The nest of one equation that no other shares a loop with, if the times are its axes in textual order."""
         k, *others = loop.times
+        if others or charts[k].around:
+            return None
         times, parts = [loop.times[k]], loop.body
         while isinstance(part := next(iter(parts)), poly.Loop):
             times.append(part.times[k])
             parts = part.body
-        axes = self.equations[k].axes
-        if others or charts[k].around or [t.terms[0][0] for t in times] != [a.var for a in axes[: len(times)]]:
+        terms = [term for form in times for term in form.terms]
+        axes = self.equations[k].axes[: len(times)]
+        if [v for v, _ in terms] != [a.var for a in axes] or any(abs(c) > 1 for _, c in terms):
             return None
-        if any(len(t.terms) > 1 or abs(t.terms[0][1]) > 1 for t in times):
-            return None
-        backward = frozenset(p for p, t in enumerate(times) if t.terms[0][1] < 0)
+        backward = frozenset(p for p, (_, c) in enumerate(terms) if c < 0)
         return self.nests.nest(self.equations[k], k, backward=backward)
 
     def _rest(self, k: int, chart: Chart) -> tuple[Stmt, ...]:

@@ -80,8 +80,8 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
         match e:
             case Reduce():
                 inner = (*axes, *e.axes)
-                where = _both(conjunction(*condition), visit(e.where, inner, (), False) if e.where is not None else None)
-                reduced = replace(e, body=visit(e.body, inner, (), False), where=where)
+                where = _both(conjunction(*condition), visit(e.where, inner, condition, False) if e.where is not None else None)
+                reduced = replace(e, body=visit(e.body, inner, condition if where is None else (where,), False), where=where)
                 if alone and top and len(needed(reduced, axes)) == len(axes):
                     return reduced
                 # Where the equation has no instance, its reads may be outside.
