@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,6 @@ def test_what_an_if_guards_inside_a_reduction_stays_guarded():
 
 def test_what_needs_a_recurrence_waits_for_it():
     """The interpreter does not take an equation before the recurrence for a part of the cycle that it waits for."""
-    operator = tx.op("op f(X: i64[N]) -> (y: i64[N], a: i64[N]) { y[i] = a[i] * 2  a[i] = X[i] + a[i-1 | 0] }")
-    y, a = tx.interpret(operator, np.arange(4))
+    program = tx.op("op f(X: i64[N]) -> (y: i64[N], a: i64[N]) { a[i] = X[i] + a[i-1 | 0]  y[i] = a[i] * 2 }").program()
+    y, a = interpret(replace(program, equations=program.equations[::-1]), [np.arange(4)])
     assert a.tolist() == [0, 1, 3, 6] and y.tolist() == [0, 2, 6, 12]
