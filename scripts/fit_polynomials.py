@@ -41,7 +41,7 @@ def cos(x: Decimal) -> Decimal:
 def atan_inverse(n: int) -> Decimal:
     """atan(1/n)."""
     total, power, k = Decimal(0), Decimal(1) / n, 0
-    while abs(power) > Decimal(10) ** -300:
+    while abs(power) > Decimal(10) ** -420:
         total += power / (2 * k + 1)
         power, k = -power / (n * n), k + 1
     return total
@@ -71,6 +71,38 @@ def log1p(x: Decimal) -> Decimal:
 def tanh(x: Decimal) -> Decimal:
     e = expm1(2 * x)
     return e / (e + 2)
+
+
+def atan(x: Decimal) -> Decimal:
+    """Halved twice: atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))."""
+    for _ in range(2):
+        x = x / (1 + (1 + x * x).sqrt())
+    total, power, k = Decimal(0), x, 0
+    while abs(power) > Decimal(10) ** -60:
+        total, power, k = total + power / (2 * k + 1), -power * x * x, k + 1
+    return 4 * total
+
+
+def asin(x: Decimal) -> Decimal:
+    return atan(x / (1 - x * x).sqrt())
+
+
+def sinh(x: Decimal) -> Decimal:
+    return series(x, lambda k: x * x / (2 * k * (2 * k + 1)))
+
+
+def cbrt(x: Decimal) -> Decimal:
+    return (x.ln() / 3).exp()
+
+
+def erfcx(x: Decimal) -> Decimal:
+    """exp(x^2) (1 - erf(x)): above 3 by its continued fraction, x + 1/2 / (x + 1 / (x + 3/2 / (x + ...)))."""
+    if x < 3:
+        return (x * x).exp() * (1 - erf(x))
+    tail = x
+    for k in reversed(range(1, 400)):
+        tail = x + Decimal(k) / 2 / tail
+    return 1 / (PI.sqrt() * tail)
 
 
 PI = pi(60)
@@ -203,6 +235,7 @@ def problems() -> Iterator[Fit]:
     yield from logarithms()
     yield from angles()
     yield from error_functions()
+    yield from inverses()
 
 
 def exponentials() -> Iterator[Fit]:
@@ -250,6 +283,31 @@ def error_functions() -> Iterator[Fit]:
                   up(0, tail), 1 - centre, Decimal(end) - centre, bits)
 
 
+def inverses() -> Iterator[Fit]:
+    """Of trigonometric functions, powers and exponentials, as `_F64`, and as `_SHORT` in f64 to f32 accuracy."""
+    for name, atans, asins, sinhs in (("F64", 25, 29, 17), ("SHORT", 13, 13, 9)):
+        yield Fit(f"ATAN_{name}", "(atan(t) - t) / t^3 in powers of t^2 for |t| <= sqrt(2) - 1",
+                  lambda t: atan(t) - t, lambda t: 1 / atan(t), odd(3, atans), TINY, Decimal("0.4143"), 53)
+        yield Fit(f"ASIN_{name}", "(asin(s) - s) / s^3 in powers of s^2 for |s| <= 1/2",
+                  lambda s: asin(s) - s, lambda s: 1 / asin(s), odd(3, asins), TINY, Decimal("0.5001"), 53)
+        yield Fit(f"SINH_{name}", "(sinh(x) - x) / x^3 in powers of x^2 for |x| <= 1",
+                  lambda x: sinh(x) - x, lambda x: 1 / sinh(x), odd(3, sinhs), TINY, Decimal(1), 53)
+    quarter = PI / 4 * Decimal("1.001")
+    yield Fit("COS_F64", "(cos(r) - 1 + r^2/2) / r^4 in powers of r^2 for |r| <= pi/4",
+              lambda r: cos(r) - 1 + r * r / 2, lambda r: 1 / cos(r), tuple(range(4, 18, 2)), Decimal("0.01"), quarter, 53)
+    yield Fit("CBRT", "(1 + f)^(1/3) for sqrt(1/2) <= 1 + f <= sqrt(2)",
+              lambda f: cbrt(1 + f), lambda f: 1 / cbrt(1 + f), up(0, 4), -Decimal("0.293"), Decimal("0.4143"), 53)
+    for name, degree, end in (("F64", 25, "28"), ("SHORT", 12, "11")):
+        yield Fit(f"ERFCX_{name}", f"((1 + 2 x) exp(x^2) (1 - erf(x)) - 1) / (t + 1) with t = (x - 4) / (x + 4) for 0 <= x <= {end}",
+                  lambda t: (scaled_erfc(t) - 1) / (1 + t), lambda t: (1 + t) / scaled_erfc(t), up(0, degree),
+                  -Decimal(1), (Decimal(end) - 4) / (Decimal(end) + 4), 53)
+
+
+def scaled_erfc(t: Decimal) -> Decimal:
+    x = 4 * (1 + t) / (1 - t)
+    return (1 + 2 * x) * erfcx(x)
+
+
 def fourth_root(x: Decimal) -> Decimal:
     return x.sqrt().sqrt()
 
@@ -274,17 +332,25 @@ def constants() -> Iterator[str]:
     yield f"PI_F64 = {tuple(split(PI, 53, 53, 53, rounding=ONE_SIGN))}"
     yield f"INVERSE_PI = {float(1 / PI)!r}"
     yield "# (s, 2^s / pi modulo 2 in two parts)"
-    many = 1 / pi(120)
-    getcontext().prec = 130
+    many = pi(400)
+    getcontext().prec = 400
+    many = 1 / many
     rows = []
     for shift in (0, 27, 54, 81):
         turns = many * 2**shift % 2
         turns = turns - 2 if turns > 1 else turns
         rows.append((shift, *(split(turns, 53, 53) if shift else split(turns, 53, 53, rounding=ONE_SIGN))))
+    far = [split(2 * many * Decimal(2) ** (32 * j) % 1024, 53, 53, 53, 53) for j in range(31)]
     getcontext().prec = 60
     yield "TURNS = ("
     yield from (f"    {row}," for row in rows)
     yield ")"
+    yield "# 2^(32 j) * 2 / pi modulo 1024 in four parts, for j = 0, 1, ..."
+    yield "QUARTER_TURNS = ("
+    yield from (f"    {tuple(row)}," for row in far)
+    yield ")"
+    yield f"HALF_PI = {tuple(split(PI / 2, 53, 53))}"
+    yield f"LOG10E = {tuple(split(1 / Decimal(10).ln(), 53, 53))}"
 
 
 if __name__ == "__main__":

@@ -67,6 +67,8 @@ ELEMENTARY: dict[str, tuple[tuple[float, float], Callable[[Array], Array]]] = {
     "sin": ((-9, 9), np.sin), "cos": ((-9, 9), np.cos), "tan": ((-1.4, 1.4), np.tan),
     "sinh": ((-3, 3), np.sinh), "cosh": ((-3, 3), np.cosh),
     "asinh": ((-9, 9), np.arcsinh), "acosh": ((1.1, 9), np.arccosh), "atanh": ((-0.9, 0.9), np.arctanh), "erf": ((-3, 3), erf),
+    "asin": ((-0.9, 0.9), np.arcsin), "acos": ((-0.9, 0.9), np.arccos), "atan": ((-9, 9), np.arctan), "cbrt": ((0.1, 9), np.cbrt),
+    "erfc": ((-3, 3), np.vectorize(math.erfc, otypes=[np.float64])),
 }
 
 ROUNDING: dict[str, Callable[[Array], Array]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
@@ -127,6 +129,10 @@ def arithmetic() -> Iterator[Case]:
     yield Case("multiply_last", (small(2, 3, 5), small(5)), np.multiply, dtypes=BOTH)
     yield Case("multiply_last", (small(4, 5), small()), np.multiply)
     yield Case("hypot", (normal(3, 5), normal(3, 5)), np.hypot)
+    for s in SHAPES:
+        yield Case("atan2", (normal(*s), normal(*s)), np.arctan2)
+        yield Case("fmod", (between(1, 9, *s), between(1, 2, *s)), np.fmod, gradient=False)
+        yield Case("copysign", (normal(*s), normal(*s)), np.copysign)
     yield Case("hypot", (given([0.0, 1e30, np.inf]), given([0.0, 1e30, 1])), np.hypot)
     for name, reference in BITS.items():
         yield from (Case(name, (small(*s), small(*s)), reference, dtypes=INTEGERS) for s in SHAPES)

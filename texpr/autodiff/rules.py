@@ -175,6 +175,109 @@ def cos(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     return (negative(times(a, Call("sin", (x,)))),)
 
 
+@derivative("tan")
+def tan(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """tan' = 1 + y ** 2"""
+    return (times(a, plus(_of(1, x), times(y, y))),)
+
+
+def _root_of_square(x: Expr, sign: float, one: float) -> Expr:
+    """sqrt(sign x ** 2 + one)"""
+    square = times(x, x)
+    return Call("sqrt", (plus(square, _of(one, x)) if sign > 0 else minus(_of(one, x), square),))
+
+
+@derivative("asin")
+def asin(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """asin' = 1 / sqrt(1 - x ** 2)"""
+    return (over(a, _root_of_square(x, -1, 1)),)
+
+
+@derivative("acos")
+def acos(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """acos' = -1 / sqrt(1 - x ** 2)"""
+    return (negative(over(a, _root_of_square(x, -1, 1))),)
+
+
+@derivative("atan")
+def atan(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """atan' = 1 / (1 + x ** 2)"""
+    return (over(a, plus(_of(1, x), times(x, x))),)
+
+
+@derivative("atan2")
+def atan2(a: Expr, y: Expr, z: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """atan2(z, x)' = (x z' - z x') / (x ** 2 + z ** 2)"""
+    each = over(a, plus(times(x, x), times(z, z)))
+    return times(each, x), negative(times(each, z))
+
+
+@derivative("sinh")
+def sinh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """sinh' = cosh"""
+    return (times(a, Call("cosh", (x,))),)
+
+
+@derivative("cosh")
+def cosh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """cosh' = sinh"""
+    return (times(a, Call("sinh", (x,))),)
+
+
+@derivative("asinh")
+def asinh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """asinh' = 1 / sqrt(x ** 2 + 1)"""
+    return (over(a, _root_of_square(x, 1, 1)),)
+
+
+@derivative("acosh")
+def acosh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """acosh' = 1 / sqrt(x ** 2 - 1)"""
+    return (over(a, _root_of_square(x, 1, -1)),)
+
+
+@derivative("atanh")
+def atanh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """atanh' = 1 / (1 - x ** 2)"""
+    return (over(a, minus(_of(1, x), times(x, x))),)
+
+
+@derivative("log10")
+def log10(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """log10' = 1 / (x log 10)"""
+    return (over(a, times(x, _of(math.log(10), x))),)
+
+
+@derivative("cbrt")
+def cbrt(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """cbrt' = 1 / (3 y ** 2)"""
+    return (over(a, times(_of(3, x), times(y, y))),)
+
+
+@derivative("hypot")
+def hypot(a: Expr, y: Expr, x: Expr, z: Expr) -> tuple[Expr | None, ...]:
+    """hypot(x, z)' = (x x' + z z') / y"""
+    return times(a, over(x, y)), times(a, over(z, y))
+
+
+@derivative("erfc")
+def erfc(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """erfc' = -erf'"""
+    return (negative(times(a, times(_of(2 / math.sqrt(math.pi), x), Call("exp", (negative(times(x, x)),))))),)
+
+
+@derivative("fmod")
+def fmod(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
+    """fmod(x, z) = x - z trunc(x / z), the trunc constant"""
+    return a, negative(times(a, Call("trunc", (Div(lhs, rhs),))))
+
+
+@derivative("copysign")
+def copysign(a: Expr, y: Expr, x: Expr, z: Expr) -> tuple[Expr | None, ...]:
+    """copysign(x, z)' = sign(x) sign(y) x', 0 at x = 0; nothing for z"""
+    return times(a, times(Call("sign", (x,)), Call("sign", (y,)))), None
+
+
 @derivative("tanh")
 def tanh(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     """tanh' = 1 - y ** 2"""
@@ -215,7 +318,7 @@ def discrete(a: Expr, y: Expr, *operands: Expr) -> tuple[Expr | None, ...]:
     return tuple(None for _ in operands)
 
 
-for _name in ("floor", "ceil", "trunc", "rint", "sign"):
+for _name in ("floor", "ceil", "trunc", "rint", "round", "sign"):
     RULES[_name] = flat
 for _name in RANDOM:
     RULES[_name] = discrete

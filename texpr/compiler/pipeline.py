@@ -56,7 +56,7 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
         return chunk_vectors(kernel, target.machine.vector_bytes or 16)
 
     def expand_functions(kernel: Kernel) -> Kernel:
-        return expand_math(kernel, target.machine.functions)
+        return expand_math(kernel, target.machine.functions, target.machine.fma)
 
     common: list[KernelPass] = [place, expand_unrolled, drop_guards, narrow, cut_vectors, expand_functions]
     return [*common, insert_polls] if target.native else common

@@ -72,22 +72,40 @@ FUNCTIONS: dict[str, Function] = {
         Function("expm1", 1, "float", np.expm1),
         Function("log", 1, "float", np.log),
         Function("log2", 1, "float", np.log2),
+        Function("log10", 1, "float", np.log10),
         Function("log1p", 1, "float", np.log1p),
         Function("sqrt", 1, "float", np.sqrt),
+        Function("cbrt", 1, "float", np.cbrt),
+        Function("hypot", 2, "float", np.hypot),
         Function("rsqrt", 1, "float", lambda x: 1 / np.sqrt(x)),
         Function("sin", 1, "float", np.sin),
         Function("cos", 1, "float", np.cos),
+        Function("tan", 1, "float", np.tan),
+        Function("asin", 1, "float", np.arcsin),
+        Function("acos", 1, "float", np.arccos),
+        Function("atan", 1, "float", np.arctan),
+        Function("atan2", 2, "float", np.arctan2),
+        Function("sinh", 1, "float", np.sinh),
+        Function("cosh", 1, "float", np.cosh),
+        Function("asinh", 1, "float", np.arcsinh),
+        Function("acosh", 1, "float", np.arccosh),
+        Function("atanh", 1, "float", np.arctanh),
         Function("tanh", 1, "float", np.tanh),
         Function("sigmoid", 1, "float", _sigmoid),
         Function("erf", 1, "float", _elementwise(math.erf)),
+        Function("erfc", 1, "float", _elementwise(math.erfc)),
         Function("floor", 1, "float", np.floor),
         Function("ceil", 1, "float", np.ceil),
         Function("trunc", 1, "float", np.trunc),
         Function("rint", 1, "float", np.rint),
+        Function("round", 1, "float", np.rint),
+        Function("fmod", 2, "float", np.fmod),
+        Function("copysign", 2, "float", np.copysign),
         Function("abs", 1, "num", np.abs),
         Function("sign", 1, "num", _sign),
         Function("isnan", 1, "float", np.isnan, "bool"),
         Function("isinf", 1, "float", np.isinf, "bool"),
+        Function("isfinite", 1, "float", np.isfinite, "bool"),
         Function("fma", 3, "float", lambda a, b, c: a * b + c),
         Function("bit_and", 2, "int", np.bitwise_and),
         Function("bit_or", 2, "int", np.bitwise_or),
@@ -98,6 +116,6 @@ FUNCTIONS: dict[str, Function] = {
     )
 }
 
-PRIMITIVES = {"to_bits": 1, "from_bits": 1, "scale": 2}
-"""What code generators provide beside arithmetic, with arity; only expanded kernels have them: a float's bits, bits as a float, and
-x * 2^n for a whole number n given as a float."""
+PRIMITIVES = {"to_bits": 1, "from_bits": 1, "scale": 2, "rarely": 3}
+"""What code generators provide beside arithmetic, with arity; only expanded kernels have them: a float's bits, bits as a float, x * 2^n for
+a whole number n given as a float, and a choice whose first side is not computed where no lane needs it."""

@@ -74,6 +74,9 @@ class Expressions:
             if isinstance(e, Select) and any(isinstance(n, Read) for n in walk(e.then, e.orelse)):
                 self.known[-1][id(e)] = e, self._lazy(e)
                 continue
+            if isinstance(e, Call) and e.function == "rarely":
+                self.known[-1][id(e)] = e, self._rarely(e)
+                continue
             pending = [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr) and self._known(c) is None]
             if pending:
                 stack += pending
@@ -234,6 +237,21 @@ class Expressions:
         v = results[0][0]
         return self._one(f"phi {v.type} {incoming}", v.dtype, v.lanes)
 
+    def _rarely(self, e: Call) -> Value:
+        """The second side always, the first under a branch that is taken where any lane needs it."""
+        cond, rare, usual = e.args
+        c, near = self._same(self.value(cond), self.value(usual))
+        f = self.function
+        some = c.text if not c.lanes else self.intrinsic(f"llvm.vector.reduce.or.v{c.lanes}i1", "i1", str(c))
+        before, inside, join = f.block, f.fresh("rare"), f.fresh("join")
+        f.emit(f"br i1 {some}, label %{inside}, label %{join}")
+        f.start(inside)
+        far = self.select(c, *self._same(self._under(self.mask, rare), near))
+        last = f.block
+        f.branch(join)
+        f.start(join)
+        return self._one(f"phi {near.type} [ {near.text}, %{before} ], [ {far.text}, %{last} ]", near.dtype, near.lanes)
+
     def _under(self, mask: Value | None, e: Expr) -> Value:
         before, self.mask = self.mask, mask
         self.known.append({})
@@ -275,9 +293,6 @@ class Expressions:
         return self._one(f"{word} {a} to {to}", t, a.lanes)
 
     def _division(self, e: FloorDiv | Mod) -> Value:
-        if e.dtype.is_float:
-            raise CompileError("// and % of floats are not compiled yet", e.span, code="target",
-                               help="write floor(a / b) and a - b*floor(a / b)")
         a, b = self._same(self.value(e.lhs), self.value(e.rhs))
         d = integer(e.rhs)
         if d is not None and d > 0 and d & (d - 1) == 0:

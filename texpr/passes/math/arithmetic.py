@@ -9,7 +9,7 @@ from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64, I32, I64, DType, numpy_dtype
 from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, Mul, Neg, Select, Sub
 
-TO_BITS, FROM_BITS, SCALE = "to_bits", "from_bits", "scale"
+TO_BITS, FROM_BITS, SCALE, RARELY = "to_bits", "from_bits", "scale", "rarely"
 Operand = Expr | float | int
 
 
@@ -80,6 +80,14 @@ class Arithmetic:
 
     def select(self, cond: Expr, a: Operand, b: Operand) -> Expr:
         return Select(cond, self.const(a), self.const(b))
+
+    def odd(self, i: Expr) -> Expr:
+        """Whether the lowest bit of an integer is set."""
+        return Compare("!=", self.bitwise("bit_and", i, 1), self.whole(0))
+
+    def rarely(self, cond: Expr, a: Expr, b: Expr) -> Expr:
+        """`a` where the condition holds, computed only if it holds somewhere."""
+        return Call(RARELY, (cond, a, b), dtype=self.real)
 
     def at_least(self, x: Expr, bound: float) -> Expr:
         """`bound` where x is below it; NaN stays."""

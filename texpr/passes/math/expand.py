@@ -8,15 +8,21 @@ from typing import TypeVar
 
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64
-from texpr.ir.expr import Add, Call, Compare, Expr, Node, Pow, Select
+from texpr.ir.expr import Add, Call, Compare, Expr, FloorDiv, Mod, Node, Pow, Select
 from texpr.ir.traverse import rewrite
 from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.error_function import erf
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
+from texpr.passes.math.hyperbolic import acosh, asinh, atanh, cosh, sinh
+from texpr.passes.math.inverse_trigonometric import acos, asin, atan, atan2
 from texpr.passes.math.logarithm import log, log1p, log2
+from texpr.passes.math.multiply_add import without_fma
+from texpr.passes.math.pairs import Pairs
 from texpr.passes.math.power import power
 from texpr.passes.math.random import normal, uniform
-from texpr.passes.math.trigonometric import cos, sin
+from texpr.passes.math.remainder import copysign, floor_quotient, fmod, isfinite, modulo, nearest_whole
+from texpr.passes.math.roots import cbrt, erfc, hypot, log10
+from texpr.passes.math.trigonometric import cos, sin, tan
 
 N = TypeVar("N", bound=Node)
 
@@ -26,24 +32,48 @@ def rsqrt(m: Arithmetic, x: Expr) -> Expr:
     return m.div(1.0, m.call("sqrt", x))
 
 
-EXPANSIONS: dict[str, Callable[[Arithmetic, Expr], Expr]] = {
+def _in_pairs(build: Callable[..., Expr]) -> Callable[..., Expr]:
+    """f64 by pairs of numbers; f32 by the same formula in f64, rounded once."""
+
+    def expansion(m: Arithmetic, *args: Expr) -> Expr:
+        wide = replace(DOUBLE, native=m.native)
+        if m.real == F64:
+            return build(Pairs(wide, True), *args)
+        return m.cast(build(Pairs(wide, False), *(m.cast(x, F64) for x in args)), F32)
+
+    return expansion
+
+
+EXPANSIONS: dict[str, Callable[..., Expr]] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": log2, "log1p": log1p, "rsqrt": rsqrt,
-    "sin": sin, "cos": cos, "tanh": tanh, "sigmoid": sigmoid, "erf": erf,
+    "sin": sin, "cos": cos, "tan": tan, "tanh": tanh, "sigmoid": sigmoid, "erf": erf,
+    **{f.__name__: _in_pairs(f) for f in (atan, asin, acos, sinh, cosh, asinh, acosh, atanh, cbrt, log10, erfc)},
 }  # fmt: skip
+"""Functions of one float."""
+
+BINARY: dict[str, Callable[..., Expr]] = {"atan2": _in_pairs(atan2), "hypot": _in_pairs(hypot)}
+"""Functions of two floats."""
+
+SIMPLE: dict[str, Callable[..., Expr]] = {"fmod": fmod, "copysign": copysign, "isfinite": isfinite, "round": nearest_whole}
+"""Functions without a rounding error."""
+
+_ALL = {**EXPANSIONS, **BINARY, **SIMPLE}
 
 
 NUMBERS: dict[str, Callable[..., Expr]] = {"uniform": uniform, "normal": normal}
 
 
-def expand_math(root: N, native: frozenset[str] = frozenset()) -> N:
+def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True) -> N:
     """`root` without transcendental functions, `sign`, powers and random numbers.
 
     What is left are arithmetic, comparisons, selects, casts, integer operations and calls of `fma sqrt abs floor ceil trunc rint isnan
-    isinf`, `to_bits` (f32 to i32, f64 to i64: the same bits) and `from_bits` (back). Equal calls of one node share their expansion.
+    isinf`, the lazy choice `rarely`, `to_bits` (f32 to i32, f64 to i64: the same bits) and `from_bits` (back). Equal calls of one node
+    share their expansion.
 
     Args:
         native: functions to leave as calls because the target has an instruction for them. The internal `scale(x, n)`, x * 2^n rounded
             once for a whole float n, is left only where it is named here.
+        fma: whether the target has an instruction for `fma`; otherwise products and sums give the same bits.
     """
     arithmetic = {F32: replace(SINGLE, native=native), F64: replace(DOUBLE, native=native)}
     known: dict[tuple[object, ...], Expr] = {}
@@ -52,8 +82,11 @@ def expand_math(root: N, native: frozenset[str] = frozenset()) -> N:
         match node:
             case Call("sign", (x,)):
                 key, build = ("sign", id(x)), lambda: _sign(x)
-            case Call(name, (x,)) if name in EXPANSIONS and name not in native:
-                key, build = (name, id(x)), lambda: EXPANSIONS[name](arithmetic[x.dtype], x)
+            case Call(name, args) if name in _ALL and name not in native:
+                key, build = (name, *map(id, args)), lambda: _ALL[name](arithmetic[args[0].dtype], *args)
+            case Mod(x, y) | FloorDiv(x, y) if x.dtype.is_float:
+                function = modulo if isinstance(node, Mod) else floor_quotient
+                key, build = (function.__name__, id(x), id(y)), lambda: function(arithmetic[x.dtype], x, y)
             case Call(name, args) if name in NUMBERS:
                 key, build = (name, node.dtype, *map(id, args)), lambda: NUMBERS[name](arithmetic[node.dtype], *args)
             case Pow(x, y):
@@ -64,7 +97,8 @@ def expand_math(root: N, native: frozenset[str] = frozenset()) -> N:
             known[key] = build()
         return known[key]
 
-    return rewrite(root, rule)  # type: ignore[return-value]
+    expanded = rewrite(root, rule)
+    return expanded if fma else without_fma(expanded)  # type: ignore[return-value]
 
 
 def _sign(x: Expr) -> Expr:

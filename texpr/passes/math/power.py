@@ -86,7 +86,7 @@ def _magnitude_f32(m: Arithmetic, size: Expr, y: Expr) -> Expr:
 
 def _magnitude_f64(m: Arithmetic, size: Expr, y: Expr) -> Expr:
     """exp(y log(size)) of a positive finite number, the exponent as an unevaluated sum of two."""
-    high, low = _log_pair(m, size)
+    high, low = log_pair(m, size)
     exponent = m.mul(y, high)
     rest = m.fma(y, low, m.fma(y, high, m.neg(exponent)))
     exponent = m.at_most(m.at_least(exponent, -746.0), 710.0)
@@ -97,7 +97,7 @@ def _magnitude_f64(m: Arithmetic, size: Expr, y: Expr) -> Expr:
     return m.scale(m.polynomial(r, (1.0, 1.0, *EXP_F64)), n, shifted)
 
 
-def _log_pair(m: Arithmetic, x: Expr) -> Pair:
+def log_pair(m: Arithmetic, x: Expr) -> Pair:
     """log(x) to about 2^-65: 2 s + s^3 (2/3 + s^2 ...) - k ln 2 with s = f / (2 + f)."""
     parts = split(m, x)
     s = _quotient(m, parts.f)
