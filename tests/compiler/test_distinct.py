@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import timeit
+
 import numpy as np
 import pytest
 
 import texpr as tx
 from texpr.graph import Capture, Plan
 from texpr.ir.dtypes import F32, I8, I32
+from texpr.runtime.spec import DistinctCheck
 
 UNIQUE = tx.op("op place(X: f32[N], p: i32[N] in 0..N distinct) -> Y: f32[N] { Y[p[i]] = X[i] }")
 ROWS = tx.op("op rows(p: u8[*S, N] distinct) -> y: u8[*S] { y[*s] = p[*s, 0] }")
@@ -62,3 +65,34 @@ def test_captured_calls():
     with capture:
         computed = ALL(capture.input("q", (3,), I8))
         assert complaint(ALL, computed).startswith("error[distinct]: all_of: `p` is distinct, and `all_of_1` is computed")
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_every_integer_type(dtype, rows):
+    """Marks for values that lie close together, sorting for others; near both ends of the type, in any layout."""
+    info = np.iinfo(dtype)
+    check = DistinctCheck(0, "p", 50)
+    close = np.random.default_rng(0).permutation(50).astype(dtype)
+    for least in (info.min, 0, info.max - 49):
+        good = np.tile((close.astype(object) + int(least)).astype(dtype), (rows, 1))
+        bad = good.copy()
+        bad[-1, 49] = bad[-1, 20]
+        for layout in (lambda a: a, np.asfortranarray, lambda a: a.astype(a.dtype.newbyteorder()), lambda a: a[:, ::-1]):
+            check([layout(good)], {})
+            with pytest.raises(tx.CallError, match="expected distinct values"):
+                check([layout(bad)], {})
+    spread = np.full((rows, 50), info.max, dtype)
+    spread[:, :49] = np.arange(49)
+    check([spread], {})
+    spread[0, 3] = info.max
+    with pytest.raises(tx.CallError, match=r"`p\[0, 3\]` and `p\[0, 49\]` are both"):
+        check([spread], {})
+
+
+def test_a_million_elements_take_no_sorting():
+    p = np.random.default_rng(0).permutation(1 << 20).astype(np.int32)
+    check = DistinctCheck(0, "p", p.size)
+    check([p], {})
+    seconds = min(timeit.repeat(lambda: check([p], {}), number=1, repeat=5))
+    assert seconds < min(timeit.repeat(lambda: np.sort(p, kind="stable"), number=1, repeat=3))

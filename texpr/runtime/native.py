@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 import llvmlite.binding as llvm
+import numpy as np
 
 from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
@@ -19,6 +20,8 @@ from texpr.support.options import current, watch
 PARTS = ("pool", "interrupt", "memory", "arguments", "call")
 RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
 """Functions that check values of an integer dtype, by its name in short."""
+DISTINCT = {kind: f"tx_distinct_{kind}" for kind in RANGES}
+"""Functions that look for values that occur twice."""
 EXPORTS = (
     "tx_parallel",
     "tx_interrupted",
@@ -36,6 +39,7 @@ EXPORTS = (
     "tx_call",
     "tx_run",
     *RANGES.values(),
+    *DISTINCT.values(),
 )
 PYTHON_API = (
     "PyObject_Vectorcall",
@@ -72,19 +76,23 @@ def text(machine: str = platform.machine()) -> str:
     attributes = "\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }\n"
     parts = [_source(part) for part in PARTS]
     whole = Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
-    return whole + "".join(_range_text(name) for name in RANGES)
+    return whole + "".join(_check_text(part, name) for part in ("ranges", "distinct") for name in RANGES)
 
 
 def _source(part: str) -> str:
     return Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8")
 
 
-def _range_text(name: str) -> str:
-    """The range check of one dtype, such as `i32`. Elements of 64 bits are compared as they are: no bound is above 2^63."""
+def _check_text(part: str, name: str) -> str:
+    """A check of values of one dtype, such as `i32`. Elements of 64 bits are compared as they are: no bound is above 2^63."""
     element = f"i{name[1:]}"
-    widen = "add i64 %element, 0" if element == "i64" else f"{'sext' if name[0] == 'i' else 'zext'} {element} %element to i64"
     sign = "signed" if name[0] == "i" else "unsigned"
-    return Template(_source("ranges")).substitute(NAME=name, TYPE=element, SIGN=sign, EXTEND=widen)
+
+    def widened(value: str) -> str:
+        return f"add i64 {value}, 0" if element == "i64" else f"{'sext' if name[0] == 'i' else 'zext'} {element} {value} to i64"
+
+    words = {"NAME": name, "TYPE": element, "SIGN": sign, "EXTEND": widened("%element"), "AGAIN": widened("%again.element")}
+    return Template(_source(part)).substitute(words)
 
 
 @functools.cache
@@ -126,6 +134,27 @@ def symbols() -> dict[str, int]:
     """Addresses by name: what kernels may refer to, and what the call path is made of."""
     with jit.lock:
         return {name: _library()[name] for name in EXPORTS}
+
+
+def all_distinct(array: np.ndarray, row: int, least: int, span: int) -> bool:
+    """Whether each row of a contiguous integer array holds every value once; False also for values not in `least..least + span`.
+
+    Args:
+        row: elements of a row.
+    """
+    marks = np.zeros(span, np.uint8)
+    check = _checks(f"{array.dtype.kind}{8 * array.itemsize}")
+    return bool(check(array.ctypes.data, array.size // row, row, _as_signed(least), span, marks.ctypes.data))
+
+
+@functools.cache
+def _checks(dtype: str):
+    return ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 6)(symbols()[DISTINCT[dtype]])
+
+
+def _as_signed(value: int) -> int:
+    """The same 64 bits."""
+    return value - (1 << 64) if value >= 1 << 63 else value
 
 
 def _initial_threads() -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from texpr.runtime import native
 from texpr.support.errors import CallError
 
 
@@ -126,11 +127,12 @@ class DistinctCheck:
         array = arrays[self.position]
         if array.size == 0 or _all_seen_once(rows := array.reshape(-1, extent_value(self.row, sizes))):
             return
+        ordered = np.sort(rows, axis=1)
+        if not (ordered[:, 1:] == ordered[:, :-1]).any():
+            return
         order = np.argsort(rows, axis=1, kind="stable")
         ordered = np.take_along_axis(rows, order, axis=1)
         repeated = ordered[:, 1:] == ordered[:, :-1]
-        if not repeated.any():
-            return
         at = int(np.argmax(repeated.any(axis=1)))
         k = int(np.argmax(repeated[at]))
         first, second = (np.unravel_index(at * rows.shape[1] + int(order[at, j]), array.shape) for j in (k, k + 1))
@@ -146,11 +148,9 @@ def _all_seen_once(rows: np.ndarray) -> bool:
     span = int(rows.max()) - int(least) + 1
     if span > 4 * rows.shape[1]:
         return False
-    # Differences wrap where they do not fit a signed type: as unsigned numbers they are right.
-    above = np.subtract(rows, least).view(f"u{rows.itemsize}")
-    marks = np.zeros(len(rows) * span, bool)
-    marks[above if len(rows) == 1 else above + span * np.arange(len(rows), dtype=np.uint64)[:, None]] = True
-    return int(np.count_nonzero(marks)) == rows.size
+    if not (rows.flags.c_contiguous and rows.dtype.isnative):
+        rows = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))
+    return native.all_distinct(rows, rows.shape[1], int(least), span)
 
 
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:
