@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 SECONDS ?= 60
 
-.PHONY: venv test check demo litmus notebooks gpu fuzz fuzz-properties ulp clean
+.PHONY: venv test check demo litmus peers notebooks gpu fuzz fuzz-properties ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -25,8 +25,15 @@ check: venv
 demo: venv
 	$(BIN)/python examples/demo.py
 
+# Other compilers, in an environment of their own; loopy does not run with the newest islpy.
+peers: .peers/.installed
+.peers/.installed:
+	$(PYTHON) -m venv .peers
+	.peers/bin/python -m pip install --quiet numpy apache-tvm halide exo-lang loopy islpy==2025.2.5
+	touch $@
+
 litmus: venv
-	$(BIN)/python scripts/litmus.py
+	$(BIN)/python scripts/litmus.py $(if $(wildcard .peers/.installed),--peers .peers/bin/python)
 
 notebooks: venv
 	$(BIN)/python -m pip install --quiet --group docs
