@@ -78,12 +78,12 @@ def load(source: str):
 
 def run(procedure, program: Program) -> np.ndarray:
     code = "\n".join(line for line in procedure.c_code_str().splitlines() if not line.startswith('#include "'))
-    base = FOLDER / f"c{len(list(FOLDER.iterdir()))}"
-    base.with_suffix(".c").write_text(code)
-    subprocess.run(["cc", "-O1", "-fopenmp", "-shared", "-fPIC", "-o", str(base.with_suffix(".so")), str(base.with_suffix(".c"))], check=True,
-                   capture_output=True)
+    source = FOLDER / f"c{len(list(FOLDER.iterdir()))}.c"
+    library = source.with_suffix(".so")
+    source.write_text(code)
+    subprocess.run(["cc", "-O1", "-fopenmp", "-shared", "-fPIC", "-o", library, source], check=True, capture_output=True)
     arrays = program.inputs()
-    ctypes.CDLL(str(base.with_suffix(".so"))).f(None, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+    ctypes.CDLL(str(library)).f(None, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
     return arrays[-1]
 
 
