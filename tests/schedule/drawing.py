@@ -115,7 +115,7 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
         return Step("contract")
     name = st.sampled_from(names)
     kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
-                                 "compute_at", "compute_at", "inline", "cache_read", "cache_read", "cache_write", "cache_write", "layout",
+                                 "compute_at", "compute_at", "reverse_compute_at", "inline", "cache_read", "cache_read", "cache_write", "cache_write", "layout",
                                  "pad", "tile", "jam", "fission", "skew", "reverse"]))
     match kind:
         case "split":
@@ -132,6 +132,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("rfactor", (draw(name),))
         case "peel":
             return Step("peel", (draw(name), draw(st.integers(0, 2)), draw(st.integers(0, 2))))
+        case "reverse_compute_at":
+            return Step(kind, (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))), draw(name)))
         case "inline":
             return Step("inline", (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))),))
         case "tile":

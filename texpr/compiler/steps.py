@@ -104,6 +104,10 @@ class Steps:
         options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})
         return self._step("compute_at", tensor, loop, **options)
 
+    def reverse_compute_at(self, tensor: str, loop: str | Var) -> Self:
+        """Move what reads a tensor to where that is computed; see `texpr.schedule.reverse_compute_at`."""
+        return self._step("reverse_compute_at", tensor, loop)
+
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""
         return self._step("inline", tensor)

@@ -14,11 +14,12 @@ of a tensor one iteration of some loops touches:
 from texpr.poly.band import permutable
 from texpr.poly.extents import extent_of
 from texpr.poly.flow import flow_stays_within
-from texpr.poly.footprint import Footprint, footprint
-from texpr.poly.legality import Conflict, carried, overwritten, read_after_write, read_too_early, reordered, runs_in_order
+from texpr.poly.footprint import Footprint, footprint, unclamped
+from texpr.poly.legality import Conflict, carried, overwritten, read_after_write, read_too_early, reordered, runs_in_order, same_work
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, never
 from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "always", "carried", "check_program", "extent_of", "flow_stays_within", "footprint",
-           "never", "order_of", "overwritten", "permutable", "read_after_write", "read_too_early", "reordered", "runs_in_order"]
+           "never", "order_of", "overwritten", "permutable", "read_after_write", "read_too_early", "reordered", "runs_in_order",
+           "same_work", "unclamped"]

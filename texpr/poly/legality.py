@@ -130,6 +130,18 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
         return False
 
 
+def same_work(before: Kernel, after: Kernel, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:
+    """Whether `after` is proven to run every instance of `before` exactly once. Arguments as for `reordered`."""
+    def proven() -> bool:
+        old, new = map(model, changed(before, after))
+        return same_instances(old, new, images(old, new, origin, instance))
+
+    try:
+        return asked(proven)
+    except OutOfQuota:
+        return False
+
+
 def read_too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
     """A read of an element of one of the tensors before a write or an update of it, or an update before a write; None if there is none.
 

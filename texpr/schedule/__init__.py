@@ -13,6 +13,7 @@ statements), the copies keep the name and belong together: a step by name takes 
 from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
 from texpr.schedule.cache import cache_read, cache_write
+from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.inline import inline
@@ -28,6 +29,6 @@ from texpr.schedule.tile import jam, tile
 
 __all__ = [
     "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fuse", "inline", "jam",
-    "layout", "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "reverse", "rfactor", "skew", "split", "tile", "unroll",
-    "vectorize",
+    "layout", "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "reverse", "reverse_compute_at", "rfactor", "skew",
+    "split", "tile", "unroll", "vectorize",
 ]

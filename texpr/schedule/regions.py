@@ -59,11 +59,12 @@ def _part(base: Expr, extent: Expr, size: Expr) -> Span | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """The iterations of a loop that are left: `count` of them from `start` on."""
+class Cut:
+    """The iterations of a loop that are left: `count` of them from `start` on, of these the ones for which `conditions` hold."""
 
     start: Expr
     count: Expr
+    conditions: tuple[Expr, ...] = ()
 
 
 def restricted(production: Production, box: Sequence[Span | None], place: Place) -> tuple[Stmt, ...]:
@@ -73,24 +74,29 @@ def restricted(production: Production, box: Sequence[Span | None], place: Place)
 
     A loop that a tile of the tensor needs as a whole stays; so more than the box may be computed, never less.
     """
-    cuts: dict[str, _Cut] = {}
+    cuts: dict[str, Cut] = {}
     for store in production.stores:
         if store.tensor is production.tensor:
             cuts = _joined_cuts(cuts, _cuts(production, store, box))
-    return tuple(n for s in production.statements for n in _restricted(s, cuts, place, ()))
+    return cut_loops(production.statements, cuts, place)
 
 
-def _joined_cuts(cuts: dict[str, _Cut], more: dict[str, _Cut]) -> dict[str, _Cut]:
+def cut_loops(statements: Sequence[Stmt], cuts: Mapping[str, Cut], place: Place, values: dict[Var, Expr] | None = None) -> tuple[Stmt, ...]:
+    """The statements with loops cut, by qualified name, and clipped to where they run; `values` collects what became of their variables."""
+    return tuple(n for s in statements for n in _restricted(s, cuts, place, (), {} if values is None else values))
+
+
+def _joined_cuts(cuts: dict[str, Cut], more: dict[str, Cut]) -> dict[str, Cut]:
     """A loop around several stores is cut only where all agree."""
     different = {name for name in cuts.keys() & more.keys()
                  if not (same_value(cuts[name].start, more[name].start) and same_value(cuts[name].count, more[name].count))}
     return {name: cut for name, cut in (cuts | more).items() if name not in different}
 
 
-def _cuts(production: Production, store: Store, box: Sequence[Span | None]) -> dict[str, _Cut]:
+def _cuts(production: Production, store: Store, box: Sequence[Span | None]) -> dict[str, Cut]:
     """For each dimension the loop with the largest stride is cut to what reaches into the box."""
     own = {n.var: n for s in production.statements if store in stores(s) for n in walk(s) if isinstance(n, For)}
-    cuts: dict[str, _Cut] = {}
+    cuts: dict[str, Cut] = {}
     for at, span in zip(store.indices, box):
         form = linear_index(at, own) if span is not None else None
         if span is None or form is None or not form[0]:
@@ -107,18 +113,18 @@ def _cuts(production: Production, store: Store, box: Sequence[Span | None]) -> d
     return cuts
 
 
-def _cut(span: Span, rest: Linear, c: int, low: int, high: int) -> _Cut | None:
+def _cut(span: Span, rest: Linear, c: int, low: int, high: int) -> Cut | None:
     """The v for which `c * v + rest + x` can be in the span, for an x of low..high."""
     form = linear(sub(span.base, rest.expr()))
     if c == 1:
-        return _Cut(linear(sub(form.expr(), index(high))).expr(), linear(add(span.extent, index(high - low))).expr())
+        return Cut(linear(sub(form.expr(), index(high))).expr(), linear(add(span.extent, index(high - low))).expr())
     extent = integer(span.extent)
     if extent is None:
         return None
     if all(k % c == 0 for _, k in form.terms):
         first, last = -((high - form.constant) // c), (form.constant + extent - 1 - low) // c
-        return _Cut(Linear(tuple((t, k // c) for t, k in form.terms), first).expr(), index(max(last - first + 1, 0)))
-    return _Cut(floordiv(add(form.expr(), index(c - 1 - high)), index(c)), index((extent - 1 + high - low) // c + 1))
+        return Cut(Linear(tuple((t, k // c) for t, k in form.terms), first).expr(), index(max(last - first + 1, 0)))
+    return Cut(floordiv(add(form.expr(), index(c - 1 - high)), index(c)), index((extent - 1 + high - low) // c + 1))
 
 
 def _alone(production: Production, loop: For) -> bool:
@@ -149,28 +155,30 @@ def _ways(access: Store | Read, own: Mapping[Var, For], name: str) -> set[_Way]:
     return found
 
 
-def _restricted(s: Stmt, cuts: dict[str, _Cut], place: Place, inner: tuple[Axis, ...]) -> tuple[Stmt, ...]:
+def _restricted(s: Stmt, cuts: Mapping[str, Cut], place: Place, inner: tuple[Axis, ...], values: dict[Var, Expr]) -> tuple[Stmt, ...]:
     """A statement with its loops cut. Depth is that of the loop nest."""
     match s:
         case If(_, body):
-            return (replace(s, body=tuple(n for b in body for n in _restricted(b, cuts, place, inner))),)
+            return (replace(s, body=tuple(n for b in body for n in _restricted(b, cuts, place, inner, values))),)
         case For() if qualified(s) in cuts:
-            return _cut_loop(s, cuts, place, inner)
+            return _cut_loop(s, cuts, place, inner, values)
         case For(var, extent, body):
             here = (*inner, Axis(var, index(0), extent))
-            return (replace(s, body=tuple(n for b in body for n in _restricted(b, cuts, place, here))),)
+            return (replace(s, body=tuple(n for b in body for n in _restricted(b, cuts, place, here, values))),)
     return (s,)
 
 
-def _cut_loop(loop: For, cuts: dict[str, _Cut], place: Place, inner: tuple[Axis, ...]) -> tuple[Stmt, ...]:
+def _cut_loop(loop: For, cuts: Mapping[str, Cut], place: Place, inner: tuple[Axis, ...], values: dict[Var, Expr]) -> tuple[Stmt, ...]:
     """The loop over what is left of it, with what it clips; without a loop where one iteration is left."""
     cut = cuts[qualified(loop)]
     alone = integer(cut.count) == 1
     taken = {n.var.name for n in place.loops} | {a.var.name for a in inner}
     var = loop.var if loop.var.name not in taken else replace(loop.var, name=unused(loop.var.name, taken))
     at = tidy(cut.start if alone else add(cut.start, var))
+    values[loop.var] = at
     here = inner if alone else (*inner, Axis(var, index(0), cut.count))
-    conditions = [c for c in (compare("<=", index(0), at), compare("<", at, loop.extent)) if not place.always(c, here)]
-    body = tuple(n for b in loop.body for n in _restricted(put(b, {loop.var: at}), cuts, place, here))
+    asked = [compare("<=", index(0), at), compare("<", at, loop.extent), *(put(c, {loop.var: at}) for c in cut.conditions)]
+    conditions = [c for c in asked if not place.always(c, here)]
+    body = tuple(n for b in loop.body for n in _restricted(put(b, {loop.var: at}), cuts, place, here, values))
     body = guarded(conjunction(*conditions), body)
     return body if alone else (replace(loop, var=var, extent=cut.count, body=body),)
