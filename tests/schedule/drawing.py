@@ -115,8 +115,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
         return Step("contract")
     name = st.sampled_from(names)
     kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
-                                 "compute_at", "compute_at", "reverse_compute_at", "inline", "cache_read", "cache_read", "cache_write", "cache_write", "layout",
-                                 "pad", "tile", "jam", "fission", "skew", "reverse"]))
+                                 "compute_at", "compute_at", "reverse_compute_at", "inline", "cache_read", "cache_read", "cache_write",
+                                 "cache_write", "layout", "pad", "tile", "jam", "fission", "skew", "reverse"]))
     match kind:
         case "split":
             tail = draw(st.sampled_from(["guard", "peel", "exact", "clip"]))

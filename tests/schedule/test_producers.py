@@ -149,7 +149,8 @@ REVERSE = {
                  '.reverse_compute_at("Y", "D.jo").parallel("D.io")'),
     "element": ("matmul_relu", {}, 's.reverse_compute_at("Y", "D.j")'),
     "halo": ("blur", {}, 's.reverse_compute_at("Y", "h.i")'),
-    "halo_of_tile": ("blur", {}, 's.split("h.i", 4).split("h.j", 4).reorder("h.io", "h.jo", "h.ii", "h.ji").reverse_compute_at("Y", "h.jo")'),
+    "halo_of_tile": ("blur", {}, 's.split("h.i", 4).split("h.j", 4).reorder("h.io", "h.jo", "h.ii", "h.ji")'
+                     '.reverse_compute_at("Y", "h.jo")'),
     "behind": ("lag", {}, 's.split("h.i", 4).reverse_compute_at("Y", "h.io")'),
     "flip": ("flip", {}, 's.split("h.i", 4).reverse_compute_at("Y", "h.io")'),
     "softmax": ("softmax", {}, 's.reverse_compute_at("e", "m.i").reverse_compute_at("Y_sum", "m.i").reverse_compute_at("Y", "m.i")'
@@ -195,7 +196,7 @@ def stores_of(kernel: Kernel, name: str) -> int:
 
 REFUSED = {
     "both": ['s.reverse_compute_at("Y", "g.i")', 's.reverse_compute_at("h", "g.i")'],
-    "transposed": ['s.reverse_compute_at("Y", "h.i").parallel("Y.i")', 's.reverse_compute_at("h", "Y.i")', 's.reverse_compute_at("Y", "Y.i")'],
+    "transposed": ['s.reverse_compute_at("Y", "h.i")', 's.reverse_compute_at("h", "Y.i")', 's.reverse_compute_at("Y", "Y.i")'],
     "rest": ['s.reverse_compute_at("z", "y.i")', 's.reverse_compute_at("z", "h.i")'],
     "blur": ['s.compute_at("h", "h.i")', 's.compute_at("Y", "Y.i")', 's.compute_at("X", "Y.i")', 's.compute_at("h", "Y.j", slide=True)',
              's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("h", "Y.jo", slide=True)',

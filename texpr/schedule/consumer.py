@@ -122,8 +122,8 @@ def _cut(kernel: Kernel, production: Production, reads: Sequence[Read], d: int, 
         form = linear_index(poly.unclamped(read.indices[d]), own)
         loops = [] if form is None else [(own[v], c) for v, c in form[0] if v in spatial and abs(c) == 1]
         if form is None or len(loops) != 1 or found and (loops[0] != found[0][:2] or _apart(form[1], found[0][2]) is None):
-            raise ScheduleError(f"index {d} of `{read.tensor.name}` does not tell which elements of `{production.tensor.name}` an iteration "
-                                "completes", span_of(kernel, read), code=STEP,
+            raise ScheduleError(f"index {d} of `{read.tensor.name}` does not tell which elements of `{production.tensor.name}` an "
+                                "iteration completes", span_of(kernel, read), code=STEP,
                                 help="move it to a loop that computes this dimension as a whole")
         reach = [c * ((integer(own[v].extent) or 1) - 1) for v, c in form[0] if own[v] is not loops[0][0]]
         found.append((*loops[0], Linear(form[1].terms, form[1].constant + sum(max(r, 0) for r in reach))))
