@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from texpr.ir import build
-from texpr.ir.dtypes import BF16, DType, numpy_dtype
+from texpr.ir.dtypes import BF16, DType, accumulator, numpy_dtype
 from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Mul, Neg, Read, Reduce, Select, Sub
 from texpr.ir.traverse import equal, walk
 
@@ -109,7 +109,8 @@ def _same_place(a: Read, b: Read) -> bool:
 
 
 def total(axes: tuple[Axis, ...], where: Expr | None, body: Expr) -> Expr:
-    """`sum(axes where where: body)`, a minus of the body outside."""
+    """`sum(axes where where: body)`, a minus of the body outside; 16-bit floats add up in f32, as they do everywhere."""
     if isinstance(body, Neg):
         return negative(total(axes, where, body.operand))
-    return Reduce("sum", axes, body, where, dtype=body.dtype)
+    wide = accumulator(body.dtype)
+    return convert(Reduce("sum", axes, convert(body, wide), where, dtype=wide), body.dtype)

@@ -132,7 +132,7 @@ class CompiledKernel:
                 raise CallError(f"{kernel.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
                                 help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic")
         check_requirements(kernel.name, program.requires, sizes)
-        refuse_huge(kernel.name, (*kernel.inputs, *kernel.outputs, *kernel.temporaries), sizes)
+        refuse_huge(kernel.name, (*program.inputs, *program.outputs, *program.temporaries, *kernel.temporaries), sizes)
         refuse_far(program, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]

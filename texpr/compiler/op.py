@@ -150,6 +150,7 @@ class Op:
         """A kernel for these shapes: of constant sizes for the first few, then one of symbolic sizes."""
         sizes, _ = bind_sizes(program.inputs, shapes)
         check_requirements(program.name, program.requires, sizes)
+        refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
         key = (program, tuple(sizes[v] for v in program.sizes))
         if key not in self._kernels:
             same = sum(1 for other, numbers in self._kernels if other is program and numbers)

@@ -108,7 +108,9 @@ def minimum(a: Array, b: Array) -> Array:
 
 
 def _power(a: Array, b: Array) -> Array:
-    return np.power(np.asarray(a, np.float64), np.asarray(b, np.float64))
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    # NumPy takes the square root for some arrays of exponents of 1/2, which differs at -inf and -0.
+    return np.where(b == 0.5, np.where(a == -np.inf, np.inf, np.sqrt(a) + 0.0), np.power(a, b))
 
 
 BINARY: dict[type[Binary], Callable[[Array, Array], Array]] = {

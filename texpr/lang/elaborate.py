@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr.ir.build import FALSE, TRUE
 from texpr.ir.dtypes import U64, DType
-from texpr.ir.expr import Const, Expr, Read, Tensor
+from texpr.ir.expr import Call, Const, Expr, Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang import tree
@@ -143,6 +143,11 @@ class _Elaboration:
         if read is not None:
             raise CheckError(f"a requirement is about sizes and constants; this one reads `{read.tensor.name}`", node.span, code="require",
                              help=f"a range of values belongs to the declaration: {read.tensor.name}: {read.tensor.dtype}[...] in 0..n")
+        opaque = next((n for n in walk(condition) if isinstance(n, Reduce) or isinstance(n, Call) and n.function != "abs"), None)
+        if opaque is not None:
+            what = opaque.op if isinstance(opaque, Reduce) else opaque.function
+            raise CheckError(f"`{what}` in a requirement", node.span, code="require",
+                             help="requirements compare sizes and constants, made of + - * // % min max abs and if")
         if condition is FALSE:
             constants = self.names.constants.items()
             values = ", ".join(f"{name} = {value.expr.value}" for name, value in constants if isinstance(value.expr, Const))

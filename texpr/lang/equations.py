@@ -142,6 +142,10 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
         if integer(axis.lo) != 0:
             raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at {show(axis.lo)}", entry.span,
                              code="shape", help=f"declare it: let {name.text}: {value.dtype}[...]")
+        if tensors(axis.hi) or not variables(axis.hi) <= {*s.names.sizes.values()}:
+            raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` ends at {show(axis.hi)}", entry.span,
+                             code="shape", label="that is not the same everywhere",
+                             help=f"declare it: let {name.text}: {value.dtype}[...]")
         dims.append(Dim((axis.hi,), axis.var.pack))
     known = Tensor(name.text, value.dtype, tuple(dims), span=target.span)
     s.names.tensors[name.text] = known

@@ -26,7 +26,8 @@ _TOKEN = re.compile(
 _FLOAT = re.compile(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")
 _INT = re.compile(r"[0-9]+")
 _FACTOR = re.compile(r"([1-9][0-9]*(?:\.[0-9]+)?)(?!(?:[fFlLuUeEjJ]|[iu](?:8|16|32|64)|b?f(?:16|32|64))[0-9]*$)([A-Za-z][A-Za-z0-9_]*)")
-_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+# Controls of terminals, surrogates, and marks that change the direction in which text is shown.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LOOKALIKE = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "∞": "inf",
               "∑": "sum", "‖": "|", "“": "", "”": "", "…": ".."}
 

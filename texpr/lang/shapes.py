@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
-from texpr.ir.expr import Const, Dim, Expr, Read, Tensor, Var
+from texpr.ir.expr import Call, Const, Dim, Expr, Read, Reduce, Tensor, Var
 from texpr.ir.traverse import walk
 from texpr.lang import tree
 from texpr.lang.scalars import Scalars
@@ -168,6 +168,10 @@ def _known_before(node: tree.Tree, s: Scalars, scope: Scope) -> Expr:
     if read is not None:
         raise CheckError(f"a shape follows from shapes and constants; this one reads `{read.tensor.name}`", node.span, code="shape",
                          help=f"make it a constant: op f(...; {read.tensor.name})")
+    opaque = next((n for n in walk(e) if isinstance(n, Reduce) or isinstance(n, Call) and n.function != "abs"), None)
+    if opaque is not None:
+        raise CheckError(f"`{opaque.op if isinstance(opaque, Reduce) else opaque.function}` in a size", node.span, code="shape",
+                         help="sizes are made of + - * // % min max abs and if")
     return e
 
 

@@ -243,7 +243,9 @@ def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str
 
 def _gpu(plan: _Plan, nest: Nest) -> None:
     """One thread per element of the target: spatial loops joined, cut into blocks."""
-    loops = list(nest.spatial)
+    loops = [loop for loop in nest.spatial if integer(loop.extent) != 1]
+    if not loops:
+        return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
     name = qualified(loops[0])
     for inner in loops[1:]:
         joined = free_name(plan.kernel, inner.tensor, name.rpartition(".")[2] + inner.var.name)

@@ -12,7 +12,7 @@ from time import process_time
 import numpy as np
 
 from texpr.autodiff import grad
-from texpr.compiler.kernel import check_requirements
+from texpr.compiler.kernel import check_requirements, input_checks
 from texpr.compiler.op import default_kernel
 from texpr.compiler.uses import Uses
 from texpr.ir.dtypes import BF16, F16, F32, F64, I32, U8, DType, numpy_dtype
@@ -23,7 +23,7 @@ from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.lang import OpDeclaration, elaborate, parse
-from texpr.support.errors import CallError, Error
+from texpr.support.errors import CallError, CompileError, Error
 
 READ_SECONDS, COMPILE_SECONDS = 1.0, 10.0
 """Processor time one text may take to be read and proven, and one operator to be compiled."""
@@ -137,7 +137,12 @@ def _run(program: Program, text: str) -> Finding | None:
         return Finding("slow to compile", f"{process_time() - start:.1f} s of processor time")
     if kernel is None:
         return None
-    result = kernel(*arrays)
+    try:
+        result = kernel(*arrays)
+    except CompileError as error:
+        if error.code == "target":  # what the language has and this target has not, said openly
+            return None
+        raise
     found = result if isinstance(result, tuple) else (result,)
     for tensor, a, b in zip(program.outputs, found, expected, strict=True):
         if not _same(tensor, np.asarray(a), np.asarray(b)) and not _fragile(program, arrays):
@@ -164,8 +169,14 @@ def _arguments(program: Program, generator: np.random.Generator) -> list[np.ndar
             if any(min(shape, default=0) < 0 or np.prod(shape, dtype=float) > _MOST_ELEMENTS for shape in shapes):
                 continue
             arrays = [_array(t, sizes, packs, generator) for t in program.inputs]
-            if all(a is not None for a in arrays):
-                return arrays  # type: ignore[return-value]
+            if any(a is None for a in arrays):
+                continue
+            given: list[np.ndarray] = arrays  # type: ignore[assignment]
+            sizes = _sizes(program, given)  # a pack of no dimensions hands its extent on
+            check_requirements(program.name, program.requires, sizes)
+            for check in input_checks(program.inputs, sizes):
+                check(given, {})
+            return given
         except CallError:
             continue
     return None
