@@ -35,6 +35,15 @@ MISTAKES = [
     ("op f(X: f32[N], idx: i32[M]) -> Y: f32[M] { Y[i] = X[idx[i]] }",
      "declare a range, `idx: i32[M] in 0..N`, or guard the read: X[idx[i] | 0]",
      "op f(X: f32[N], idx: i32[M] in 0..N) -> Y: f32[M] { Y[i] = X[idx[i]] }"),
+    ("op f(X: f32[N]) -> Y: i32[N] in 0..3 { Y[i] = i32(i) }", "clamp it: clamp(i32(i), 0, 2)",
+     "op f(X: f32[N]) -> Y: i32[N] in 0..3 { Y[i] = clamp(i32(i), 0, 2) }"),
+    ("op g(E: f32[V], k: i32[B] in 0..V) -> Y: f32[B] { Y[i] = E[k[i]] }\nop f(E: f32[V], k: i32[B]) -> Y: f32[B] { Y = g(E, k) }",
+     "declare `k: i32[B] in 0..V`",
+     "op g(E: f32[V], k: i32[B] in 0..V) -> Y: f32[B] { Y[i] = E[k[i]] }\n"
+     "op f(E: f32[V], k: i32[B] in 0..V) -> Y: f32[B] { Y = g(E, k) }"),
+    ("op g(X: f32[N]) -> Y: f32[N - 1] require N >= 2 { Y[i] = X[i] }\nop f(X: f32[N]) -> Y: f32[N - 1] require N >= 1 { Y = g(X) }",
+     "add `require N >= 2`",
+     "op g(X: f32[N]) -> Y: f32[N - 1] require N >= 2 { Y[i] = X[i] }\nop f(X: f32[N]) -> Y: f32[N - 1] require N >= 2 { Y = g(X) }"),
     ("op f(X: f32[N]) -> Y: f32[N] requires N > 2 { Y[i] = X[i] }", "conditions on sizes come after `require`",
      "op f(X: f32[N]) -> Y: f32[N] require N > 2 { Y[i] = X[i] }"),
 ]
@@ -84,6 +93,11 @@ BODIES = [
     ("Y[i] = x[i]", "did you mean `X`?", "Y[i] = X[i]"),
     ("Y[i] = X[i] // twice\n", "a comment begins with `#`", "Y[i] = X[i] # twice\n"),
     ("Y[i] = max(k in 1..N: X[k])", "add `require N >= 2`", "Y[i] = if N >= 2 then max(k in 1..N: X[k]) else 0"),
+    ("Y[i] = max(j where X[j] > 0: X[j] * 2)", "max(j: if X[j] > 0 then X[j] * 2 else lowest(f32))",
+     "Y[i] = max(j: if X[j] > 0 then X[j] * 2 else lowest(f32))"),
+    ("Y[i] = min(j where X[j] > 0: X[j])", "min(j: if X[j] > 0 then X[j] else inf)", "Y[i] = min(j: if X[j] > 0 then X[j] else inf)"),
+    ("Y[i] = f32(argmin(j where X[j] > 0: K[j]))", "argmin(j: if X[j] > 0 then K[j] else 2147483647)",
+     "Y[i] = f32(argmin(j: if X[j] > 0 then K[j] else 2147483647))"),
     ("Y[i] = X[i+2 | reflect]", "add `require N >= 3`", "Y[i] = X[i+2 | clamp]"),
 ]
 HEAD = "op f(X: f32[N], K: i32[N] in 0..N, D: f64[N]) -> Y: f32[N] {\n  "

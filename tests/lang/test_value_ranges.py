@@ -49,7 +49,7 @@ def test_a_declared_range_is_kept_and_proven():
   2 | op f(X: f32[N]) -> p: i64[N] in 1..N { p = argsort(X) }
     |                                        ^^^^^^^^^^^^^^ argsort gives values in 0..N
     at N=1
-  help: declare the range that the call gives: p: i64[...] in 0..N"""
+  help: declare what the call gives: p: i64[N] in 0..N"""
 
 
 def test_two_calls_that_need_each_other_are_a_cycle():

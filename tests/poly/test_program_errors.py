@@ -167,7 +167,7 @@ error[empty]: max over an empty range
   1 | op f(A: f32[N], m: bool[N]) -> b: f32 { b = max(j where m[j]: A[j]) }
     |                                             ^^^^^^^^^^^^^^^^^^^^^^^ nothing to choose from
     at N=1
-  help: write the filter into the body: max(k: if ... then x else lowest(T))
+  help: write the filter into the body: max(j: if m[j] then A[j] else lowest(f32))
 """),
     "an element that needs itself": (
         """op f(A: f32[N]) -> B: f32[N] { B[i] = B[i] + A[i] }""",
@@ -207,7 +207,7 @@ error[range]: c in 0..N is not proven
   1 | op f(X: f32[N], k: i64[M]) -> Y: f32[M] { let c: i64[M] in 0..N  c[i] = min(k[i], N - 1)  Y[i] = X[c[i]] }
     |                                                                         ^^^^^^^^^^^^^^^^ this value may be outside
     at N=1, M=1, i=0
-  help: clamp it: min(max(x, lo), hi - 1)
+  help: clamp it: clamp(min(k[i], N - 1), 0, N - 1)
 """),
     "a value beyond its range": (
         """op f(X: f32[N]) -> Y: f32[N] { let c: i64[N] in 0..N  c[i] = 2*i  Y[i] = X[c[i]] }""",
@@ -217,7 +217,7 @@ error[range]: c in 0..N is not proven
   1 | op f(X: f32[N]) -> Y: f32[N] { let c: i64[N] in 0..N  c[i] = 2*i  Y[i] = X[c[i]] }
     |                                                              ^^^ this value may be outside
     at N=2, i=1        holds when  N <= 1
-  help: clamp it: min(max(x, lo), hi - 1)
+  help: clamp it: clamp(2*i, 0, N - 1)
 """),
 }
 
@@ -232,7 +232,7 @@ CALLEES = {
     "op g(X: f32[N], k: i32[M] in 0..N) -> Y: f32[M] { Y[i] = X[k[i]] }": """
 error[require]: g requires k in 0..N
   label: k has no range
-  help: declare `k: i32[...] in 0..N`""",
+  help: declare `k: i32[M] in 0..N`""",
     "op g(X: f32[N], k: i32[M]) -> Y: f32[M] require M <= N { Y[i] = X[i] }": """
 error[require]: g requires M <= N
     at N=1, M=2        holds when  M <= N

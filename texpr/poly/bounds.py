@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import add, compare, integer, neg, sub
+from texpr.ir.dtypes import int_range
 from texpr.ir.expr import Axis, Cast, Const, Expr, Guard, Mul, Read, Reduce, Tensor, Var, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_expr import show
@@ -184,10 +185,12 @@ def check_range(proof: Proof, place: Place) -> None:
     if e.update is not None:
         raise CheckError(f"{wanted}, but it is updated", e.span, code="range", help="declare no range: sums of values in a range leave it")
 
+    said = e.value.span.text if e.value.span is not None else "x"
+
     def complain(example: Example) -> CheckError:
         note = example.note(e.axes, telling(example, place.domain, variables(e.value, lo, hi)))
         return CheckError(f"{wanted} is not proven", e.value.span or e.span, code="range", label="this value may be outside",
-                          notes=[note] if note else (), help="clamp it: min(max(x, lo), hi - 1)")
+                          notes=[note] if note else (), help=f"clamp it: clamp({said}, {show(lo)}, {show(sub(hi, index(1)))})")
 
     value = e.value.operand if isinstance(e.value, Cast) else e.value
     for violation in (compare("<", value, _cast(lo, value)), compare("<=", _cast(hi, value), value)):
@@ -210,7 +213,7 @@ def check_reductions(proof: Proof, place: Place) -> None:
 
 def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> None:
     def complain(example: Example) -> CheckError:
-        help = f"write the filter into the body: {node.op}(k: if ... then x else lowest(T))" if node.where is not None else (
+        help = f"write the filter into the body: {_filtered(node)}" if node.where is not None else (
             f"add `require {example.holds}`" if example.holds else "make the range of its binders non-empty for every element")
         note = example.note(site.axes, telling(example, site.condition, variables(*node.axes)))
         return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
@@ -223,6 +226,15 @@ def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> No
                 proof.claim(proof.refuting(site.condition, compare("<=", axis.hi, axis.lo), site.axes), complain)
         return
     proof.claim(_empty_for(proof, site, node), complain)
+
+
+def _filtered(node: Reduce) -> str:
+    """The reduction with its filter in the body, where what is left out loses against everything, in the user's words."""
+    binders = ", ".join(("*" if a.var.pack else "") + a.var.name for a in node.axes)
+    condition, body = (e.span.text if e is not None and e.span is not None else "..." for e in (node.where, node.body))
+    t = node.body.dtype
+    loses = f"lowest({t})" if node.op in ("max", "argmax") else "inf" if t.is_float else str(int_range(t)[1])
+    return f"{node.op}({binders}: if {condition} then {body} else {loses})"
 
 
 def _never_empty(axis: Axis) -> bool:

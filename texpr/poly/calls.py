@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction, fold, product, sub
 from texpr.ir.expr import Compare, Const, Dim, Expr, Mul, Node, Tensor, Var, index
 from texpr.ir.show_expr import show
+from texpr.ir.show_types import type_text
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import rewrite, substitute, variables
 from texpr.poly.proof import Example, Proof
@@ -46,11 +48,11 @@ def _check_range(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, sizes
     def complain(example: Example) -> CheckError:
         note = example.note((), variables(lo, hi))
         return CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"the range of {outer.name} is larger",
-                          notes=[note] if note else (), help=f"declare `{outer.name}: {outer.dtype}[...] in {show(lo)}..{show(hi)}`")
+                          notes=[note] if note else (), help=f"declare `{outer.name}: {type_text(replace(outer, value_range=(lo, hi)))}`")
 
     if outer.value_range is None:
         raise CheckError(f"{call.program.name} requires {wanted}", call.span, code="require", label=f"{outer.name} has no range",
-                         help=f"declare `{outer.name}: {outer.dtype}[...] in {show(lo)}..{show(hi)}`")
+                         help=f"declare `{outer.name}: {type_text(replace(outer, value_range=(lo, hi)))}`")
     own_lo, own_hi = outer.value_range
     proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
 
@@ -76,7 +78,7 @@ def _check_result(proof: Proof, call: Invoke, inner: Tensor, outer: Tensor, size
         note = example.note((), variables(lo, hi, own_lo, own_hi))
         return CheckError(wanted, call.span, code="range", notes=[note] if note else (),
                           label=f"{call.program.name} gives values in {show(own_lo)}..{show(own_hi)}",
-                          help=f"declare the range that the call gives: {outer.name}: {outer.dtype}[...] in {show(own_lo)}..{show(own_hi)}")
+                          help=f"declare what the call gives: {outer.name}: {type_text(replace(outer, value_range=(own_lo, own_hi)))}")
 
     proof.require(conjunction(compare("<=", lo, own_lo), compare("<=", own_hi, hi)), complain)
 
