@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import os
 import random
 import shutil
 import subprocess
@@ -81,11 +82,12 @@ def noticed(tree: Path, mutant: Mutant, number: int, total: int, tests: list[str
 def passes(tree: Path, tests: list[str]) -> bool:
     """Whether the tests pass in a tree; one that hangs does not."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
+    environment = {"PYTHONPATH": str(tree), "PATH": os.environ.get("PATH", ""), "TEXPR_CACHE_DIR": str(tree / "cache")}
     try:
-        return subprocess.run(command, cwd=tree, capture_output=True, timeout=SECONDS, check=False,
-                              env={"PYTHONPATH": str(tree), "PATH": "/usr/bin:/bin", "TEXPR_CACHE_DIR": str(tree / "cache")}).returncode == 0
+        done = subprocess.run(command, cwd=tree, capture_output=True, timeout=SECONDS, check=False, env=environment)
     except subprocess.TimeoutExpired:
         return False
+    return done.returncode == 0
 
 
 def sources(names: list[str]) -> Iterator[Path]:
