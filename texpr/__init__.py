@@ -12,7 +12,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from texpr.compiler import CompiledKernel, Op, Schedule, check_grad, grad, interpret, jvp, load, op, register_extern, schedule, vjp
+    from texpr.compiler import (
+        CompiledKernel,
+        Op,
+        Schedule,
+        check_grad,
+        grad,
+        interpret,
+        jvp,
+        load,
+        op,
+        register_extern,
+        register_vjp,
+        schedule,
+        vjp,
+    )
     from texpr.support.errors import (
         CallError,
         CheckError,
@@ -28,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CallError", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError", "ResourceError",
     "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options",
-    "register_extern", "schedule", "vjp",
+    "register_extern", "register_vjp", "schedule", "vjp",
 ]
 _PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
                     "support", "targets", "tools"})

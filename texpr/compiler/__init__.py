@@ -6,7 +6,7 @@ operator (`grad`, `vjp`) is an Op whose Programs come from another one's.
 """
 
 from texpr.compiler.check import check_grad
-from texpr.compiler.gradients import grad, jvp, vjp
+from texpr.compiler.gradients import grad, jvp, register_vjp, vjp
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
 from texpr.compiler.pipeline import build
@@ -14,6 +14,6 @@ from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.extern import register_extern
 
 __all__ = [
-    "CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "register_extern", "schedule",
-    "vjp",
+    "CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "register_extern",
+    "register_vjp", "schedule", "vjp",
 ]

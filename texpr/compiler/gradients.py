@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, product
 
 from texpr import autodiff
-from texpr.compiler.op import Make, Op
+from texpr.compiler.op import Make, Op, op
 from texpr.compiler.signature import Parameter, Signature, signature_of
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
@@ -59,6 +60,28 @@ def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
         return autodiff.jvp(operator.program(dtypes, constants, absent), names)
 
     return _derived(operator, make, (jvp, (operator, names)))
+
+
+def register_vjp(name: str, operator: Op | str) -> None:
+    """Let `operator` be the gradient of every operator called `name`, such as an `extern op`.
+
+    Its inputs are named after inputs and outputs of `name`, any of them, and `dY` for the cotangent of an output `Y`; its outputs are the
+    cotangents of the float inputs, in their order. Constants and dtype variables have the names that they have there.
+
+    Args:
+        operator: an operator, or its text.
+    """
+    backward = op(operator) if isinstance(operator, str) else operator
+
+    def gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program | None:
+        floats = [t.name for t in program.inputs if t.dtype.is_float]
+        known = signature_of(backward)
+        constants = {c.name: dict(program.constants)[c.name] for c in known.constants if c.name in dict(program.constants)}
+        dtypes = {n: t for n, t in program.constants if isinstance(t, DType) and n in {v for v, _ in known.variables}}
+        found = backward.program(known.bind_dtypes({}) | dtypes, constants, frozenset())
+        return replace(found, outputs=tuple(found.outputs[floats.index(n)] for n in wrt)) if list(wrt) != floats else found
+
+    autodiff.register_vjp(name, gradient)
 
 
 def _names(wrt: Sequence[str] | None) -> tuple[str, ...] | None:

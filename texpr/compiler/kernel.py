@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from texpr.compiler import pipeline
+from texpr.compiler.extern import extern_functions
 from texpr.compiler.header import c_header
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -26,6 +27,7 @@ from texpr.ir.traverse import variables
 from texpr.passes.inline import inline_calls
 from texpr.runtime import loader
 from texpr.runtime.call import make_callable
+from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
 from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
@@ -81,7 +83,13 @@ class CompiledKernel:
         if not self.target.native:
             raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
                                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
-        return loader.load(pipeline.object_code(self.kernel, self.target), symbol_of(self.kernel))
+        code = pipeline.object_code(self.kernel, self.target)
+        return loader.load(code, symbol_of(self.kernel), {name: f.address for name, f in self._externs.items()})
+
+    @cached_property
+    def _externs(self) -> dict[str, NativeFunction]:
+        """What the code calls; it has to outlive it."""
+        return extern_functions(self.kernel)
 
     @property
     def address(self) -> int:

@@ -1,4 +1,12 @@
-"""Operators that are declared, not written: `extern op`. A Program without equations is one; a registered function computes it."""
+"""Operators that are declared, not written: `extern op`. A Program without equations is one; a registered function computes it.
+
+In a kernel they are `ExternCall`s. Compiled code calls the symbol `extern_symbol(call)`:
+
+    int32_t texpr_extern_NAME_DTYPES(const void *input, ..., void *output, ..., int64_t extent, ...)
+
+with the extents of every input and then of every output, outermost first; a pack is one dimension there. Arrays are C-contiguous. 0 is
+success; anything else ends the kernel with a ResourceError.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +15,78 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from texpr.ir.dtypes import DType, numpy_dtype
-from texpr.ir.tensor import Program
+from texpr.ir.expr import Cast, Read, Tensor, Var, index
+from texpr.ir.loop import ExternCall, For, Store
+from texpr.ir.tensor import Invoke, Program
 from texpr.support.errors import CallError
 
+Constants = Sequence[tuple[str, object]]
 _FUNCTIONS: dict[str, Callable[..., object]] = {}
+_ADDRESSES: dict[str, int] = {}
 
 
-def register_extern(name: str, function: Callable[..., object]) -> None:
-    """Let `function` compute every `extern op` called `name`, where the interpreter runs it.
+def register_extern(name: str, function: Callable[..., object] | None = None, *, address: int | None = None) -> None:
+    """Say what computes every `extern op` called `name`: a Python function, native code for compiled kernels, or both.
+
+    Kernels call the function with the GIL held, in the thread of the caller; what it raises is raised there, Ctrl-C included, and its
+    results are checked: shapes, dtypes, and the ranges of values that the operator declares. Native code is believed.
 
     Args:
-        function: takes one array per input, in the callers' shapes, and the operator's constants by name; gives an array, or a tuple with
-            one per output. A later registration replaces an earlier one.
+        function: takes one read-only array per input, and the operator's constants by name; gives an array, or a tuple with one per
+            output. Called on arrays from Python it sees their shapes; in a kernel a pack is one dimension. A later registration
+            replaces an earlier one for kernels that were compiled before, too.
+        address: of a C function `int32_t (const void *input, ..., void *output, ..., int64_t extent, ...)`; the extents are those of all
+            inputs and then of all outputs, outermost first. Whoever registers it keeps it loaded. Constants are not passed.
+    Raises:
+        CallError: neither is given.
     """
-    _FUNCTIONS[name] = function
+    if function is None and address is None:
+        raise CallError(f"nothing is registered for `{name}`", code="extern", help="give a function, or address=...")
+    _FUNCTIONS.pop(name, None)
+    _ADDRESSES.pop(name, None)
+    if function is not None:
+        _FUNCTIONS[name] = function
+    if address is not None:
+        _ADDRESSES[name] = address
+
+
+def extern_address(name: str) -> int | None:
+    """The native code registered for an operator, if there is some."""
+    return _ADDRESSES.get(name)
 
 
 def is_extern(program: Program) -> bool:
     """Whether nothing says here how the outputs are computed."""
     return not program.equations
+
+
+def extern_call(call: Invoke, equation: int) -> ExternCall:
+    """The statement that computes a call of an extern operator."""
+    constants = tuple((n, v) for n, v in call.program.constants if isinstance(v, int | float | bool))
+    return ExternCall(call.program.name, call.args, call.targets, constants, extern_effect(call.args, call.targets, equation), equation)
+
+
+def extern_effect(inputs: Sequence[Tensor], outputs: Sequence[Tensor], equation: int) -> tuple[For | Store, ...]:
+    """Loops in which every element of the outputs is written after every element of the inputs is read."""
+    return tuple(_effect(source, target, equation) for target in outputs for source in inputs or (None,))
+
+
+def _effect(source: Tensor | None, target: Tensor, equation: int) -> For | Store:
+    there = tuple(Var(f"o{k}") for k in range(target.rank))
+    here = tuple(Var(f"i{k}") for k in range(source.rank)) if source is not None else ()
+    value = Read(source, here) if source is not None else index(0)
+    nest: For | Store = Store(target, there, value if value.dtype == target.dtype else Cast(value, dtype=target.dtype), equation=equation)
+    shape = (*target.shape, *(source.shape if source is not None else ()))
+    for var, size in reversed([*zip((*there, *here), shape)]):
+        nest = For(var, size, (nest,))
+    return nest
+
+
+def extern_symbol(call: ExternCall) -> str:
+    """The symbol that compiled code calls: the name, the inputs' dtypes and the constants."""
+    words = [call.name, *(t.dtype.name for t in call.inputs), *(f"{n}_{v}" for n, v in call.constants)]
+    text = "_".join(words).replace("-", "m").replace("+", "").replace(".", "p")
+    return f"texpr_extern_{text}"
 
 
 def run_extern(program: Program, arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
@@ -34,19 +95,24 @@ def run_extern(program: Program, arrays: Sequence[np.ndarray], shapes: Sequence[
     Raises:
         CallError: no function is registered, or its results have other shapes or dtypes than the operator declares.
     """
-    function = _FUNCTIONS.get(program.name)
+    return run_function(program.name, program.constants, program.outputs, arrays, shapes)
+
+
+def run_function(name: str, constants: Constants, outputs: Sequence[Tensor], arrays: Sequence[np.ndarray],
+                 shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+    """What the function registered for `name` gives, one array per output."""
+    function = _FUNCTIONS.get(name)
     if function is None:
-        raise CallError(f"`{program.name}` is extern and nothing computes it", code="extern",
-                        help=f"texpr.register_extern({program.name!r}, function)")
-    found = function(*arrays, **{name: value for name, value in program.constants if not isinstance(value, DType)})
+        raise CallError(f"`{name}` is extern and nothing computes it", code="extern", help=f"texpr.register_extern({name!r}, function)")
+    found = function(*arrays, **{n: value for n, value in constants if not isinstance(value, DType)})
     results = found if isinstance(found, tuple) else (found,)
-    if len(results) != len(program.outputs):
-        raise CallError(f"the function of `{program.name}` gives {len(results)} results, expected {len(program.outputs)}", code="extern")
+    if len(results) != len(outputs):
+        raise CallError(f"the function of `{name}` gives {len(results)} results, expected {len(outputs)}", code="extern")
     stored = []
-    for tensor, result, shape in zip(program.outputs, results, shapes):
+    for tensor, result, shape in zip(outputs, results, shapes):
         array = np.asarray(result)
         if array.shape != shape or array.dtype != numpy_dtype(tensor.dtype):
-            raise CallError(f"the function of `{program.name}` gives {array.dtype}{list(array.shape)} for `{tensor.name}`, expected "
+            raise CallError(f"the function of `{name}` gives {array.dtype}{list(array.shape)} for `{tensor.name}`, expected "
                             f"{numpy_dtype(tensor.dtype)}{list(shape)}", code="extern")
         stored.append(array)
     return tuple(stored)

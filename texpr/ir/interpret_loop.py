@@ -14,7 +14,8 @@ import numpy as np
 from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.extern import run_function
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import walk
@@ -94,6 +95,8 @@ class _KernelWriter:
                     self.out.line(item)
                 case Store():
                     self.store(item)
+                case ExternCall():
+                    self.out.line(f"{self.out.constant(self.extern(item))}()")
                 case Alloc(tensor):
                     self.out.renew(tensor, self.buffers[tensor])
                 case Barrier():
@@ -132,6 +135,17 @@ class _KernelWriter:
             return [*((indent + 1, 0, True, s) for s in loop.body), (indent, depth, threads, after)]
         self.out.line(f"for {name} in {values}:")
         return [(indent + 1, depth + 1, threads, s) for s in loop.body or ("pass",)]
+
+    def extern(self, call: ExternCall) -> Callable[[], None]:
+        """Runs the registered function over the buffers."""
+
+        def run() -> None:
+            given = [store(self.buffers[t], t.dtype) for t in call.inputs]
+            shapes = [self.buffers[t].shape for t in call.outputs]
+            for tensor, result in zip(call.outputs, run_function(call.name, call.constants, call.outputs, given, shapes)):
+                self.buffers[tensor][...] = load(result, tensor.dtype)
+
+        return run
 
     def store(self, node: Store) -> None:
         assert node.tensor not in self.kernel.inputs, f"{self.kernel.name}: a store to the input {node.tensor.name}"

@@ -88,6 +88,26 @@ class Barrier(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ExternCall(Stmt):
+    """`outputs = extern name(inputs)`: code that is not written here reads all of the inputs and writes all of the outputs.
+
+    It stands between the nests of a kernel, not in a loop.
+
+    Attributes:
+        constants: by name, in the order of the operator's declaration.
+        effect: loops that read and write as much: what proofs see of the call. No part of the kernel that steps and passes see.
+        equation: position in the program of the call; -1 for none.
+    """
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    constants: tuple[tuple[str, int | float | bool], ...] = ()
+    effect: tuple[For | Store, ...] = ()
+    equation: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Kernel(Node):
     """What one call runs: an ordered list of loop nests.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.show_expr import SUM, Names, Part, Writer, element
 from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -80,6 +80,8 @@ def _print(kernel: Kernel, notes: Mapping[Var, str], *, instances: bool = False)
         start = writer.length
         writer.items(*_line(statement, names))
         writer.mark(statement, start)
+        for stands_for in walk(*statement.effect) if isinstance(statement, ExternCall) else ():
+            writer.mark(stands_for, start)
         if isinstance(statement, Store) and instances and statement.at:
             writer.items("  at[", *(item for k, e in enumerate(statement.at) for item in ((", ",) if k else ()) + (Part(e),)), "]")
         if isinstance(statement, For):
@@ -127,11 +129,18 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return [*element(tensor, indices, None, names), f" {UPDATES[update]} ", Part(value), *_marks(statement)]
         case Alloc(tensor):
             return [f"let {names[tensor]}: ", *type_items(tensor), "" if tensor.scope == "global" else f"  {tensor.scope}"]
+        case ExternCall(name, inputs, outputs, constants):
+            given = ", ".join(names[t] for t in inputs) + "".join(f"{', ' if k else '; '}{n}={v!r}" for k, (n, v) in enumerate(constants))
+            return [f"{', '.join(names[t] for t in outputs)} = extern {name}({given})", *_call_mark(statement)]
         case Barrier():
             return ["barrier"]
         case Poll():
             return ["poll"]
     raise AssertionError(f"no text for {type(statement).__name__}")
+
+
+def _call_mark(call: ExternCall) -> list[str | Part]:
+    return [f"  eq {call.equation}"] if call.equation > 0 else []
 
 
 def _marks(store: Store) -> list[str | Part]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
@@ -144,10 +144,21 @@ def verify_kernel(kernel: Kernel) -> None:
             case Store() as store:
                 check(store.tensor not in kernel.inputs, f"a store to the input {store.tensor.name}", store.value)
                 _verify_store(store, place)
+            case ExternCall() as call:
+                _verify_extern(call, kernel)
             case Barrier() | Poll() | Alloc():
                 pass
             case other:
                 raise AssertionError(f"an unknown statement {type(other).__name__}")
+
+
+def _verify_extern(call: ExternCall, kernel: Kernel) -> None:
+    known = {*kernel.inputs, *kernel.outputs, *kernel.temporaries}
+    check(call in kernel.body, f"the call of {call.name} stands in a loop", call)
+    for tensor in (*call.inputs, *call.outputs):
+        check(tensor in known, f"{tensor.name} is no tensor of the kernel", call)
+    for tensor in call.outputs:
+        check(tensor not in kernel.inputs and tensor not in call.inputs, f"{call.name} writes what it reads, {tensor.name}", call)
 
 
 def _verify_value(e: Expr, place: _Place) -> None:

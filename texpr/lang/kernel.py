@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
-from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.extern import extern_effect
+from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
 from texpr.lang.exact import ExactArithmetic
@@ -28,6 +29,10 @@ _MARK = r"(?:start|reassoc|copy|eq [0-9]{1,9})"
 _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _SCOPE = re.compile(rf"  +({_WORD})$")
+
+
+_EXTERN = re.compile(rf"(?P<targets>{_WORD}(?:, *{_WORD})*) = extern (?P<name>{_WORD})\((?P<arguments>[^()]*)\)"
+                     r"(?: +eq (?P<equation>[0-9]{1,9}))?")
 
 
 class Line(NamedTuple):
@@ -166,6 +171,8 @@ class _Reader:
         text, block = self.text(line), blocks[-1]
         if text in ("barrier", "poll"):
             block.body.append(Barrier() if text == "barrier" else Poll())
+        elif (found := _EXTERN.fullmatch(text)) is not None:
+            block.body.append(self._extern(line, found))
         elif text.startswith("let "):
             block.body.append(Alloc(self._declare(*self._let(line))))
         elif text.startswith("if "):
@@ -192,6 +199,21 @@ class _Reader:
         extent = self.scalars.index(limits.hi, scope)
         return For(Var(name), extent, (), kind if kind in LOOP_KINDS else "serial", found.group(1) or "")
 
+    def _extern(self, line: Line, found: re.Match[str]) -> ExternCall:
+        """`p = extern argsort(X; down=True)  eq 1`."""
+        given, _, constants = found.group("arguments").partition(";")
+        inputs, outputs = (tuple(self._tensor(word.strip(), line) for word in part.split(",") if word.strip())
+                           for part in (given, found.group("targets")))
+        values = tuple((n.strip(), _literal(v.strip())) for n, _, v in (c.partition("=") for c in constants.split(",") if c.strip()))
+        equation = int(found.group("equation") or 0)
+        return ExternCall(found.group("name"), inputs, outputs, values, extern_effect(inputs, outputs, equation), equation)
+
+    def _tensor(self, name: str, line: Line) -> Tensor:
+        known = self.names.tensors.get(name)
+        if known is None:
+            raise unknown("tensor", name, self.span(line), self.names.tensors)
+        return known
+
     def _store(self, line: Line, scope: Scope) -> Store:
         hint = _AT.search(self.text(line))
         at = self._instance(line.start + hint.start(), line.stop, scope) if hint else ()
@@ -215,3 +237,9 @@ class _Reader:
         """`at[i, j]`, which the grammar takes for an element."""
         node: tree.Access = parse_part(self.source, "expression", start, stop)
         return tuple(self.scalars.index(each, scope) for each in node.indices)
+
+
+def _literal(text: str) -> int | float | bool:
+    if text in ("True", "False"):
+        return text == "True"
+    return float(text) if any(c in text for c in ".en") else int(text)

@@ -13,35 +13,30 @@ from texpr.ir.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
-from texpr.support.errors import CompileError
-from texpr.support.source import Span
 
 
 def inline_calls(program: Program) -> Program:
     """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target.
 
-    Raises:
-        CompileError: a callee is extern.
+    Calls of extern operators stay; an extern operator itself becomes one.
     """
     if is_extern(program):
-        raise _not_compiled(program, program.span)
-    while any(isinstance(e, Invoke) for e in program.equations):
+        return replace(program, equations=(Invoke(program.outputs, program, program.inputs, program.span),))
+    while any(_written(e) for e in program.equations):
         names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
         equations: list[Equation | Invoke] = []
         for equation in program.equations:
-            equations += _inlined(equation, names) if isinstance(equation, Invoke) else [equation]
+            equations += _inlined(equation, names) if isinstance(equation, Invoke) and _written(equation) else [equation]
         program = replace(program, equations=tuple(equations))
     return program
 
 
-def _not_compiled(program: Program, span: Span | None) -> CompileError:
-    return CompileError(f"`{program.name}` is extern: only the interpreter runs it", span, code="extern",
-                        help=f"texpr.interpret runs it; or compute {program.name} outside and pass its result as an input")
+def _written(e: Equation | Invoke) -> bool:
+    """Whether it is a call of an operator that has equations."""
+    return isinstance(e, Invoke) and not is_extern(e.program)
 
 
 def _inlined(call: Invoke, names: set[str]) -> list[Equation | Invoke]:
-    if is_extern(call.program):
-        raise _not_compiled(call.program, call.span)
     callee = with_fresh_variables(call.program)
     packs: dict[Var, tuple[Expr, ...]] = {}
     values: dict[Var, Expr] = {}

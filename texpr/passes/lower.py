@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from texpr.ir.expr import Tensor
+from texpr.ir.extern import extern_call
 from texpr.ir.loop import Kernel, Stmt
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import tensors
 from texpr.passes.inline import inline_calls
 from texpr.passes.lazy import lazy_logic
@@ -20,22 +23,27 @@ def lower(program: Program) -> Kernel:
         CheckError: no order of loops was found for a recurrence.
     """
     program = hoist(desugar(lazy_logic(inline_calls(program))))
-    equations = [e for e in program.equations if isinstance(e, Equation)]
+    equations = program.equations
     nests = Nests(program)
     body: list[Stmt] = []
     for group in _groups(equations):
-        alone = len(group) == 1 and equations[group[0]].target not in _read(equations[group[0]])
-        body += nests.nest(equations[group[0]], group[0]) if alone else recurrence(program, nests, group)
+        first = equations[group[0]]
+        if isinstance(first, Invoke):
+            body.append(extern_call(first, group[0]))
+            continue
+        alone = len(group) == 1 and first.target not in _read(first)
+        body += nests.nest(first, group[0]) if alone else recurrence(program, nests, group)
     return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *nests.accumulators), program.sizes, tuple(body),
                   requires=program.requires)
 
 
-def _groups(equations: list[Equation]) -> list[list[int]]:
+def _groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
     """Positions of the equations, producers first; the textual order where there is a choice. Those that need each other stand together."""
     producers: dict[Tensor, list[int]] = {}
     for k, e in enumerate(equations):
-        producers.setdefault(e.target, []).append(k)
-    needs = [{p for t in _read(e) for p in producers.get(t, ())} | {p for p in producers[e.target] if p < k}
+        for t in _targets(e):
+            producers.setdefault(t, []).append(k)
+    needs = [{p for t in _read(e) for p in producers.get(t, ())} | {p for t in _targets(e) for p in producers[t] if p < k}
              for k, e in enumerate(equations)]
     groups: list[list[int]] = []
     done: set[int] = set()
@@ -64,6 +72,12 @@ def _below(start: int, needs: list[set[int]], done: set[int]) -> set[int]:
     return found
 
 
-def _read(equation: Equation) -> list[Tensor]:
+def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
+    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
+
+
+def _read(equation: Equation | Invoke) -> list[Tensor]:
+    if isinstance(equation, Invoke):
+        return list(equation.args)
     below = (*equation.indices, equation.value, *([equation.where] if equation.where is not None else []))
     return list(tensors(*below))

@@ -108,7 +108,7 @@ class Nests:
 
 def _labels(program: Program) -> list[str]:
     """What qualifies the loops of each equation: the tensor, with a number where it has several equations."""
-    targets = [e.target for e in program.equations if isinstance(e, Equation)]
+    targets = [e.target if isinstance(e, Equation) else e.targets[0] for e in program.equations]
     counted: dict[Tensor, int] = {}
     labels = []
     for t in targets:

@@ -8,8 +8,9 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
-from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, rewrite, walk
+from texpr.passes.renew import over_tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ def place(kernel: Kernel) -> Kernel:
         match node:
             case Read(t, indices) if t in homes:
                 return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
+            case ExternCall(_, inputs, outputs):
+                return over_tensors(node, {t: homes[t].small for t in (*inputs, *outputs) if t in homes})
             case Store(t, indices) if t in homes:
                 return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
             case For(var, _, body) if var in inside:
@@ -72,8 +75,11 @@ def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
         if isinstance(node, For):
             stack += [(s, (*loops, node)) for s in reversed(node.body)]
             continue
-        if isinstance(node, If):
-            stack += [(s, loops) for s in reversed(node.body)]
+        if isinstance(node, If | ExternCall):
+            # Each use of a whole tensor is one outside all loops: it keeps its size and lives in the kernel.
+            stack += [(s, loops) for s in reversed(node.body if isinstance(node, If) else node.effect)]
+            for t in (*node.inputs, *node.outputs) if isinstance(node, ExternCall) else ():
+                found.setdefault(t, []).append(_Access(t.shape, ()))
         if isinstance(node, Store):
             found.setdefault(node.tensor, []).append(_Access(node.indices, loops))
         for e in _expressions(node):

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from texpr.ir.build import fold
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
-from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.extern import extern_effect
+from texpr.ir.loop import ExternCall, For, Kernel, Store
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, walk
 
@@ -24,6 +25,9 @@ def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
                 return replace(node, tensor=other[tensor])
             case Store(tensor) if tensor in other:
                 return replace(node, tensor=other[tensor])
+            case ExternCall(_, inputs, outputs):
+                inputs, outputs = _swap(inputs, other), _swap(outputs, other)
+                return replace(node, inputs=inputs, outputs=outputs, effect=extern_effect(inputs, outputs, node.equation))
             case Equation(target) if target in other:
                 return replace(node, target=other[target])
             case Invoke(targets, _, args):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import tensors, walk
 from texpr.poly.affine import Converter
 from texpr.poly.forms import Constraint, Form, Piece, Truth, below, conjoined, variable
@@ -117,8 +117,9 @@ def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
 
 
 def _modelled(kernel: Kernel) -> Nest:
-    written = {s.tensor for s in walk(kernel) if isinstance(s, Store)}
-    converter = Converter({n.var for n in walk(kernel) if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
+    nodes = list(walk(kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
+    written = {s.tensor for s in nodes if isinstance(s, Store)}
+    converter = Converter({n.var for n in nodes if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
     statements = tuple(_statement(converter, store, loops, conditions, order, written)
                        for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
     seen = {s.store for s in statements}
@@ -144,6 +145,8 @@ def placed_stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Ex
             case If():
                 _stays_true(node)
                 stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
+            case ExternCall():
+                stack += [(s, loops, conditions) for s in reversed(node.effect)]
             case Store():
                 found.append((node, loops, conditions))
     return found

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from texpr.runtime import native, numpy_api
+from texpr.runtime.extern import take_error
 from texpr.runtime.slow import SlowCall
 from texpr.runtime.spec import Argument, CallSpec, RangeCheck
 from texpr.support.errors import ResourceError
@@ -110,6 +111,9 @@ class _Failed:
         self.name = name
 
     def __call__(self) -> None:
+        error = take_error()
+        if error is not None:
+            raise error
         raise ResourceError(f"{self.name} ran out of memory for its intermediate arrays")
 
 

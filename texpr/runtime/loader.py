@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -21,14 +22,15 @@ class Loaded:
     _library: llvm.ResourceTracker
 
 
-def load(object_code: bytes, symbol: str) -> Loaded:
+def load(object_code: bytes, symbol: str, functions: Mapping[str, int] | None = None) -> Loaded:
     """Link object code for this machine against the native library; thread-safe.
 
     Args:
         object_code: relocatable; it may refer to the `tx_` symbols and to the C library.
         symbol: the function wanted.
+        functions: addresses of further symbols it refers to.
     Raises:
         CompileError: the code is damaged, lacks `symbol`, or refers to something unknown.
     """
-    library = jit.link(object_code, (symbol,), native.symbols())
+    library = jit.link(object_code, (symbol,), native.symbols() | dict(functions or {}))
     return Loaded(library[symbol], library)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
-from texpr.ir.loop import Kernel, Stmt, Store
+from texpr.ir.loop import ExternCall, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
@@ -35,6 +35,10 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     if 8 * count > PARAMETER_BYTES:
         raise CompileError(f"{kernel.name} has {count} arguments; a GPU kernel has at most {PARAMETER_BYTES // 8}", code="target",
                            help="cut it into several operators")
+    foreign = next((s for s in kernel.body if isinstance(s, ExternCall)), None)
+    if foreign is not None:
+        raise CompileError(f"`{foreign.name}` is extern: a GPU cannot call it", code="extern",
+                           help=f"compute {foreign.name} on the CPU and pass its result as an input")
     declared: dict[str, str] = {}
     parts: list[str] = []
     launches: list[Launch] = []

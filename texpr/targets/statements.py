@@ -5,7 +5,8 @@ from __future__ import annotations
 from texpr.ir.build import integer, product
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, Max, Min, Mul, Read, Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.extern import extern_symbol
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.traverse import tensors, variables, walk
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
@@ -41,6 +42,8 @@ class Emitter(Accesses):
                 self.condition(cond, body)
             case Store():
                 self.assignment(s)
+            case ExternCall():
+                self.extern(s)
             case Alloc(tensor):
                 self.allocate(tensor)
             case Poll():
@@ -156,6 +159,17 @@ class Emitter(Accesses):
         assert not self.looping, f"{tensor.name} of variable or large size is allocated inside a loop"
         elements = self.index(product(tensor.shape))
         self.pointers[tensor] = f.heap_buffer(f.define(f"mul i64 {elements.text}, {tensor.dtype.bytes}"))
+
+    def extern(self, call: ExternCall) -> None:
+        """A call of the symbol that computes an extern operator; the kernel ends where it fails."""
+        tensors = (*call.inputs, *call.outputs)
+        extents = [self.index(size) for t in tensors for size in t.shape]
+        symbol = extern_symbol(call)
+        types = ", ".join(["ptr"] * len(tensors) + ["i64"] * len(extents))
+        self.declared[symbol] = f"declare i32 @{symbol}({types})"
+        given = ", ".join([*(f"ptr {self.pointers[t]}" for t in tensors), *map(str, extents)])
+        status = self.function.define(f"call i32 @{symbol}({given})")
+        self.function.leave_if(self.function.define(f"icmp ne i32 {status}, 0"), 2)
 
     def _parallel(self, loop: For) -> None:
         """The loop becomes a function over a range of iterations, which the pool calls on its threads."""
