@@ -98,6 +98,8 @@ BODIES = [
     ("Y[i] = min(j where X[j] > 0: X[j])", "min(j: if X[j] > 0 then X[j] else inf)", "Y[i] = min(j: if X[j] > 0 then X[j] else inf)"),
     ("Y[i] = f32(argmin(j where X[j] > 0: K[j]))", "argmin(j: if X[j] > 0 then K[j] else 2147483647)",
      "Y[i] = f32(argmin(j: if X[j] > 0 then K[j] else 2147483647))"),
+    ("Y[i] = X[i] where X[i] > 0   Y[i] = 0 where X[i] <= 0", "stand in one equation: Y[i] = if c then a else b",
+     "Y[i] = if X[i] > 0 then X[i] else 0"),
     ("Y[i] = X[i+2 | reflect]", "add `require N >= 3`", "Y[i] = X[i+2 | clamp]"),
 ]
 HEAD = "op f(X: f32[N], K: i32[N] in 0..N, D: f64[N]) -> Y: f32[N] {\n  "

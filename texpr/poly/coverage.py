@@ -9,10 +9,11 @@ from itertools import combinations_with_replacement
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var, index
+from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
 from texpr.poly.affine import distinct_arguments
-from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_parameter, variable
+from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_exact, is_parameter, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
 from texpr.poly.solver import Question, Region, System, contradict
@@ -190,6 +191,10 @@ def _apart(question: Question, a: Place, b: Place) -> Iterator[System]:
         yield from (system.also(r) for r in rows)
 
 
+def _left(e: Equation) -> str:
+    return f"{e.target.name}[{', '.join(show(i) for i in e.indices)}]" if e.indices else e.target.name
+
+
 def _twice(one: Place, other: Place, example: Example) -> CheckError:
     a, b = one.equation, other.equation
     used = telling(example, Truth(one.domain.true + other.domain.true, ()), variables(*a.indices, *b.indices))
@@ -199,9 +204,14 @@ def _twice(one: Place, other: Place, example: Example) -> CheckError:
         return ", ".join(f"{x.var.name}={v}" for x, v in zip(e.axes, values)) or "no indices"
 
     at = replace(example, holds="").note((), used)
-    note = f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) define the same element"
+    of_data = any(not p.domain.exact or not all(map(is_exact, p.domain.true)) for p in (one, other))
+    verb = "may define" if of_data else "define"
+    note = f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) {verb} the same element"
     help = "restrict the equations with `for` or `where` so that they do not meet"
     if a is b:
         help = "use `+=` after a definition to fold several values"
-    return CheckError(f"{a.target.name} is defined twice", b.span, code="twice", label="an element this defines has a definition already",
+    elif of_data:
+        help = f"choices that depend on data stand in one equation: {_left(a)} = if c then a else b"
+    return CheckError(f"{a.target.name} {'may be' if of_data else 'is'} defined twice", b.span, code="twice",
+                      label="an element this defines has a definition already",
                       notes=[note], help=help)
