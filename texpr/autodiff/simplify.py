@@ -28,18 +28,24 @@ def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], 
 
 
 def in_order(equations: Sequence[Equation | Invoke]) -> Equations:
-    """Definitions before reads, otherwise as they are; the first of a recurrence goes first."""
+    """Definitions before reads, and before updates of the same tensor, otherwise as they are; the first of a recurrence goes first."""
     missing: dict[Tensor, int] = {}
     for target in (t for e in equations for t in targets(e)):
         missing[target] = missing.get(target, 0) + 1
     waiting, result = list(equations), []
     while waiting:
-        ready = next((e for e in waiting if not any(missing.get(t) for t in reads(e) if t not in targets(e))), waiting[0])
+        ready = next((e for k, e in enumerate(waiting) if not any(missing.get(t) for t in reads(e) if t not in targets(e))
+                      and not _continues(e, waiting[:k])), waiting[0])
         waiting.remove(ready)
         result.append(ready)
         for target in targets(ready):
             missing[target] -= 1
     return result
+
+
+def _continues(equation: Equation | Invoke, before: Sequence[Equation | Invoke]) -> bool:
+    """Whether it updates what an equation before it defines or updates."""
+    return isinstance(equation, Equation) and equation.update is not None and any(equation.target in targets(e) for e in before)
 
 
 def reads(equation: Equation | Invoke) -> tuple[Tensor, ...]:

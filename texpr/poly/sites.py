@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
-from texpr.ir.expr import And, Axis, Expr, Guard, Or, Read, Reduce, Select, index
+from texpr.ir.expr import And, Axis, Const, Expr, Guard, Or, Read, Reduce, Select, Var, index
 from texpr.ir.traverse import children, walk
 from texpr.poly.affine import Converter, within
 from texpr.poly.forms import Piece, Truth, conjoined
@@ -32,13 +32,14 @@ _Below = list[tuple[Expr, Truth, tuple[Axis, ...]]]
 def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()) -> list[Site]:
     """The reads and reductions below expressions; `if`s, `and`, `or`, binders and guards restrict what is below them."""
     found: list[Site] = []
-    seen: set[tuple[int, tuple[Piece, ...]]] = set()
+    seen: set[tuple[int, int]] = set()
+    number = _Numbers()
     stack = [(root, condition, axes) for root in reversed(roots)]
     while stack:
         node, condition, axes = stack.pop()
-        if (id(node), condition.true) in seen:
+        if isinstance(node, Var | Const) or (key := (id(node), number.of(condition))) in seen:
             continue
-        seen.add((id(node), condition.true))
+        seen.add(key)
         below: _Below
         match node:
             case Select(cond, then, orelse):
@@ -61,6 +62,20 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
                 below = [(c, condition, axes) for c in children(node) if isinstance(c, Expr)]
         stack += reversed(below)
     return found
+
+
+class _Numbers:
+    """A number for each condition, the same for equal ones. Hashing a long condition once per node below it would take most of the time."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Truth, int]] = {}
+        self._equal: dict[tuple[Piece, ...], int] = {}
+
+    def of(self, condition: Truth) -> int:
+        found = self._known.get(id(condition))
+        if found is None:
+            found = self._known[id(condition)] = condition, self._equal.setdefault(condition.true, len(self._equal))
+        return found[1]
 
 
 def _looks(e: Expr) -> bool:

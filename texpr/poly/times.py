@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 
 from texpr.ir.affine import Linear
 from texpr.ir.expr import Read, Tensor
@@ -26,6 +26,8 @@ SOURCE, SINK = 1, 2
 """The copies of variables in a question: the instance that is needed, and the one that needs it."""
 MOST_SUMS = 100
 """Sums of axes that are tried as a time."""
+MOST_CHOICES = 16
+"""Choices of axes that are tried for each axis of the first equation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ class _Search:
             ways = {k: [w for w in own if self.places[k].equation.axes[w[0]].var not in used] for k, own in ways.items()}
         for first in ways[members[0]]:
             ranked = {k: [self._axis(k, w) for w in sorted(ways[k], key=lambda w: w != first)] for k in members[1:]}
-            yield from self._consistent({members[0]: self._axis(members[0], first)}, ranked, needs)
+            yield from islice(self._consistent({members[0]: self._axis(members[0], first)}, ranked, needs), MOST_CHOICES)
 
     def _ways(self, k: int, used: frozenset[Key]) -> list[tuple[int, int]]:
         """Axes and directions, those last that are the time of a loop around: there the equation runs in one iteration."""
@@ -205,31 +207,31 @@ class _Search:
         stack = [start]
         while stack:
             chosen = stack.pop()
+            shifted = self._shifted(chosen, needs)
+            if shifted is None:
+                continue
             k = next((k for k in ways if k not in chosen), None)
             if k is None:
-                shifted = self._shifted(chosen, needs)
-                if shifted is not None:
-                    yield shifted
+                yield shifted
                 continue
-            grown = [{**chosen, k: form} for form in ways[k]]
-            stack += [g for g in reversed(grown) if self._is_bounded(g, k, needs)]
-
-    def _is_bounded(self, times: Mapping[int, Form], new: int, needs: Sequence[Need]) -> bool:
-        return all(self._distance(n, times[n.sink], times[n.source]) is not None for n in needs
-                   if new in (n.source, n.sink) and n.source in times and n.sink in times)
+            stack += [{**chosen, k: form} for form in reversed(ways[k])]
 
     def _shifted(self, times: Mapping[int, Form], needs: Sequence[Need]) -> dict[int, Form] | None:
-        """Constants added so that no distance is negative; None if a circle of needs forbids it. The least that does it."""
-        shifts = dict.fromkeys(times, 0)
-        for _ in range(len(times) + 1):
-            changed = False
-            for n in needs:
+        """Constants added so that no distance is negative; None if a distance has no bound or a circle of needs forbids it."""
+        distances: dict[tuple[int, int], int] = {}
+        for n in needs:
+            if n.source in times and n.sink in times:
                 distance = self._distance(n, times[n.sink], times[n.source])
                 if distance is None:
                     return None
-                least = shifts[n.source] - distance
-                if least > shifts[n.sink]:
-                    shifts[n.sink], changed = least, True
+                pair = n.source, n.sink
+                distances[pair] = min(distance, distances.get(pair, distance))
+        shifts = dict.fromkeys(times, 0)
+        for _ in range(len(times) + 1):
+            changed = False
+            for (source, sink), distance in distances.items():
+                if shifts[source] - distance > shifts[sink]:
+                    shifts[sink], changed = shifts[source] - distance, True
             if not changed:
                 return {k: form.shifted(shifts[k]) for k, form in times.items()}
         return None
