@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.ir.dtypes import F64
 from texpr.ir.interpret import interpret
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import For
@@ -18,6 +20,7 @@ from texpr.lang import parse
 from texpr.lang.elaborate import unproven
 from texpr.passes import lower, specialize
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "operators"
 rng = np.random.default_rng(0)
 
 OPERATORS = {
@@ -107,3 +110,46 @@ def test_what_needs_a_recurrence_waits_for_it():
     program = tx.op("op f(X: i64[N]) -> (y: i64[N], a: i64[N]) { a[i] = X[i] + a[i-1 | 0]  y[i] = a[i] * 2 }").program()
     y, a = interpret(replace(program, equations=program.equations[::-1]), [np.arange(4)])
     assert a.tolist() == [0, 1, 3, 6] and y.tolist() == [0, 2, 6, 12]
+
+
+PICTURES = {
+    """op columns(X: f32[M, N]) -> (Q: f32[M, N], R: f32[N]) {
+      Q[k, j] = X[k, j] / R[j]
+      R[j] = X[0, j] + (if j == 0 then 1 else Q[0, j-1])
+    }""": """
+  for Q.j in 0..N
+    R[j] = X[0, j] + (if j == 0 then 1.0 else Q[0, j - 1])  eq 1
+    for Q.k in 0..M
+      Q[k, j] = X[k, j] / R[j]
+""",
+    "op skewed(X: i64[N, M]) -> A: i64[N, M] { A[i, j] = X[i, j] + A[i-1, j+1 | 0] + A[i+1, j-2 | 0] }": """
+  for A.ij in 0..N + M - 1
+    for A.i in 0..min(N, ij + 1) - max(ij - M + 1, 0)
+      A[i + max(ij - M + 1, 0), ij - i - max(ij - M + 1, 0)] = X[""",
+    """op crossed(X: i64[N]) -> (a: i64[N], b: i64[N]) {
+      a[i] = b[N - 1 - i] + X[i]
+      b[i] = if i == 0 then 1 else a[N - i] * 2
+    }""": """
+  for a.i in 0..N + 1
+    if N - i < N
+      a[N - i] = b[N - 1 - (N - i)] + X[N - i]
+    if i < N
+      b[i] = if i == 0 then 1 else a[N - i] * 2  eq 1
+""",
+}
+
+
+@pytest.mark.parametrize("text", PICTURES, ids=lambda text: text.split("(")[0])
+def test_the_loops_of_an_order(text: str):
+    assert PICTURES[text] in show_kernel(lower(tx.op(text).program())) + "\n"
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu", "gram_schmidt", "tridiagonal"])
+def test_adjoints_of_factorizations_have_an_order(name: str):
+    """Adjoints run backward, and those of factorizations need several loops: lowered equals interpreted."""
+    program = tx.grad(getattr(tx.load(EXAMPLES / "linear_algebra.tx"), name)).program({"T": F64})
+    arrays = [rng.standard_normal((5,) * t.rank) + (6 * np.eye(5) if t.rank == 2 else 6) for t in program.inputs]
+    kernel = lower(specialize(program, dict.fromkeys(program.sizes, 5)))
+    verify_kernel(kernel)
+    for got, want in zip(interpret_kernel(kernel, arrays, {}), interpret(program, arrays)):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)

@@ -195,8 +195,18 @@ error[cycle]: B is defined by itself
 error[cycle]: B is defined by itself
   --> op.tx:1:52
   1 | op f(A: f32[N]) -> (B: f32[N], C: f32[N]) { B[i] = C[i] + A[i]  C[i] = B[i] }
-    |                                                    ^^^^ comes back to the same element: B -> C -> B
+    |                                                    ^^^^ comes back to the same element: B[0] -> C[0] -> B[0]
     at N=1, i=0
+  help: an element may only need others that do not need it
+"""),
+    "a circle that only some sizes have": (
+        """op f(A: f32[N]) -> (B: f32[N], C: f32[N]) require N >= 2 { B[i] = C[N - 1 - i] + A[i]  C[i] = B[i] }""",
+        """
+error[cycle]: B is defined by itself
+  --> op.tx:1:67
+  1 | op f(A: f32[N]) -> (B: f32[N], C: f32[N]) require N >= 2 { B[i] = C[N - 1 - i] + A[i]  C[i] = B[i] }
+    |                                                                   ^^^^^^^^^^^^ comes back to the same element: B[1] -> C[1] -> B[1]
+    at N=3, i=1
   help: an element may only need others that do not need it
 """),
     "a value outside its range": (

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from texpr.ir.expr import Read, Tensor
+from texpr.ir.expr import Read, Tensor, index
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
 from texpr.poly.coverage import Element, elements, writes
-from texpr.poly.forms import Truth
+from texpr.poly.forms import Truth, Unknown, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.solver import Question, Region
 from texpr.poly.times import order_of_places
@@ -97,12 +97,15 @@ def _needs(proof: Proof, place: Place, group: Sequence[Tensor]) -> Iterator[Need
 
 
 def _check_circles(proof: Proof, needs: Sequence[Need]) -> None:
-    """An element that needs itself in a few steps."""
+    """An element that needs itself in a few steps; the example tells which they are."""
     for length in range(1, LONGEST_CIRCLE + 1):
         for path in islice(_circles(needs, length), ATTEMPTS):
-            keys = [a.var for a in path[0].place.equation.axes]
+            elements = [[Unknown(False, True, index(k)) for k in range(len(n.written[1]))] for n in path]
+            keys = [*(a.var for a in path[0].place.equation.axes), *(i for e in elements for i in e)]
             question = proof.question([(v, 0) for v in keys])
             _require_circle(question, path)
+            for k, (need, element) in enumerate(zip(path, elements)):
+                question.add_all([question.compare(variable(i), 0, j, k) for i, j in zip(element, need.written[1])])
 
             def complain(example: Example, path=path) -> CheckError:
                 return _circle(path[0].place.equation, path, example)
@@ -131,7 +134,9 @@ def _circle(equation: Equation, path: Sequence[Need], example: Example) -> Check
     used = telling(example, Truth(path[0].place.domain.true, ()), variables(*equation.indices))
     note = example.note(equation.axes, used)
     read = path[0].read
-    way = " -> ".join(n.place.equation.target.name for n in path) + f" -> {equation.target.name}"
+    numbers = iter(example.shown[len(equation.axes) :])
+    elements = [f"{n.place.equation.target.name}[{', '.join(str(next(numbers)) for _ in n.written[1])}]" for n in path]
+    way = " -> ".join([*elements, elements[0]])
     return CheckError(f"{equation.target.name} is defined by itself", read.span or equation.span, code="cycle",
                       label="the element that is being defined" if len(path) == 1 else f"comes back to the same element: {way}",
                       notes=[note] if note else (), help="an element may only need others that do not need it")
