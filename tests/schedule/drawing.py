@@ -134,6 +134,9 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("peel", (draw(name), draw(st.integers(0, 2)), draw(st.integers(0, 2))))
         case "reverse_compute_at":
             return Step(kind, (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))), draw(name)))
+        case "fold":
+            tensor = draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)})))
+            return Step("fold", (tensor, draw(st.integers(0, 1)), *draw(st.sampled_from([(), (2,), (3,)]))))
         case "inline":
             return Step("inline", (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))),))
         case "tile":

@@ -9,12 +9,14 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from texpr.ir.build import integer
 from texpr.ir.expr import Const, index
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.guards import drop_guards
 from texpr.passes.place import place
+from texpr.schedule.fold import folded_storage
 
 OPS = {name: tx.op(text) for name, text in TEXTS.items()} | {
     "halves_of": tx.op("op halves_of(X: f32[N]) -> Y: f32[N] { h[i] = X[i] * 2  Y[i] = h[i // 2] + h[N - 1 - i] }"),
@@ -39,6 +41,11 @@ OPS = {name: tx.op(text) for name, text in TEXTS.items()} | {
     "both": tx.op("op both(X: f32[N]) -> Y: f32[N] { g[i] = X[i] + 1  h[i] = X[i] * 2  Y[i] = g[i] * h[i] }"),
     "transposed": tx.op("op transposed(X: f32[N, N]) -> Y: f32[N, N] { h[i, j] = X[i, j] * 2  Y[i, j] = h[j, i] + h[i, j] }"),
     "rest": tx.op("op rest(X: f32[N]) -> z: f32[N] { h[i] = X[i] * 2  y[i] = h[i] * 3  z[i] = y[i] + h[i + 1 | 0] + y[0] }"),
+    "fibonacci": tx.op("""op fibonacci(X: f32[M, N]) -> y: f32[M] {
+        let h: f32[M, N]
+        h[t, n] = h[t - 1, n | 0] + h[t - 2, n | 0] + X[t, n]
+        y[t] = sum(n: h[t, n]) }"""),
+    "vectors": tx.op("op vectors(X: f32[8]) -> Y: f32[8] { t[i] = X[i] * 2  Y[i] = t[i] + 1 }"),
     "valid": tx.op("op valid(X: f32[N]) -> Y: f32[N - 2] require N >= 2 { h[i] = X[i] * 2  Y[i] = h[i] + h[i + 1] + h[i + 2] }"),
     "downwards": tx.op("op downwards(X: f32[N]) -> Y: f32[N] { h[i] = X[i] * 2  Y[i] = h[N - 1 - i] + h[N - 2 - i | 0] }"),
     "windows": tx.op("""op windows(X: f32[M, N]) -> Y: f32[M, N] {
@@ -166,6 +173,49 @@ def test_reverse_compute_at(name, golden):
     picture_and_law(golden, *REVERSE[name])
 
 
+FOLD = {
+    "window": ("blur", {}, 's.compute_at("h", "Y.i", slide=True).fold("h", 0)'),
+    "window_given": ("blur", {}, 's.compute_at("h", "Y.i", slide=True).fold("h", "Y.i", 4)'),
+    "window_of_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io", slide=True).fold("h", 0)'),
+    "strips_of_windows": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).fold("h", 0).parallel("Y.io")'),
+    "behind": ("lag", {}, 's.compute_at("h", "Y.i").fold("h", "Y.i")'),
+    "recurrence": ("fibonacci", {}, 's.reverse_compute_at("y", "h.t").fold("h", 0)'),
+    "consumer": ("blur", {}, 's.reverse_compute_at("Y", "h.i").fold("h", 0)'),
+    "once_each": ("chain", {}, 's.compute_at("z", "Y.i").compute_at("t", "Y.i").fold("t", 0).fold("z_acc", 0)'),
+    "updates": ("softmax", {}, 's.fold("Y_sum_acc", 0)'),
+    "downwards": ("downwards", {}, 's.compute_at("h", "Y.i", slide=True).fold("h", 0)'),
+    "two_windows": ("six", {}, 's.compute_at("b", "c.i").compute_at("a", "c.i", slide=True).fold("a", 0).fold("b", 0)'),
+}
+
+
+@pytest.mark.parametrize("name", FOLD)
+def test_fold(name, golden):
+    picture_and_law(golden, *FOLD[name])
+
+
+@pytest.mark.parametrize("name", FOLD)
+def test_one_less_is_too_few(name):
+    """A depth that fold finds is the smallest that keeps the answer: with one less, some run is wrong, or the depth is 1."""
+    op, sizes, text = FOLD[name]
+    if "given" in name:
+        return
+    s = tx.schedule(OPS[op], **sizes)
+    exec(text, {"s": s})
+    step = next(each for each in s.steps if each.name == "fold")
+    before = tx.schedule(OPS[op], **sizes)
+    for each in s.steps[: s.steps.index(step)]:
+        before.apply(each)
+    tensor, d = next(t for t in s.kernel.temporaries if t.name == step.args[0]), 0
+    depth = integer(tensor.shape[d])
+    if depth == 1:
+        return
+    whole = next(t for t in before.kernel.temporaries if t.name == tensor.name)
+    small = folded_storage(before.kernel, whole, d, depth - 1)
+    sizes = {v: 9 for v in s.program.sizes}
+    with pytest.raises(AssertionError):
+        check(Scheduled(s.program, sizes, small, s.steps), small, random_arrays(s.program, sizes))
+
+
 @pytest.mark.parametrize("steps, times", [('s.compute_at("h", "Y.i")', 3), ('s.compute_at("h", "Y.i", slide=True)', 1),
                                           ('s.split("Y.i", 4).compute_at("h", "Y.ii", slide=True)', 1.5)])
 def test_how_often_rows_are_computed(steps, times):
@@ -195,6 +245,11 @@ def stores_of(kernel: Kernel, name: str) -> int:
 
 
 REFUSED = {
+    "lag": ['s.fold("h", 0)', 's.fold("h", 1)', 's.fold("h", 0, 0)', 's.fold("h", None)', 's.fold("h", "X")', 's.fold("Y", 0)',
+            's.compute_at("h", "Y.i").fold("h", 0, 1)', 's.fold("h", "Y.i", 7)'],
+    "vectors": ['s.compute_at("t", "Y.i").vectorize("Y.i").fold("t", 0)'],
+    "fibonacci": ['s.fold("h", 0)', 's.reverse_compute_at("y", "h.t").fold("h", 0, 1)', 's.inline("h")',
+                  's.reverse_compute_at("y", "h.t").fold("h", 0).inline("h")'],
     "both": ['s.reverse_compute_at("Y", "g.i")', 's.reverse_compute_at("h", "g.i")'],
     "transposed": ['s.reverse_compute_at("Y", "h.i")', 's.reverse_compute_at("h", "Y.i")', 's.reverse_compute_at("Y", "Y.i")'],
     "rest": ['s.reverse_compute_at("z", "y.i")', 's.reverse_compute_at("z", "h.i")'],

@@ -108,6 +108,10 @@ class Steps:
         """Move what reads a tensor to where that is computed; see `texpr.schedule.reverse_compute_at`."""
         return self._step("reverse_compute_at", tensor, loop)
 
+    def fold(self, tensor: str, dim: int | str | Var, size: int | None = None) -> Self:
+        """Keep only what is still needed of a temporary; see `texpr.schedule.fold`."""
+        return self._step("fold", tensor, dim, *(() if size is None else (size,)))
+
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""
         return self._step("inline", tensor)

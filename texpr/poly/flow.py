@@ -22,7 +22,7 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
     read. False where this is not so or cannot be proven.
     """
     def proven() -> bool:
-        nest = model(part(kernel, [s for s in kernel.body if _uses(s, tensor)]))
+        nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
         variables = [n.var for n in loops]
         if any(tuple(n.var for n in s.loops[: len(loops)]) != tuple(variables) for s, _ in uses):
@@ -36,13 +36,14 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
         return False
 
 
-def _uses(s: Stmt, tensor: Tensor) -> bool:
+def mentions(s: Stmt, tensor: Tensor) -> bool:
+    """Whether the statement reads or writes the tensor."""
     return any(isinstance(n, Store | Read) and n.tensor is tensor for n in walk(s))
 
 
 def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
     """Each instance of the read comes after a write to its element in its iteration of the outermost `depth` loops."""
-    keys = _parameters(nest, access)
+    keys = parameters(nest, access)
     elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
     count = len(keys) + len(reader.loops) + len(elements)
     left = Region(count, [q.system() for q in _reads(nest, keys, elements, reader, access)])
@@ -55,7 +56,7 @@ def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[S
     return left.is_empty
 
 
-def _parameters(nest: Nest, access: Access) -> list[Key]:
+def parameters(nest: Nest, access: Access) -> list[Key]:
     """The columns that stand for sizes in a region; unknowns that only a write mentions may be any."""
     used: dict[Key, None] = dict.fromkeys(nest.kernel.sizes)
     constraints = [*nest.facts, *(c for p, _ in access.cases for c in p)]

@@ -16,6 +16,7 @@ from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
+from texpr.schedule.fold import fold
 from texpr.schedule.inline import inline
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.loops import find_loops, loop_names, qualified
@@ -28,7 +29,7 @@ from texpr.schedule.skew import reverse, skew
 from texpr.schedule.tile import jam, tile
 
 __all__ = [
-    "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fuse", "inline", "jam",
-    "layout", "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "reverse", "reverse_compute_at", "rfactor", "skew",
+    "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold", "fuse", "inline",
+    "jam", "layout", "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "reverse", "reverse_compute_at", "rfactor", "skew",
     "split", "tile", "unroll", "vectorize",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import For, Kernel
+from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
 from texpr.schedule.refuse import refused
@@ -45,8 +46,23 @@ def check_moved(before: Kernel, after: Kernel, step: str) -> None:
             continue
         outer, held = stood.get(loop.var, (None, 0))
         if outer != _outer(after, loop) or held < len(stores(loop)):
-            private = () if loop.kind == "vector" else private_temporaries(after, loop)
-            check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=loop.kind == "vector")
+            _check_still(after, loop, step)
+
+
+def check_changed(after: Kernel, changed: Collection[Store], step: str) -> None:
+    """Prove again what holds of loops that run at once around stores which a step has changed.
+
+    Raises:
+        ScheduleError: such a loop is no longer independent.
+    """
+    for loop in all_loops(after):
+        if _at_once(loop) and any(s in changed for s in stores(loop)):
+            _check_still(after, loop, step)
+
+
+def _check_still(after: Kernel, loop: For, step: str) -> None:
+    private = () if loop.kind == "vector" else private_temporaries(after, loop)
+    check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=loop.kind == "vector")
 
 
 def _at_once(loop: For) -> bool:

@@ -11,6 +11,7 @@ from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, se
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, postorder, rewrite
+from texpr.schedule.independent import check_changed
 from texpr.schedule.indices import put, tidy
 from texpr.schedule.loops import span_of, stores
 from texpr.schedule.production import Production, check_pure, find_production, find_tensor, linear_index, readers, replaced
@@ -61,6 +62,7 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
         inlined = _without(inlined, found)
     _check_size(kernel, inlined, found)
     check_pure(kernel, production, "inline", inlined, len(known))
+    check_changed(inlined, set(stores(inlined)) - set(stores(kernel)), "inline")
     return inlined
 
 

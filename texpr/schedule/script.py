@@ -14,6 +14,7 @@ from texpr.schedule.attach import compute_at
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.fission import fission
+from texpr.schedule.fold import fold
 from texpr.schedule.inline import inline
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
@@ -28,7 +29,7 @@ from texpr.support.errors import ScheduleError
 STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
     "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
-    "inline": inline, "reverse_compute_at": reverse_compute_at,
+    "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold,
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad,
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse,

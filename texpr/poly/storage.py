@@ -1,0 +1,165 @@
+"""How few places a tensor can do with along a dimension, one after the other holding several elements: which are needed at once?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeVar
+
+from texpr.ir.expr import Tensor, index
+from texpr.ir.loop import Kernel, Store
+from texpr.poly.flow import mentions, parameters
+from texpr.poly.forms import Form, Key, Piece, Unknown, variable
+from texpr.poly.nest import Access, Nest, Statement, model, part
+from texpr.poly.order import earlier
+from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
+from texpr.support.errors import ScheduleError
+
+READ, CLOBBER, WRITE = 1, 2, 3
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """An element that is still needed when another one takes its place: the smallest example.
+
+    Attributes:
+        element: what is read.
+        other: what was written over it.
+        sizes: the smallest sizes, by name.
+        writer: the store of the other element and the values of its loop variables, by name.
+        reader: the same of the statement that reads.
+    """
+
+    tensor: Tensor
+    element: tuple[int, ...]
+    other: tuple[int, ...]
+    sizes: dict[str, int]
+    writer: tuple[Store, dict[str, int]]
+    reader: tuple[Store, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Needed:
+    """Instances of a read and of a write between what is read and its last write.
+
+    Columns of the region: parameters, loops of both, the element, the other's index, by how much it is further, and a free one.
+    """
+
+    reader: Statement
+    writer: Statement
+    keys: tuple[Key, ...]
+    region: Region
+
+
+class Storage:
+    """Which elements of `tensor` along dimension `d` are needed at the same time.
+
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+
+    def __init__(self, kernel: Kernel, tensor: Tensor, d: int) -> None:
+        self.kernel, self.tensor, self.d = kernel, tensor, d
+        self._needed: list[_Needed] = self._within_quota(lambda: list(_needed(kernel, tensor, d)))
+
+    def overwrite(self, depth: int) -> Overwrite | None:
+        """What goes wrong if elements `depth` apart share a place; None if nothing does."""
+        return self._within_quota(lambda: next((self._example(n, n.region, depth) for n in self._meeting(depth)), None))
+
+    def depth(self, most: int) -> int | None:
+        """The smallest depth, at most `most`, with which nothing goes wrong."""
+        return self._within_quota(lambda: next((n for n in range(1, most + 1) if next(self._meeting(n), None) is None), None))
+
+    def _meeting(self, depth: int) -> Iterator[_Needed]:
+        for n in self._needed:
+            last = n.region.count - 1
+            region = n.region.also(([(last - 1, 1), (last, -depth)], 0, True))
+            if not region.is_empty:
+                yield _Needed(n.reader, n.writer, n.keys, region)
+
+    def _example(self, needed: _Needed, region: Region, depth: int) -> Overwrite:
+        numbers = iter(region.smallest())
+        given = {k: next(numbers) for k in needed.keys}
+        sizes = {v.name: given[v] for v in self.kernel.sizes}
+        reader = {n.var.name: next(numbers) for n in needed.reader.loops}
+        writer = {n.var.name: next(numbers) for n in needed.writer.loops}
+        element = tuple(next(numbers) for _ in range(self.tensor.rank))
+        other = (*element[: self.d], next(numbers), *element[self.d + 1 :])
+        return Overwrite(self.tensor, element, other, sizes, (needed.writer.store, writer), (needed.reader.store, reader))
+
+    def _within_quota(self, question: Callable[[], T]) -> T:
+        try:
+            return asked(question)
+        except OutOfQuota:
+            raise ScheduleError(f"how many elements of `{self.tensor.name}` are needed at once cannot be proven within the quota",
+                                code="fold", help="give the sizes as constants, or fold before the loops are split") from None
+
+
+def _needed(kernel: Kernel, tensor: Tensor, d: int) -> Iterator[_Needed]:
+    nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
+    uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
+    reads = [(s, a) for s, a in uses if a.kind != "write"]
+    writes = [(s, a) for s, a in uses if a.kind == "write"]
+    for (reader, read), (writer, over) in product(reads, [(s, a) for s, a in uses if a.kind != "read"]):
+        keys = tuple(parameters(nest, read))
+        for sign in (1, -1):
+            count = len(keys) + len(reader.loops) + len(writer.loops) + tensor.rank + 3
+            for question, element in _overwritten(nest, keys, reader, read, writer, over, d, sign):
+                left = Region(count, _ordered(question, ((writer, reader, CLOBBER, READ),)))
+                if left.is_empty:
+                    continue
+                again = [s for w, a in writes if w.exact and a.exact for s in _written_again(question, element, reader, writer, w, a)]
+                left = left.minus(Region(count, again))
+                if not left.is_empty:
+                    yield _Needed(reader, writer, keys, left)
+
+
+def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Access, writer: Statement, over: Access, d: int,
+                 sign: int) -> Iterator[tuple[Question, list[Unknown]]]:
+    """A read of one element and a write of another one along dimension `d`, further on for sign 1."""
+    for (p, at), (q, to) in product(read.cases, over.cases):
+        question = Question(nest.converter.is_shared)
+        for key in keys:
+            question.column(key)
+        for statement, copy in ((reader, READ), (writer, CLOBBER)):
+            for n in statement.loops:
+                question.column(n.var, copy)
+        element = [Unknown(False, True, index(k)) for k in range(read.tensor.rank)]
+        other, apart, free = (Unknown(False, True, index(k)) for k in range(3))
+        for key in (*element, other, apart, free):
+            question.column(key)
+        question.require(nest.facts)
+        _at(question, p, at, element, READ)
+        _at(question, q, to, [other if k == d else e for k, e in enumerate(element)], CLOBBER)
+        question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(apart), 0))
+        question.add(question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0))
+        for v in nest.private.get(read.tensor, ()):
+            question.add(question.compare(variable(v), READ, variable(v), CLOBBER))
+        yield question, element
+
+
+def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:
+    question.require(piece, copy)
+    question.add_all([question.compare(variable(e), 0, i, copy) for e, i in zip(element, at)])
+
+
+def _written_again(question: Question, element: Sequence[Unknown], reader: Statement, clobber: Statement, writer: Statement,
+                   write: Access) -> Iterator[System]:
+    """The cases of the question where the element is written between the other write and the read."""
+    for piece, at in write.cases:
+        both = question.copy()
+        _at(both, piece, at, element, WRITE)
+        yield from _ordered(both, ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
+
+
+def _ordered(question: Question, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:
+    """The systems in which the first of each pair runs before the second."""
+    ways = [list(earlier(question, first, second, a, b)) for first, second, a, b in pairs]
+    system = question.system()
+    for rows in product(*ways):
+        both = system.also([r for each in rows for r in each])
+        if not both.is_empty:
+            yield both
