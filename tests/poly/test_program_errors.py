@@ -332,3 +332,11 @@ def test_many_requirements_that_are_disjunctions_do_not_hide_what_is_defined():
   Y[i, j] = 2  for i in M // 2..M
 }}"""
     assert check_program(program(text)) == ()
+
+
+@pytest.mark.parametrize("position", ["a - 1", "a // 2", "K - 1 - (a - 1)", "max(a - 2, 0)"])
+def test_arithmetic_with_positions_stays_inside(position):
+    stored = f"op f(X: f32[K]) -> y: f32 {{ a = argmax(r in 1..K + 1: X[r - 1])  y = X[{position}] }}"
+    assert check_program(program(stored)) != ()
+    direct = f"op f(X: f32[K]) -> y: f32 {{ y = X[{position.replace('a', 'argmax(r in 1..K + 1: X[r - 1])')}] }}"
+    assert check_program(program(direct)) != ()

@@ -156,7 +156,7 @@ class Converter:
     def _integer(self, e: Expr, of: list) -> Values | None:
         if not of and not isinstance(e, Const | Var):
             return None
-        if isinstance(e, Add | Sub | Mul | Neg) and _may_wrap(e, of):
+        if isinstance(e, Add | Sub | Mul | Neg) and _may_wrap(e, of, self.ranges):
             return None
         match e:
             case Const(value) if e.dtype.is_int:
@@ -297,17 +297,19 @@ class Converter:
         return None
 
 
-def _may_wrap(e: Expr, of: list[Values]) -> bool:
+def _may_wrap(e: Expr, of: list[Values], ranges: Mapping[Tensor, Range]) -> bool:
     """Arithmetic at 64 bits on data of which nothing is known, or with a factor that is no index arithmetic (`ir.reach`)."""
     if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
         return True
     keys = {k for v in of for _, form in v.cases for k, _ in form.terms}
-    return any(isinstance(k, Unknown) and k.opaque and _is_wild(k.node) for k in keys)
+    return any(isinstance(k, Unknown) and k.opaque and _is_wild(k.node, ranges) for k in keys)
 
 
-def _is_wild(e: Expr) -> bool:
-    """Whether a 64-bit value of data without a range is part of it."""
-    return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None
+def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
+    """Whether a 64-bit value of data without a range is part of it. A position is within the range that was searched."""
+    if isinstance(e, Reduce) and e.op in ("argmax", "argmin"):
+        return False
+    return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None and n.tensor not in ranges
                or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
 
 

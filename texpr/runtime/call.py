@@ -11,6 +11,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from keyword import iskeyword
 from struct import pack
 from typing import Any
 
@@ -119,7 +120,7 @@ class _Failed:
 
 @lru_cache(maxsize=512)
 def _result_type(name: str, outputs: tuple[str, ...]) -> type:
-    return namedtuple(name if name.isidentifier() else "outputs", outputs, rename=True)  # noqa: PYI024
+    return namedtuple(name if name.isidentifier() and not iskeyword(name) else "outputs", outputs, rename=True)  # noqa: PYI024
 
 
 def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap: object = None) -> bytes:
