@@ -11,6 +11,7 @@ from importlib.resources import files
 from types import SimpleNamespace
 
 from texpr.compiler import Op, load
+from texpr.ops.lists import of_lists
 from texpr.support.suggest import did_you_mean
 
 _DEFINITION = re.compile(r"^op ([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
@@ -28,6 +29,15 @@ def _places() -> dict[str, str]:
     return found
 
 
+LISTS = ("concat", "stack")
+"""Operators that take a list of tensors as well as two."""
+
+
+@cache
+def _listed(name: str) -> Op:
+    return of_lists(getattr(_library(_places()[name]), name))
+
+
 @cache
 def _library(file: str) -> SimpleNamespace:
     return load(str(files(__name__) / file))
@@ -42,7 +52,7 @@ def __getattr__(name: str) -> Op:
     if name not in _places():
         hint = did_you_mean(name, names())
         raise AttributeError(f"texpr.ops has no operator `{name}`" + (f"; {hint}" if hint else ""))
-    return getattr(_library(_places()[name]), name)
+    return _listed(name) if name in LISTS else getattr(_library(_places()[name]), name)
 
 
 def __dir__() -> list[str]:
