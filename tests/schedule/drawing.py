@@ -80,6 +80,10 @@ TEXTS = {
     "wave": "op wave(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = max(A[i - 1, j | 0], A[i, j - 1 | 0]) + X[i, j] }",
     "diagonal": "op diagonal(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i - 1, j + 1 | 0] * 2 + X[i, j] }",
     "lagging": "op lagging(X: f32[M]) -> Y: f32[M] { h[i] = Y[i - 1 | 0] * 2 for i in 0..M  Y[i] = h[i] + X[i] }",
+    "bordered": """op bordered(X: f32[M, N]) -> Y: f32[M, N] {
+        t[i, j] = X[i, j + 1 | 0] + 1 for i in 0..M, j in 0..N
+        u[i, j] = t[i, j] * 2
+        Y[i, j] = u[i, j] - u[i, N - 1 - j] }""",
     "scalar": "op scalar(a: f32, b: f32) -> c: f32 { c = a * b + 1 }",
 }
 """Operators whose sizes are M, N and K."""
@@ -119,7 +123,7 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
                                  "cache_write", "layout", "pad", "tile", "jam", "fission", "skew", "reverse"]))
     match kind:
         case "split":
-            tail = draw(st.sampled_from(["guard", "peel", "exact", "clip"]))
+            tail = draw(st.sampled_from(["guard", "peel", "exact", "clip", "mask", "pad", "overlap"]))
             return Step("split", (draw(name), draw(st.integers(1, 5))), (("tail", tail),))
         case "fuse":
             loops = all_loops(kernel)
@@ -161,6 +165,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             names = list("ijklmnop"[: tensor.rank])
             parts = draw(st.permutations([part for n in names for part in ([f"{n}/3", f"{n}%3"] if draw(st.booleans()) else [n])]))
             return Step("layout", (tensor.name, f"{' '.join(names)} -> {' '.join(parts)}"))
+    if kind in ("unroll", "vectorize"):
+        return Step(kind, (draw(name), *draw(st.sampled_from([(), (), (2,), (3,)]))))
     return Step(kind, (draw(name),))
 
 

@@ -11,6 +11,9 @@ from tests.schedule.drawing import TEXTS
 from texpr.schedule.replay import Replay
 
 OPS = {name: tx.op(text) for name, text in TEXTS.items()}
+OPS["shifted"] = tx.op("""op shifted(X: f32[M]) -> Y: f32[M] {
+    Y[i] = X[i]
+    Y[i] += X[M - 1 - i] for i in 0..M }""")
 EIGHT = {"M": 8, "N": 8, "K": 8}
 
 NAMES = [
@@ -28,7 +31,7 @@ ARGUMENTS = [
 ]
 ORDER = [
     's.parallel("k")', 's.vectorize("k")', 's.reorder("i", "i")', 's.reorder("i", "z")', 's.fuse("i", "k")', 's.fuse("j", "i")',
-    's.fuse("i", "i")', 's.fuse("i", "j").fuse("ij", "k")', 's.rfactor("k")', 's.rfactor("i")', 's.rfactor("C")',
+    's.fuse("i", "i")', 's.rfactor("k")', 's.rfactor("i")', 's.rfactor("C")',
     's.reorder("k", "j").rfactor("k", reassoc=True)', 's.compute_at("C", "i")', 's.compute_at("D", "i")', "s.compute_at(3, 'i')",
     's.peel("i", 1, 1).compute_at("C", "i")',
 ]
@@ -40,9 +43,14 @@ TILES = [
     's.skew("j", "i", 0)', 's.skew("j", "i", 1.0)', 's.skew("j", "i", 2**40)', 's.skew("j", "j")', 's.vectorize("j").skew("j", "i")',
     's.reverse("x")', 's.reverse("k")', 's.unroll("j").reverse("k")',
 ]
-SYMBOLIC = ['s.vectorize("j")', 's.unroll("j")', 's.fuse("i", "j")', 's.peel("j", 1, 1)', 's.split("j", 4, tail="exact")']
+SYMBOLIC = ['s.fuse("i", "j")', 's.split("j", 4, tail="exact")']
+TAILS = [
+    's.split("j", 3, tail="pad")', 's.split("k", 3, tail="pad")', 's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
+    's.split("k", 3, tail="mask")', 's.vectorize("j", 0)', 's.vectorize("j", 2000)', 's.vectorize("j", "4")', 's.vectorize("j", 4, tail=3)',
+    's.unroll("j", 0)', 's.unroll("j", 3, tail="pad")',
+]
 LARGE = [
-    's.unroll("j")', 's.vectorize("j")', 's.split("j", 100).unroll("ji").split("i", 100).unroll("ii")',
+    's.unroll("j")', 's.split("j", 100).unroll("ji").split("i", 100).unroll("ii")',
     's.split("j", 1024).vectorize("ji").split("k", 64).unroll("ki")',
 ]
 OTHERS = {
@@ -50,13 +58,15 @@ OTHERS = {
                 's.compute_at("m", "Y.i").compute_at("m", "Y.i")'],
     "blur": ['s.compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.j", recompute=False)'],
     "lag": ['s.parallel("Y.i").compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.i").parallel("Y.i")'],
-    "ragged": ['s.rfactor("j", reassoc=True)', 's.vectorize("i")', 's.fuse("i", "j")'],
+    "ragged": ['s.rfactor("j", reassoc=True)', 's.fuse("i", "j")'],
     "scatter": ['s.parallel("i")', 's.vectorize("i")'],
     "padded": ['s.compute_at("t", "Y.i", recompute=False)', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],
     "diagonal": ['s.reorder("j", "i")', 's.tile("i", "j", sizes=(4, 8))', 's.jam("i", 2)', 's.reverse("i")', 's.parallel("i")',
                  's.skew("j", "i").reorder("j", "i").reverse("i")'],
     "wave": ['s.parallel("i")', 's.vectorize("j")', 's.tile("i", "j", sizes=(4, 8)).parallel("jo")'],
-    "lagging": ['s.fission("i")', 's.fission("i", "h")'],
+    "bordered": ['s.split("t.j", 8, tail="pad").split("u.i", 8, tail="pad")', 's.split("u.j", 8, tail="pad")'],
+    "shifted": ['s.split("Y.1.i", 4, tail="overlap")', 's.split("Y.i", 4, tail="pad")'],
+    "lagging": ['s.fission("i")', 's.fission("i", "h")', 's.split("i", 4, tail="overlap")'],
     "scalar": ['s.split("i", 2)', "s.reorder('i', 'j')"],
 }
 
@@ -72,7 +82,7 @@ def complaints(op: str, sizes: dict[str, int], texts: list[str]) -> str:
     return "\n".join(complaint(tx.schedule(OPS[op], **sizes), text) for text in texts)
 
 
-@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER", "TILES"])
+@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER", "TILES", "TAILS"])
 def test_matmul(group, golden):
     golden(complaints("matmul", EIGHT, globals()[group]))
 
@@ -137,6 +147,26 @@ SCRIPTS = [
 ]
 
 
+JSON = [
+    "{", "[]", "{}", '{"version": 1}', '{"version": 2, "steps": []}', '{"version": true, "steps": []}', '{"version": 1, "steps": {}}',
+    '{"version": 1, "steps": [], "more": 1}', '{"version": 1, "steps": [3]}', '{"version": 1, "steps": [{"step": "splt", "args": []}]}',
+    '{"version": 1, "steps": [{"step": "split", "args": "i"}]}', '{"version": 1, "steps": [{"step": "split", "args": [{}]}]}',
+    '{"version": 1, "steps": [{"step": "split", "args": [[[[[[1]]]]]]}]}', '{"version": 1, "version": 1, "steps": []}',
+    '{"version": 1, "steps": [{"step": "split", "args": ["i", NaN]}]}', '{"version": 1, "steps": [{"step": "split", "args": ["i"]}]}',
+    '{"version": 1, "steps": [{"step": "split", "args": ["i", 4], "options": {"tail": "cut"}}]}', "[" * 100_000,
+    '{"version": 1, "steps": [{"step": "__import__", "args": ["os"]}]}', '{"version": 1' + "0" * 5000 + ', "steps": []}',
+]
+
+
+def test_json(golden):
+    golden("\n".join(complaint_of_script(text)[:1000] + "\n" * (len(text) > 200) for text in JSON))
+
+
+def test_there_are_two_formats():
+    with pytest.raises(tx.ScheduleError, match="there is no format 'yaml'"):
+        tx.schedule(OPS["matmul"]).script("yaml")
+
+
 def test_scripts(golden):
     golden("\n".join(complaint_of_script(text) for text in SCRIPTS))
 
@@ -144,7 +174,7 @@ def test_scripts(golden):
 def complaint_of_script(text: str) -> str:
     with pytest.raises(tx.ScheduleError) as error:
         tx.schedule(OPS["matmul"], **EIGHT).replay(text)
-    return f"# {text!r}\n{error.value}\n"
+    return f"# {text[:200]!r}\n{error.value}\n"
 
 
 @pytest.mark.parametrize("text", ["split(" * 100_000, "split('i', " + "-" * 100_000 + "2)", "split('i', 1" + "0" * 5000 + ")",

@@ -15,6 +15,7 @@ from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 from texpr.passes import lower, specialize
+from texpr.schedule.exchange import from_json, to_json
 from texpr.schedule.script import parse_script
 
 
@@ -43,6 +44,7 @@ def test_scripts_and_listings_read_back(case: Scheduled):
         again = step.apply(again)
     listing = show_kernel(case.kernel)
     assert show_kernel(again) == listing
+    assert from_json(to_json(case.steps)) == case.steps
     assert equal(parse_kernel(listing), case.kernel)
 
 
@@ -95,6 +97,17 @@ def test_reassociated_sums_are_sums():
     a, b = (np.random.default_rng(0).integers(-8, 8, shape).astype(np.float32) for shape in ((3, 50), (50, 2)))
     bound = dict(zip(s.program.sizes, (3, 50, 2)))
     check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, [a, b])  # sums of small integers are exact in any order
+
+
+def test_a_script_fits_the_operator_rewritten():
+    """What names no loop may change: spelling, other reads, intermediate values inside the equation."""
+    first = tx.op("op f(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] * 2 + 1 }")
+    second = tx.op("op g(X: f32[M, N], Z: f32[N]) -> Y: f32[M, N] { Y[i, j] = if Z[j] > 0 then X[i, j] else Z[j] }")
+    s = tx.schedule(first).tile("i", "j", sizes=(4, 8)).vectorize("ji").parallel("io")
+    for format in ("text", "json"):
+        again = tx.schedule(second).replay(s.script(format))
+        assert again.script() == s.script()
+        assert [n.name for n in again.loops] == [n.name for n in s.loops]
 
 
 def test_numpy_integers_are_numbers():

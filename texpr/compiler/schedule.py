@@ -16,6 +16,7 @@ from texpr.ir.tensor import Program
 from texpr.passes import specialize
 from texpr.schedule import auto as default_schedule
 from texpr.schedule import explain
+from texpr.schedule.exchange import from_json, to_json
 from texpr.schedule.script import parse_script
 from texpr.support.errors import CallError, ScheduleError
 from texpr.targets import find_target
@@ -64,17 +65,24 @@ class Schedule(Steps):
         self.steps, self.kernel = default_schedule(self.naive, find_target(target).machine)
         return self
 
-    def script(self) -> str:
-        """The steps as text, one per line; `replay` applies them again."""
-        return "".join(f"{step}\n" for step in self.steps)
+    def script(self, format: str = "text") -> str:
+        """The steps as text, one per line, or as `json`; `replay` applies either again, in another process too.
+
+        Raises:
+            ScheduleError: another format.
+        """
+        if format not in ("text", "json"):
+            raise ScheduleError(f"there is no format {format!r} for a script", code="script", help="text or json")
+        return to_json(self.steps) if format == "json" else "".join(f"{step}\n" for step in self.steps)
 
     def replay(self, text: str) -> Schedule:
-        """Apply the steps of a script.
+        """Apply the steps of a script, text or JSON.
 
         Raises:
             ScheduleError: a line is not a step, or a step is refused; the steps before it stay applied.
         """
-        for step in parse_script(text):
+        written_as_json = isinstance(text, str) and text.lstrip().startswith(("{", "["))
+        for step in from_json(text) if written_as_json else parse_script(text):
             self.apply(step)
         return self
 

@@ -79,13 +79,13 @@ class Steps:
         """Put loops in the given order, outermost first; see `texpr.schedule.reorder`."""
         return self._step("reorder", *loops)
 
-    def unroll(self, loop: str | Var) -> Self:
+    def unroll(self, loop: str | Var, factor: int | None = None, *, tail: str = "peel") -> Self:
         """Write the iterations out; see `texpr.schedule.unroll`."""
-        return self._step("unroll", loop)
+        return self._step("unroll", loop, *(() if factor is None else (factor,)), **({"tail": tail} if tail != "peel" else {}))
 
-    def vectorize(self, loop: str | Var) -> Self:
+    def vectorize(self, loop: str | Var, lanes: int | None = None, *, tail: str = "mask") -> Self:
         """One iteration per vector lane; see `texpr.schedule.vectorize`."""
-        return self._step("vectorize", loop)
+        return self._step("vectorize", loop, *(() if lanes is None else (lanes,)), **({"tail": tail} if tail != "mask" else {}))
 
     def parallel(self, loop: str | Var) -> Self:
         """Share iterations among threads; see `texpr.schedule.parallel`."""

@@ -18,13 +18,15 @@ from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.inline import inline
+from texpr.schedule.join import fuse
+from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.loops import find_loops, loop_names, qualified
-from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
+from texpr.schedule.marks import bind, contract, parallel
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
-from texpr.schedule.shape import fuse, split
+from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.tile import jam, tile
 

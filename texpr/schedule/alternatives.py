@@ -42,7 +42,9 @@ def explained(error: E, kernel: Kernel, step: Step, program: Program, place: str
 
 def _equation(why: Refused, program: Program) -> Span | None:
     """The equation of the later statement in the operator's text."""
-    value = why.conflict.sink[0].value.span
+    sink = why.conflict.sink[0]
+    same = (s.value.span for s in (sink, *stores(why.kernel)) if s.equation == sink.equation)
+    value = next((span for span in same if span is not None), None)
     if value is None:
         return None
     spans = (e.span for e in program.equations if isinstance(e, Equation) and e.span is not None)

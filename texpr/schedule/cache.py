@@ -165,7 +165,7 @@ def _padding(kernel: Kernel, box: _Box) -> Const | None:
     for above, s in _below(kernel, box.chain[-1]):
         padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
         reads = {id(n) for n in walk(s, *(n.cond for n in above if isinstance(n, If))) if isinstance(n, Read) and n.tensor is box.tensor}
-        if reads != {id(n.then) for n in padded} or not all(_guards_bounds(kernel, above, n) for n in padded):
+        if reads != {id(n.then) for n in padded} or not all(_guards_bounds(kernel, above, n) and _holds(box, above, n) for n in padded):
             return None
         for n in padded:
             if not isinstance(n.orelse, Const) or (value is not None and not equal(n.orelse, value)):
@@ -185,6 +185,14 @@ def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bo
     same = disjunction(conjunction(e.cond, within), conjunction(negation(e.cond), negation(within)))
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
     return poly.always(same, axes, (*kernel.requires, *(n.cond for n in above if isinstance(n, If))))
+
+
+def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
+    """Whether the buffer has the element also where the condition fails."""
+    assert isinstance(e.then, Read)
+    within = conjunction(*in_bounds(box.local(e.then.indices), box.buffer))
+    axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    return poly.always(within, axes, (*box.kernel.requires, *(n.cond for n in above if isinstance(n, If))))
 
 
 def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from texpr.ir.expr import Expr, Var
+from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.passes.renew import folded
-from texpr.schedule.leaves import Leaf, checked, leaves, rearranged
+from texpr.schedule.leaves import Leaf, apart, checked, leaves, rearranged
 from texpr.schedule.loops import find_loops, span_of
 from texpr.support.errors import ScheduleError
 
@@ -35,7 +32,7 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None) -> Kernel
             return None
         parts = _parts(kernel, given, found, after)
         cut = cut or len(set(parts)) > 1
-        return _apart(given, parts, found)
+        return apart(given, parts, found)
 
     moved = rearranged(kernel, arrange)
     at = find_loops(kernel, loop)[0]
@@ -79,20 +76,3 @@ def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:
                 else:
                     numbers[id(each)] = start + k
     return numbers
-
-
-def _apart(given: list[Leaf], parts: list[int], found: set[Var]) -> list[Leaf]:
-    """The leaves with a copy per part of every loop that several parts have; the part of the deepest leaf keeps the handles."""
-    users: dict[Var, set[int]] = {}
-    for leaf, p in zip(given, parts):
-        first = next((k for k, n in enumerate(leaf.loops) if n.var in found), len(leaf.loops))
-        for n in leaf.loops[first:]:
-            users.setdefault(n.var, set()).add(p)
-    keeps = parts[max(range(len(given)), key=lambda k: len(given[k].loops))]
-    copies: dict[tuple[int, Var], Expr] = {(p, v): replace(v) for v, of in users.items() if len(of) > 1 for p in of - {keeps}}
-    return [_renamed(leaf, {v: e for (q, v), e in copies.items() if p == q}) for leaf, p in zip(given, parts)]
-
-
-def _renamed(leaf: Leaf, copies: dict[Var, Expr]) -> Leaf:
-    loops = tuple(replace(n, var=copies.get(n.var, n.var), extent=folded(n.extent, copies)) for n in leaf.loops)
-    return replace(leaf, loops=loops, values=copies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from texpr import poly
@@ -90,6 +90,26 @@ def checked(kernel: Kernel, moved: Moved, step: str, text: str, help: str) -> Ke
                       after=moved.kernel)
     check_moved(kernel, moved.kernel, step)
     return moved.kernel
+
+
+def apart(given: Sequence[Leaf], parts: Sequence[int], found: Collection[Var]) -> list[Leaf]:
+    """The leaves with a copy per part of every loop in `found`, and inside, that several parts have.
+
+    The part of the deepest leaf keeps the handles.
+    """
+    users: dict[Var, set[int]] = {}
+    for leaf, p in zip(given, parts):
+        first = next((k for k, n in enumerate(leaf.loops) if n.var in found), len(leaf.loops))
+        for n in leaf.loops[first:]:
+            users.setdefault(n.var, set()).add(p)
+    keeps = parts[max(range(len(given)), key=lambda k: len(given[k].loops))]
+    copies: dict[tuple[int, Var], Expr] = {(p, v): replace(v) for v, of in users.items() if len(of) > 1 for p in of - {keeps}}
+    return [_renamed(leaf, {v: e for (q, v), e in copies.items() if p == q}) for leaf, p in zip(given, parts)]
+
+
+def _renamed(leaf: Leaf, copies: dict[Var, Expr]) -> Leaf:
+    loops = tuple(replace(n, var=copies.get(n.var, n.var), extent=folded(n.extent, copies)) for n in leaf.loops)
+    return replace(leaf, loops=loops, values=copies)
 
 
 def _rebuilt(given: Sequence[Leaf]) -> tuple[tuple[Stmt, ...], dict[Store, Store], dict[Store, Mapping[Var, Expr]]]:

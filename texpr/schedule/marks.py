@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from texpr.ir.build import integer
-from texpr.ir.expr import Var
+from texpr.ir.build import compare, integer
+from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables, walk
+from texpr.passes.ranges import largest
 from texpr.schedule.independent import check_independent
+from texpr.schedule.leaves import Leaf, rearranged
 from texpr.schedule.loops import all_loops, find_loops, loops_around, private_temporaries, replace_loops, span_of
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -18,30 +21,18 @@ REGISTER_LANES = 16
 BINDINGS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 
 
-def _of_constant_extent(kernel: Kernel, name: str | Var, step: str) -> list[For]:
-    """The loops of that name; beside others, a remainder of symbolic extent is left as it is."""
-    found = find_loops(kernel, name)
-    constant = [n for n in found if integer(n.extent) is not None]
-    if not constant:
-        raise ScheduleError(f"{step} needs a constant extent; that of `{found[0].var.name}` is symbolic", span_of(kernel, found[0]),
-                            code=step, help=f'split it first: split("{found[0].var.name}", 16)')
-    return constant
+def _of_constant_extent(kernel: Kernel, name: str | Var) -> list[For]:
+    """The loops of that name of constant extent; beside them, a remainder of symbolic extent is left as it is."""
+    return [n for n in find_loops(kernel, name) if integer(n.extent) is not None]
 
 
 def _marked(kernel: Kernel, loops: list[For], kind: str) -> Kernel:
     return replace_loops(kernel, loops, lambda n: replace(n, kind=kind))
 
 
-def unroll(kernel: Kernel, loop: str | Var) -> Kernel:
-    """Write the iterations out. Always legal: the order is unchanged.
-
-    for v in 0..3: S   ->   S[v := 0]; S[v := 1]; S[v := 2]
-
-    Raises:
-        ScheduleError: the extent is not a constant.
-        ResourceError: more than 4,096 statements would stand there.
-    """
-    return _written_out(kernel, _of_constant_extent(kernel, loop, "unroll"), "unroll", "unroll")
+def unrolled(kernel: Kernel, loop: str | Var) -> Kernel:
+    """The loops of that name that have a constant extent, written out."""
+    return _written_out(kernel, _of_constant_extent(kernel, loop), "unroll", "unroll")
 
 
 def _written_out(kernel: Kernel, loops: list[For], kind: str, step: str) -> Kernel:
@@ -74,34 +65,46 @@ def _statements(nest: For) -> int:
     return total
 
 
-def vectorize(kernel: Kernel, loop: str | Var) -> Kernel:
-    """Run the iterations in lock step, one per vector lane. Any extent up to 1,024; conditions become masks. SIMD elsewhere.
-
-    Legal if no iteration uses what another one writes. Updates of one element whose order does not matter (max, min, integers, and sums
-    marked `reassoc`) are joined over the lanes. Of the loops that `split(tail="peel")` made, a symbolic remainder stays serial.
+def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
+    """The loops of that name that have a constant extent, in vector lanes.
 
     Raises:
-        ScheduleError: the extent is symbolic or above 1,024, an inner loop's extent depends on the lane, or iterations depend on each
-            other.
+        ScheduleError: iterations depend on each other.
         ResourceError: more than 4,096 statements would stand there once vectors are cut to registers.
     """
-    found = _of_constant_extent(kernel, loop, "vectorize")
+    uniform = _same_in_all_lanes(kernel, _of_constant_extent(kernel, loop))
+    found = [n for n in _of_constant_extent(uniform, loop) if (integer(n.extent) or 0) <= MOST_LANES]
     for n in found:
-        extent = integer(n.extent)
-        if extent is not None and extent > MOST_LANES:
-            raise ScheduleError(f"`{n.var.name}` has {extent} iterations; at most {MOST_LANES} lanes fit",
-                                span_of(kernel, n), code="vectorize", help=f'split it first: split("{n.var.name}", 16)')
-        _same_in_all_lanes(kernel, n)
-        check_independent(kernel, n, "vectorize", private=(), lanes=True)
-    return _written_out(kernel, found, "vector", "vectorize")
+        check_independent(uniform, n, "vectorize", private=(), lanes=True)
+    return _written_out(uniform, found, "vector", "vectorize")
 
 
-def _same_in_all_lanes(kernel: Kernel, loop: For) -> None:
-    """Lanes run in lock step, so loops inside have one extent for all of them."""
-    for inner in walk(*loop.body):
-        if isinstance(inner, For) and loop.var in variables(inner.extent):
-            raise ScheduleError(f"the extent of `{inner.var.name}` differs between iterations of `{loop.var.name}`", span_of(kernel, inner),
+def _same_in_all_lanes(kernel: Kernel, loops: list[For]) -> Kernel:
+    """Lanes run in lock step, so loops inside get one extent for all of them, the largest, and a condition."""
+    lanes = {n.var: n.extent for n in loops}
+    if not any(isinstance(m, For) and lanes.keys() & variables(m.extent) for n in loops for m in walk(*n.body)):
+        return kernel
+
+    def arrange(given: list[Leaf]) -> list[Leaf] | None:
+        if not any(n.var in lanes for leaf in given for n in leaf.loops):
+            return None
+        return [_uniform(kernel, leaf, lanes) for leaf in given]
+
+    return rearranged(kernel, arrange).kernel
+
+
+def _uniform(kernel: Kernel, leaf: Leaf, lanes: Mapping[Var, Expr]) -> Leaf:
+    loops, guards = list(leaf.loops), list(leaf.guards)
+    for k, n in enumerate(loops):
+        if not lanes.keys() & variables(n.extent):
+            continue
+        extent = largest(n.extent, {v: lanes[v] for v in lanes})
+        if extent is None:
+            raise ScheduleError(f"the extent of `{n.var.name}` differs between lanes, and no largest one is known", span_of(kernel, n),
                                 code="vectorize", help="vectorize another loop, or write the range as a condition (where ...)")
+        guards.append(compare("<", n.var, n.extent))
+        loops[k] = replace(n, extent=extent)
+    return replace(leaf, loops=tuple(loops), guards=tuple(guards))
 
 
 def parallel(kernel: Kernel, loop: str | Var) -> Kernel:

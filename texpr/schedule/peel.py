@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.build import add, integer, sub
-from texpr.ir.expr import Var, index
+from texpr.ir.build import add, integer, maximum, minimum, sub
+from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.passes.guards import drop_guards
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
@@ -20,8 +20,10 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
 
     In the middle, conditions and clamps that only matter at the edges go away. The three loops keep the name.
 
+    Of a loop with a symbolic extent, each part has as many iterations as are left for it.
+
     Raises:
-        ScheduleError: counts below 0, or more than the loop has.
+        ScheduleError: counts below 0, or more than a loop of constant extent has.
     """
     found = find_loops(kernel, loop)
     for count in (first, last):
@@ -29,24 +31,32 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
             raise ScheduleError(f"peel takes numbers of iterations, not {count!r}", span_of(kernel, found[0]), code="peel")
     for n in found:
         extent = integer(n.extent)
-        if first < 0 or last < 0 or first + last == 0 or extent is None or extent < first + last:
+        if first < 0 or last < 0 or first + last == 0 or (extent is not None and extent < first + last):
             size = "a symbolic extent" if extent is None else f"{extent} iterations"
             raise ScheduleError(f"peel takes {first} and {last} iterations from `{n.var.name}`, which has {size}", span_of(kernel, n),
-                                code="peel", help="give counts of at least 0 that fit; sizes are given in tx.schedule(op, N=...)")
+                                code="peel", help="give counts of at least 0 that fit")
     own = {n.var: (twins(kernel, n, "first"), twins(kernel, n, "last")) for n in found}
 
     def make(n: For) -> tuple[Stmt, ...]:
-        extent = integer(n.extent) or 0
         head, tail = own[n.var]
-        middle = replace(_part(n, first, extent - last), var=n.var)
-        parts = [over_tensors(with_fresh_variables(_part(n, 0, first)), head), middle,
-                 over_tensors(with_fresh_variables(_part(n, extent - last, extent)), tail)]
-        return tuple(p for p in parts if integer(p.extent))
+        before, after = _counts(n.extent, first, last)
+        start = sub(n.extent, after)
+        middle = replace(_part(n, index(first), maximum(sub(start, index(first)), index(0))), var=n.var)
+        parts = [over_tensors(with_fresh_variables(_part(n, index(0), before)), head), middle,
+                 over_tensors(with_fresh_variables(_part(n, start, after)), tail)]
+        return tuple(p for p in parts if integer(p.extent) != 0)
 
     after = replace_loops(kernel, found, make)
     return drop_guards(with_temporaries(after, [t for pair in own.values() for each in pair for t in each.values()]))
 
 
-def _part(loop: For, start: int, stop: int) -> For:
-    body = loop.body if start == 0 else tuple(folded(s, {loop.var: add(loop.var, index(start))}) for s in loop.body)
-    return replace(loop, extent=sub(index(stop), index(start)), body=body)
+def _counts(extent: Expr, first: int, last: int) -> tuple[Expr, Expr]:
+    """How many iterations are run before and after the middle."""
+    before = minimum(index(first), extent) if first else index(0)
+    left = maximum(sub(extent, index(first)), index(0)) if first else extent
+    return before, minimum(index(last), left) if last else index(0)
+
+
+def _part(loop: For, start: Expr, count: Expr) -> For:
+    body = loop.body if integer(start) == 0 else tuple(folded(s, {loop.var: add(loop.var, start)}) for s in loop.body)
+    return replace(loop, extent=count, body=body)

@@ -16,12 +16,14 @@ from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.inline import inline
+from texpr.schedule.join import fuse
+from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
-from texpr.schedule.marks import bind, contract, parallel, unroll, vectorize
+from texpr.schedule.marks import bind, contract, parallel
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
-from texpr.schedule.shape import fuse, split
+from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.tile import jam, tile
 from texpr.support.errors import ScheduleError
@@ -103,8 +105,17 @@ def _parsed(line: str, number: int) -> Step:
         options = tuple((str(k.arg), ast.literal_eval(k.value)) for k in call.keywords)
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise wrong from None
-    if call.func.id not in STEPS:
-        close = get_close_matches(call.func.id, STEPS, 1)
-        raise ScheduleError(f"line {number} of the script: there is no step `{call.func.id}`", code="script",
-                            help=f"did you mean `{close[0]}`?" if close else f"steps: {', '.join(STEPS)}")
+    known_step(call.func.id, f"line {number} of the script")
     return Step(call.func.id, args, options)
+
+
+def known_step(name: str, where: str) -> None:
+    """There is a step of that name.
+
+    Raises:
+        ScheduleError: there is none.
+    """
+    if name not in STEPS:
+        close = get_close_matches(name, STEPS, 1)
+        raise ScheduleError(f"{where}: there is no step `{name[:40]}`", code="script",
+                            help=f"did you mean `{close[0]}`?" if close else "steps are the methods of a schedule")

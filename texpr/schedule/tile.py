@@ -11,7 +11,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.schedule.independent import check_moved
 from texpr.schedule.leaves import Leaf, checked, rearranged
 from texpr.schedule.loops import find_loops, loops_around, qualified, span_of
-from texpr.schedule.marks import unroll
+from texpr.schedule.marks import unrolled
 from texpr.schedule.order import in_scope, reordered
 from texpr.schedule.shape import split
 from texpr.support.errors import ScheduleError
@@ -92,7 +92,7 @@ def jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "peel") -> 
 
     moved = rearranged(cut, arrange)
     after = checked(cut, moved, "jam", f'jam("{at.var.name}", {factor})', "jam a loop whose iterations are independent")
-    return unroll(after, name)
+    return unrolled(after, name)
 
 
 def _innermost(leaf: Leaf, name: str) -> Leaf:

@@ -1,0 +1,130 @@
+"""What the tails `overlap` and `pad` of `split` must prove: iterations may run twice, or past the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from texpr import poly
+from texpr.ir.affine import linear, same_value
+from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul, negation, sub
+from texpr.ir.expr import Axis, Expr, Node, Read, Select, Tensor, index, plain
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import children, variables
+from texpr.passes.renew import over_tensors
+from texpr.schedule.independent import check_independent
+from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores
+from texpr.schedule.tiles import whole
+from texpr.support.errors import ScheduleError
+
+OTHER_TAIL = 'tail="guard" and tail="peel" are always legal'
+
+
+def check_again(kernel: Kernel, loops: Sequence[For], factor: int) -> None:
+    """Prove that iterations of the loops may run twice: they are independent, and read nothing that they write later.
+
+    Raises:
+        ScheduleError: a loop is shorter than a tile, or an element computed twice would be another one.
+    """
+    for loop in loops:
+        extent = integer(loop.extent)
+        if extent is not None and extent < factor:
+            raise ScheduleError(f"`{loop.var.name}` has {extent} iterations, fewer than one tile of {factor}", span_of(kernel, loop),
+                                code="overlap", help=OTHER_TAIL)
+        check_independent(kernel, loop, "overlap of tiles", private_temporaries(kernel, loop))
+        inside = _alone(kernel, loop)
+        around = (*loops_around(kernel, loop), loop)
+        for store in stores(loop):
+            reads = store.update is not None or any(_reads(s, store.tensor) for s in loop.body)
+            if reads and not poly.flow_stays_within(inside, store.tensor, around):
+                raise ScheduleError(f"computed twice, {store.tensor.name} would not be the same: an iteration of `{loop.var.name}` uses "
+                                    "what was there before it", span_of(kernel, store), code="overlap", help=OTHER_TAIL)
+
+
+def _alone(kernel: Kernel, loop: For) -> Kernel:
+    """The kernel with nothing but one loop and what is around it."""
+    around = [n for above, s in paths(kernel) if any(n is loop for n in above) for n in above[: above.index(loop)]]
+    body: Stmt = loop
+    for n in reversed(list(dict.fromkeys(around))):
+        body = replace(n, body=(body,))
+    return replace(kernel, body=(body,))
+
+
+def _reads(s: Stmt, tensor: Tensor) -> bool:
+    stack: list[Node] = [s]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Read) and node.tensor is tensor:
+            return True
+        stack += children(node)
+    return False
+
+
+def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner: str) -> Kernel:
+    """The loops in full tiles. What they write past the end goes to buffers, which grow; what they read there must exist.
+
+    Raises:
+        ScheduleError: they write the caller's memory or add to an element of the loop, or read past the end of something.
+    """
+    grown: dict[Tensor, Tensor] = {}
+    ragged = [n for n in loops if (integer(n.extent) or 1) % factor or integer(n.extent) is None]
+    for loop in ragged:
+        rounded = mul(floordiv(add(loop.extent, index(factor - 1)), index(factor)), index(factor))
+        for store in stores(loop):
+            grown[store.tensor] = _grown(kernel, loop, store, grown.get(store.tensor, store.tensor), rounded)
+    after = over_tensors(replace_loops(kernel, list(loops), lambda n: whole(n, factor, outer, inner)), grown)
+    for loop in ragged:
+        name = f"{loop.tensor}.{outer}"
+        _check_reads(kernel, after, [n for n in _loops(after) if f"{n.tensor}.{n.var.name}" == name], loop)
+    return after
+
+
+def _loops(kernel: Kernel) -> list[For]:
+    return list(dict.fromkeys(n for above, _ in paths(kernel) for n in above if isinstance(n, For)))
+
+
+def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Expr) -> Tensor:
+    """The buffer with room for the iterations past the end, which write elements of their own."""
+    where = span_of(kernel, store)
+    if store.tensor not in kernel.temporaries:
+        raise ScheduleError(f"iterations past the end of `{loop.var.name}` would write {store.tensor.name}, which is the caller's", where,
+                            code="pad", help=f'cache_write("{store.tensor.name}", loop) makes a buffer that can grow; {OTHER_TAIL}')
+    along = [d for d, i in enumerate(store.indices) if loop.var in variables(i)]
+    own = len(along) == 1 and linear(sub(store.indices[along[0]], loop.var))
+    if not own or own.terms or own.constant < 0 or not same_value(add(loop.extent, index(own.constant)), store.tensor.shape[along[0]]):
+        raise ScheduleError(f"iterations past the end of `{loop.var.name}` would write elements of {store.tensor.name} that are in use",
+                            where, code="pad", help=OTHER_TAIL)
+    shape = list(tensor.shape)
+    shape[along[0]] = add(rounded, index(own.constant))
+    return replace(tensor, dims=plain(*shape))
+
+
+def _check_reads(kernel: Kernel, after: Kernel, loops: Sequence[For], old: For) -> None:
+    """Everything read in the tiles, also past the end, is inside its tensor."""
+    variables_of = {n.var for n in loops}
+    for above, s in paths(after):
+        around = [n for n in above if isinstance(n, For)]
+        if not any(n.var in variables_of for n in around) or not isinstance(s, Store):
+            continue
+        axes = [Axis(n.var, index(0), n.extent) for n in around]
+        conditions = [n.cond for n in above if isinstance(n, If)]
+        for read, facts in _guarded_reads((*s.indices, s.value, *conditions)):
+            inside = conjunction(*(c for i, n in zip(read.indices, read.tensor.shape)
+                                   for c in (compare("<=", index(0), i), compare("<", i, n))))
+            if not poly.always(inside, axes, (*after.requires, *conditions, *facts)):
+                raise ScheduleError(f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
+                                    span_of(kernel, old), code="pad",
+                                    help=f'cache_read("{read.tensor.name}", loop) makes a buffer, pad that first; {OTHER_TAIL}')
+
+
+def _guarded_reads(roots: Sequence[Expr]) -> Iterator[tuple[Read, tuple[Expr, ...]]]:
+    """Reads with what holds where they happen."""
+    stack: list[tuple[Node, tuple[Expr, ...]]] = [(e, ()) for e in roots]
+    while stack:
+        node, facts = stack.pop()
+        if isinstance(node, Read):
+            yield node, facts
+        if isinstance(node, Select):
+            stack += [(node.cond, facts), (node.then, (*facts, node.cond)), (node.orelse, (*facts, negation(node.cond)))]
+        else:
+            stack += [(c, facts) for c in children(node)]

@@ -1,0 +1,70 @@
+"""A loop cut into tiles: what the tail policies of `split` build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from texpr.ir.build import add, compare, floordiv, integer, minimum, mod, mul, sub
+from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.loop import For, If, Stmt
+from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+
+
+def cut(loop: For, factor: int, outer_name: str, inner_name: str, *, clipped: bool) -> For:
+    """The iterations of `loop` in tiles; past the end a condition holds them off, or the last tile is shorter."""
+    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
+    extent = integer(loop.extent)
+    ragged = extent is None or extent % factor != 0
+    if not (clipped and ragged):
+        return tiled(loop, tiles, factor, outer_name, inner_name, guarded=ragged)
+    full = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
+    (inner,) = full.body
+    assert isinstance(inner, For)
+    left = sub(loop.extent, mul(full.var, index(factor)))
+    return replace(full, body=(replace(inner, extent=minimum(index(factor), left)),))
+
+
+def tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str, *, guarded: bool) -> For:
+    """The iterations of `loop` in tiles; `guarded` where the last tile may reach past the end."""
+    outer, inner = Var(outer_name), Var(inner_name)
+    whole = add(mul(outer, index(factor)), inner)
+    body: tuple[Stmt, ...] = tuple(folded(s, {loop.var: whole}) for s in loop.body)
+    if guarded:
+        body = (If(compare("<", whole, loop.extent), body),)
+    return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
+
+
+def peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+    """Full tiles, and a loop for what is left, which uses temporaries of its own."""
+    extent = loop.extent
+    tiles = floordiv(extent, index(factor))
+    main = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
+    if integer(left_over := mod(extent, index(factor))) == 0:
+        return (main,)
+    rest = Var(inner_name)
+    at = add(mul(tiles, index(factor)), rest)
+    left = For(rest, left_over, tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
+    return (main, over_tensors(with_fresh_variables(left), own))
+
+
+def whole(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
+    """The iterations of `loop` and those that fill the last tile."""
+    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
+    return tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
+
+
+def overlapped(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+    """The iterations of `loop` in full tiles, the last of which ends where the loop does; fewer than a tile run one by one."""
+    extent = integer(loop.extent)
+    if extent is not None and extent % factor == 0:
+        return (whole(loop, factor, outer_name, inner_name),)
+    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
+    outer, inner, rest = Var(outer_name), Var(inner_name), Var(inner_name)
+    at = add(minimum(mul(outer, index(factor)), sub(loop.extent, index(factor))), inner)
+    body = tuple(folded(s, {loop.var: at}) for s in loop.body)
+    main = For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
+    if extent is not None:
+        return (main,)
+    left = For(rest, loop.extent, tuple(folded(s, {loop.var: rest}) for s in loop.body), tensor=loop.tensor)
+    short = over_tensors(with_fresh_variables(left), own)
+    return If(compare("<=", index(factor), loop.extent), (main,)), If(compare("<", loop.extent, index(factor)), (short,))
