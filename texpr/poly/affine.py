@@ -420,10 +420,20 @@ def _selected(of: list) -> Iterator[tuple[Piece, Form]]:
 
 
 def within(converter: Converter, axis: Axis) -> Truth:
-    """The axis' variable lies in its range."""
-    at, lows, highs = variable(axis.var), converter.values(axis.lo), converter.values(axis.hi)
-    cases = tuple((*p, *q, at_least(at, lo), below(at, hi)) for (p, lo), (q, hi) in product(lows.cases, highs.cases))
-    return Truth(cases, (), lows.exact and highs.exact)
+    """The axis' variable lies in its range. At least the larger of two is at least both: no cases, and so for the smaller end."""
+    at = variable(axis.var)
+    found = ALWAYS
+    for bound, kind, end in ((axis.lo, Max, False), (axis.hi, Min, True)):
+        todo = [bound]
+        while todo:
+            e = todo.pop()
+            if isinstance(e, kind):
+                todo += [e.rhs, e.lhs]
+                continue
+            values = converter.values(e)
+            cases = tuple((*p, below(at, form) if end else at_least(at, form)) for p, form in values.cases)
+            found = conjoined(found, Truth(cases, (), values.exact))
+    return found
 
 
 def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import tensors, walk
-from texpr.poly.affine import Converter
-from texpr.poly.forms import Constraint, Form, Piece, Truth, below, conjoined, variable
+from texpr.poly.affine import Converter, within
+from texpr.poly.forms import Constraint, Form, Piece, Truth, below, conjoined
 from texpr.poly.sites import sites
 from texpr.poly.solver import possible
 from texpr.support.errors import ScheduleError
@@ -201,9 +201,7 @@ def _possible(converter: Converter, pieces: tuple[Piece, ...]) -> tuple[Piece, .
 
 def within_extent(converter: Converter, loop: For) -> Truth:
     """The loop's variable counts from 0 to below its extent."""
-    at = variable(loop.var)
-    extents = converter.values(loop.extent)
-    return Truth(tuple((*p, Constraint(at), below(at, extent)) for p, extent in extents.cases), (), extents.exact)
+    return within(converter, Axis(loop.var, index(0), loop.extent))
 
 
 def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:

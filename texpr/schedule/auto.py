@@ -2,7 +2,8 @@
 
 It sees loops, strides and reuse, never names of operators. Per nest: join loops that are one run of memory; pick the vector loop with
 the fewest gathers; where it reduces, give each lane a partial result; keep a tile of accumulators in registers over loops along which
-reads are reused; share the outermost loop among threads. A step that is not legal is left out.
+reads are reused; block large contractions and pack an operand (`panels`); share the outermost loop among threads. A step that is not
+legal is left out.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, edges, extent, find_nests
+from texpr.schedule.panels import packed
+from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
-from texpr.support.errors import ResourceError, ScheduleError
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
 PARALLEL_WORK = 1 << 16
 CHUNK = 1 << 14
 TILE_ROWS = 8
-LONG = 1 << 40
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
-    plan = _Plan(kernel, machine)
+    plan = Plan(kernel, machine)
     plan.step("contract")
     outer: list[tuple[Nest, list[str]]] = []
     for nest in find_nests(kernel):
@@ -46,7 +47,7 @@ class _Group:
     work: int
 
 
-def _together(plan: _Plan, nests: list[tuple[Nest, list[str]]]) -> None:
+def _together(plan: Plan, nests: list[tuple[Nest, list[str]]]) -> None:
     """Compute intermediates in the outermost loop of their user where that is legal, then share what is left among threads."""
     intermediates = {t.name for t in plan.kernel.temporaries}
     groups: list[_Group] = []
@@ -61,7 +62,7 @@ def _together(plan: _Plan, nests: list[tuple[Nest, list[str]]]) -> None:
         _share(plan, group)
 
 
-def _attached(plan: _Plan, nest: Nest, label: str, group: _Group) -> bool:
+def _attached(plan: Plan, nest: Nest, label: str, group: _Group) -> bool:
     """Whether the nest could be moved under the group's outermost loop without losing parallelism."""
     if not group.names:
         return False
@@ -70,44 +71,7 @@ def _attached(plan: _Plan, nest: Nest, label: str, group: _Group) -> bool:
     return enough and plan.step("compute_at", label, group.names[0], recompute=False)
 
 
-class _Plan:
-    """The steps so far and the kernel they give."""
-
-    def __init__(self, kernel: Kernel, machine: Machine) -> None:
-        self.kernel, self.machine = kernel, machine
-        self.steps: list[Step] = []
-
-    def step(self, name: str, /, *args: object, **options: object) -> bool:
-        """Apply a step if it is legal; whether it was."""
-        step = Step(name, args, tuple(options.items()))
-        try:
-            self.kernel = step.apply(self.kernel)
-        except (ScheduleError, ResourceError):
-            return False
-        self.steps.append(step)
-        return True
-
-    def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
-        """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
-        n = max(integer(each.extent) or LONG for each in find_loops(self.kernel, name))
-        if n <= factor:
-            return "", name
-        return (n != LONG and self.split(name, factor, tail=tail)) or self.split(name, factor) or ("", name)
-
-    def split(self, name: str, factor: int, **options: object) -> tuple[str, str] | None:
-        """Split a loop; names of the outer and the inner loop, or None where that is not possible."""
-        owner, dot, plain = name.rpartition(".")
-        names = free_name(self.kernel, owner, plain + "o"), free_name(self.kernel, owner, plain + "i")
-        if names != (plain + "o", plain + "i"):
-            options["names"] = names
-        return (owner + dot + names[0], owner + dot + names[1]) if self.step("split", name, factor, **options) else None
-
-    def lanes(self, nest: Nest) -> int:
-        """Elements of a vector register for the widest type in the main statement."""
-        return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
-
-
-def _elementwise(plan: _Plan, nest: Nest) -> list[str]:
+def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest without reduction; names of its outer loops."""
     nest = _joined(plan, nest)
     names = [qualified(n) for n in nest.spatial]
@@ -126,14 +90,14 @@ def _elementwise(plan: _Plan, nest: Nest) -> list[str]:
     return names
 
 
-def _bare(plan: _Plan, nest: Nest, loop: For) -> None:
+def _bare(plan: Plan, nest: Nest, loop: For) -> None:
     """Peel the edges of a long vector loop off, so that the rest needs no masks and no gathers."""
     first, last = edges(nest, loop)
     if first + last and extent(loop) >= 4 * plan.lanes(nest) + first + last:
         plan.step("peel", qualified(loop), first, last)
 
 
-def _joined(plan: _Plan, nest: Nest) -> Nest:
+def _joined(plan: Plan, nest: Nest) -> Nest:
     """Join neighbouring loops that walk through all memory of the statement as one."""
     while len(nest.spatial) >= 2 and not nest.recurrent:
         outer, inner = nest.spatial[-2:]
@@ -153,7 +117,7 @@ def _collapses(outer: int | None, inner: int | None, size: int) -> bool:
     return outer is not None and inner is not None and outer == inner * size
 
 
-def _share(plan: _Plan, group: _Group) -> None:
+def _share(plan: Plan, group: _Group) -> None:
     """Share the outermost loop among threads; one long loop is cut into chunks first."""
     names = group.names
     if group.work < PARALLEL_WORK or not names:
@@ -172,8 +136,11 @@ def _share(plan: _Plan, group: _Group) -> None:
                 return
 
 
-def _reduction(plan: _Plan, nest: Nest) -> list[str]:
+def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
+    blocks = packed(plan, nest)
+    if blocks is not None:
+        return blocks
     lanes = plan.lanes(nest)
     candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
@@ -184,7 +151,7 @@ def _reduction(plan: _Plan, nest: Nest) -> list[str]:
     return _across(plan, nest, best, lanes)
 
 
-def _across(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str]:
+def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     rows = _tile_loop(nest, best)
     registers = 3 if rows is not None and extent(best) >= 3 * lanes and plan.machine.vector_registers >= 32 else 2
@@ -212,7 +179,7 @@ def _tile_loop(nest: Nest, vector: For) -> For | None:
     return best if best is not None and nest.reuse(best, vector) > 0 else None
 
 
-def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str]:
+def _along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Each lane sums its own part of the reduction; tiles of two spatial loops reuse what was loaded."""
     spatial = [qualified(n) for n in nest.spatial]
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
@@ -241,7 +208,7 @@ def _along_reduction(plan: _Plan, nest: Nest, best: For, lanes: int) -> list[str
     return spatial
 
 
-def _gpu(plan: _Plan, nest: Nest) -> None:
+def _gpu(plan: Plan, nest: Nest) -> None:
     """One thread per element of the target: spatial loops joined, cut into blocks."""
     loops = [loop for loop in nest.spatial if integer(loop.extent) != 1]
     if not loops:

@@ -1,0 +1,184 @@
+"""Large contractions: blocks for the caches, an operand packed into panels, a tile of sums in registers.
+
+A contraction is a reduction with one read that moves with the vector loop (the panel) and stays along another loop over the target
+(the rows), which reuses it: matrix products of any layout, batched or not, and convolutions. Sums keep their order.
+
+Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Access, Nest
+from texpr.schedule.plan import Plan
+
+DEPTH = 512
+"""The most terms of a sum that are added before the sums go back to memory."""
+LEAST_ROWS = 64
+"""Rows that share a panel below which packing costs more than it saves."""
+MOST_ROWS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _Contraction:
+    """What plays which part.
+
+    Attributes:
+        lane: the loop whose iterations are lanes.
+        row: the loop along which the panel is used again.
+        panel: the read that moves with `lane`.
+        width, height: iterations of `lane` and of `row` in a tile of registers.
+    """
+
+    nest: Nest
+    lane: For
+    row: For
+    panel: Access
+    width: int
+    height: int
+
+
+def packed(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest as a large contraction; names of its outer loops, or None if it is none."""
+    found = _contraction(plan, nest)
+    if found is None:
+        return None
+    before = plan.kernel, len(plan.steps)
+    names = _scheduled(plan, found)
+    if names is None:
+        plan.kernel = before[0]
+        del plan.steps[before[1] :]
+    return names
+
+
+def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
+    lanes = plan.lanes(nest)
+    if nest.recurrent or nest.main.update is None or plan.machine.vector_registers < 16:
+        return None
+    if any(integer(n.extent) is None for n in nest.loops):
+        return None
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and _size(n) >= 2 * lanes), None)
+    moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
+    if lane is None or len(moving) != 1:
+        return None
+    panel = moving[0]
+    rows = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0 and _size(n) >= LEAST_ROWS]
+    if not rows or not _is_large(plan, nest, panel, lane):
+        return None
+    width, height = _tile(plan, _size(lane), lanes)
+    return _Contraction(nest, lane, rows[-1], panel, width, height)
+
+
+def _size(loop: For) -> int:
+    return integer(loop.extent) or 0
+
+
+def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
+    """The panel does not stay in the cache of a core while a row of tiles uses it."""
+    used = prod(_size(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
+    nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 0
+    return used * panel.tensor.dtype.bytes > nearby
+
+
+def _tile(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
+    """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers, little is left over."""
+    if plan.machine.vector_registers < 32:
+        return 2 * lanes, 6
+    vectors = min((2, 4, 3), key=lambda n: size % (n * lanes))
+    return vectors * lanes, {2: 8, 3: 8, 4: 6}[vectors]
+
+
+def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
+    nest = c.nest
+    lane_tiles, lane = plan.cut(qualified(c.lane), c.width)
+    row_tiles, row = plan.cut(qualified(c.row), c.height)
+    deep, shallow = _depths(plan, nest)
+    block_rows = _blocks(_size(c.row), 4 * plan.machine.cores, LEAST_ROWS, MOST_ROWS)
+    row_blocks, row_tiles = plan.cut(row_tiles, max(1, block_rows // c.height), "clip")
+    lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip")
+    others = [qualified(n) for n in nest.spatial if n is not c.lane and n is not c.row]
+    outer = [*others, *(n for n in (row_blocks, lane_blocks) if n)]
+    if not outer or not plan.step("reorder", *outer, *deep, lane_tiles, row_tiles, *shallow, row, lane):
+        return None
+    at = (outer + deep)[-1]
+    if not _pack(plan, c.panel, at, c.lane, c.width):
+        return None
+    for a in nest.accesses[1:]:
+        if a is not c.panel and a.stride(nest.reduction[-1].var) not in (0, 1) and a.stride(c.row.var) != 0:
+            _pack(plan, a, at, c.row, c.height)
+    if deep:
+        _in_registers(plan, c, row_tiles)
+    plan.step("unroll", row)
+    plan.step("vectorize", lane)
+    return outer
+
+
+def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
+    """Names of the reduction loops outside and inside a block, cut so that the inner ones have at most `DEPTH` terms."""
+    deep: list[str] = []
+    shallow: list[str] = []
+    room = DEPTH
+    for loop in reversed(nest.reduction):
+        name, n = qualified(loop), _size(loop)
+        if not deep and n <= room:
+            shallow.insert(0, name)
+            room //= max(1, n)
+        elif not deep and room >= 32:
+            outer, inner = plan.cut(name, _even(n, room), "clip")
+            deep, shallow = [outer], [inner, *shallow]
+        else:
+            deep.insert(0, name)
+    return deep, shallow
+
+
+def _even(n: int, most: int) -> int:
+    """The largest divisor of `n` that is at least half of `most` and at most that, else parts of nearly one size."""
+    divisors = [d for d in range(most, most // 2 - 1, -1) if n % d == 0]
+    return divisors[0] if divisors else -(-n // -(-n // most))
+
+
+def _blocks(n: int, count: int, least: int, most: int) -> int:
+    """The size of a block where there should be `count` of them."""
+    return min(most, max(least, n // count))
+
+
+def _block_width(plan: Plan, c: _Contraction) -> int:
+    """As many lanes as make a packed block of half the second cache."""
+    nearby = plan.machine.caches[:2][-1]
+    depth = min(DEPTH, prod(_size(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
+    return max(c.width, nearby // 2 // (depth * c.panel.tensor.dtype.bytes))
+
+
+def _pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
+    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other."""
+    along = [d for d, i in enumerate(access.indices) if loop.var in variables(i)]
+    if len(along) != 1 or not plan.step("cache_read", access.tensor.name, at):
+        return False
+    buffer = plan.kernel.temporaries[-1]
+    d, names = along[0], list("abcdefghijklmnop"[: buffer.rank])
+    cut = plan.split(f"{buffer.name}.d{d}", factor)
+    if cut is None:
+        return True
+    outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
+    plan.step("reorder", cut[0], *outside, cut[1])
+    rest = " ".join(n for k, n in enumerate(names) if k != d)
+    plan.step("layout", buffer.name, f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}")
+    plan.step("vectorize", cut[1])
+    return True
+
+
+def _in_registers(plan: Plan, c: _Contraction, at: str) -> None:
+    """The sums of a tile stay in a buffer of their own while a block is added to them."""
+    total = c.nest.main.tensor
+    if not plan.step("cache_write", total.name, at):
+        return
+    buffer = plan.kernel.temporaries[-1]
+    for d, i in enumerate(c.nest.main.indices):
+        if integer(buffer.shape[d]) != 1:
+            plan.step("vectorize" if c.lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")

@@ -1,0 +1,50 @@
+"""A schedule while it is chosen: steps that are legal are taken, others left out."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.loop import Kernel
+from texpr.ir.machine import Machine
+from texpr.schedule.loops import find_loops, free_name
+from texpr.schedule.nests import Nest
+from texpr.schedule.script import Step
+from texpr.support.errors import ResourceError, ScheduleError
+
+LONG = 1 << 40
+
+
+class Plan:
+    """The steps so far and the kernel they give."""
+
+    def __init__(self, kernel: Kernel, machine: Machine) -> None:
+        self.kernel, self.machine = kernel, machine
+        self.steps: list[Step] = []
+
+    def step(self, name: str, /, *args: object, **options: object) -> bool:
+        """Apply a step if it is legal; whether it was."""
+        step = Step(name, args, tuple(options.items()))
+        try:
+            self.kernel = step.apply(self.kernel)
+        except (ScheduleError, ResourceError):
+            return False
+        self.steps.append(step)
+        return True
+
+    def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
+        """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
+        n = max(integer(each.extent) or LONG for each in find_loops(self.kernel, name))
+        if n <= factor:
+            return "", name
+        return (n != LONG and self.split(name, factor, tail=tail)) or self.split(name, factor) or ("", name)
+
+    def split(self, name: str, factor: int, **options: object) -> tuple[str, str] | None:
+        """Split a loop; names of the outer and the inner loop, or None where that is not possible."""
+        owner, dot, plain = name.rpartition(".")
+        names = free_name(self.kernel, owner, plain + "o"), free_name(self.kernel, owner, plain + "i")
+        if names != (plain + "o", plain + "i"):
+            options["names"] = names
+        return (owner + dot + names[0], owner + dot + names[1]) if self.step("split", name, factor, **options) else None
+
+    def lanes(self, nest: Nest) -> int:
+        """Elements of a vector register for the widest type in the main statement."""
+        return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
