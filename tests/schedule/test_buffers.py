@@ -7,9 +7,11 @@ import pytest
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
 from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.machine import Machine
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
+from texpr.schedule import auto, panels
 
 MORE = {
     "conv": """op conv(X: f32[M, N], F: f32[3, 3]) -> Y: f32[M, N] {
@@ -106,3 +108,35 @@ def test_a_shared_buffer_is_no_buffer_of_each_thread():
     s = tx.schedule(OPS["matmul"], **EIGHT)
     eval(f'{TILES}.parallel("io").cache_read("B", "ko")', {"s": s})
     assert "parallel" in str(s)
+
+
+TINY = Machine(vector_bytes=16, vector_registers=32, caches=(64, 128), cores=2)
+"""Caches so small that every product is a large one."""
+
+CONTRACTIONS = {
+    "nn": "op nn(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+    "nt": "op nt(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, k]) }",
+    "tn": "op tn(A: f32[K, M], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[k, j]) }",
+    "tt": "op tt(A: f32[K, M], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[j, k]) }",
+    "batched": "op batched(A: f64[2, M, K], B: f64[2, K, N]) -> C: f64[2, M, N] { C[b, i, j] = sum(k: A[b, i, k] * B[b, k, j]) }",
+    "integers": "op integers(A: i32[M, K], B: i32[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+    "pointwise": "op pointwise(X: f32[M, K, 3], W: f32[K, 3, N]) -> Y: f32[M, N] { Y[i, j] = sum(k, c: X[i, k, c] * W[k, c, j]) }",
+}
+
+
+@pytest.mark.parametrize("size", [(64, 16, 17), (133, 19, 33), (72, 40, 64)])
+@pytest.mark.parametrize("name", CONTRACTIONS)
+def test_large_contractions_keep_every_bit(name, size, monkeypatch):
+    monkeypatch.setattr(panels, "DEPTH", 32)
+    s = tx.schedule(tx.op(CONTRACTIONS[name]), **dict(zip("MNK", size)))
+    s.steps, s.kernel = auto(s.kernel, TINY)
+    assert "cache_read" in s.script(), s.script()
+    bound = {v: size["MNK".index(v.name)] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+
+
+@pytest.mark.parametrize("name", ["nn", "nt"])
+def test_auto_of_a_large_product(name, golden):
+    s = tx.schedule(tx.op(CONTRACTIONS[name]), M=1000, N=1024, K=2048)
+    s.steps, s.kernel = auto(s.kernel, Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2))
+    golden(f"{s.script()}\n{show_kernel(s.kernel)}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
@@ -23,6 +24,10 @@ DEPTH = 512
 LEAST_ROWS = 64
 """Rows that share a panel below which packing costs more than it saves."""
 MOST_ROWS = 512
+LINE = 64
+"""Bytes that come from memory together."""
+FAR = 4
+"""How many times the second cache an operand is that is worth packing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,10 @@ def _size(loop: For) -> int:
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
-    """The panel does not stay in the cache of a core while a row of tiles uses it."""
+    """The panel is many times the cache of a core, so that it comes from far away for each row of tiles."""
     used = prod(_size(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
     nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 0
-    return used * panel.tensor.dtype.bytes > nearby
+    return used * panel.tensor.dtype.bytes >= FAR * nearby
 
 
 def _tile(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
@@ -99,8 +104,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     lane_tiles, lane = plan.cut(qualified(c.lane), c.width)
     row_tiles, row = plan.cut(qualified(c.row), c.height)
     deep, shallow = _depths(plan, nest)
-    block_rows = _blocks(_size(c.row), 4 * plan.machine.cores, LEAST_ROWS, MOST_ROWS)
-    row_blocks, row_tiles = plan.cut(row_tiles, max(1, block_rows // c.height), "clip")
+    row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, _size(c.row), c.height), "clip")
     lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip")
     others = [qualified(n) for n in nest.spatial if n is not c.lane and n is not c.row]
     outer = [*others, *(n for n in (row_blocks, lane_blocks) if n)]
@@ -113,7 +117,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
         if a is not c.panel and a.stride(nest.reduction[-1].var) not in (0, 1) and a.stride(c.row.var) != 0:
             _pack(plan, a, at, c.row, c.height)
     if deep:
-        _in_registers(plan, c, row_tiles)
+        _in_registers(plan, c, [row_tiles, lane_tiles])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     return outer
@@ -143,9 +147,12 @@ def _even(n: int, most: int) -> int:
     return divisors[0] if divisors else -(-n // -(-n // most))
 
 
-def _blocks(n: int, count: int, least: int, most: int) -> int:
-    """The size of a block where there should be `count` of them."""
-    return min(most, max(least, n // count))
+def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
+    """As many tiles as let each core have the same number of blocks, two at least, of `LEAST_ROWS` to `MOST_ROWS`."""
+    cores = plan.machine.cores
+    rounds = max(2, -(-rows // (MOST_ROWS * cores)))
+    blocks = max(1, min(rounds * cores, rows // LEAST_ROWS))
+    return -(-(rows // height) // blocks)
 
 
 def _block_width(plan: Plan, c: _Contraction) -> int:
@@ -156,29 +163,42 @@ def _block_width(plan: Plan, c: _Contraction) -> int:
 
 
 def _pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
-    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other."""
+    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
+
+    What lies apart in the tensor is transposed a cache line at a time.
+    """
     along = [d for d, i in enumerate(access.indices) if loop.var in variables(i)]
     if len(along) != 1 or not plan.step("cache_read", access.tensor.name, at):
         return False
-    buffer = plan.kernel.temporaries[-1]
-    d, names = along[0], list("abcdefghijklmnop"[: buffer.rank])
-    cut = plan.split(f"{buffer.name}.d{d}", factor)
-    if cut is None:
-        return True
-    outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
-    plan.step("reorder", cut[0], *outside, cut[1])
-    rest = " ".join(n for k, n in enumerate(names) if k != d)
-    plan.step("layout", buffer.name, f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}")
-    plan.step("vectorize", cut[1])
+    _panel(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)
     return True
 
 
-def _in_registers(plan: Plan, c: _Contraction, at: str) -> None:
-    """The sums of a tile stay in a buffer of their own while a block is added to them."""
-    total = c.nest.main.tensor
-    if not plan.step("cache_write", total.name, at):
+def _panel(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> None:
+    """Dimension `d` of a buffer in panels, the loops that fill it in the order that suits both sides."""
+    names = list("abcdefghijklmnop"[: buffer.rank])
+    cut = plan.split(f"{buffer.name}.d{d}", factor)
+    if cut is None:
         return
-    buffer = plan.kernel.temporaries[-1]
-    for d, i in enumerate(c.nest.main.indices):
-        if integer(buffer.shape[d]) != 1:
-            plan.step("vectorize" if c.lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")
+    rest = " ".join(n for k, n in enumerate(names) if k != d)
+    outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
+    line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
+    if line is not None:
+        plan.step("reorder", cut[0], *outside[:-1], line[0], cut[1], line[1])
+        plan.step("unroll", line[1])
+    else:
+        plan.step("reorder", cut[0], *outside, cut[1])
+        plan.step("vectorize", cut[1])
+    plan.step("layout", buffer.name, f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}")
+
+
+def _in_registers(plan: Plan, c: _Contraction, places: list[str]) -> None:
+    """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles."""
+    totals = [t for t in plan.kernel.temporaries if t.rank == c.nest.main.tensor.rank and t.name.startswith(c.nest.main.tensor.name)]
+    for total in totals:
+        if not any(plan.step("cache_write", total.name, at) for at in places):
+            continue
+        buffer = plan.kernel.temporaries[-1]
+        for d, i in enumerate(c.nest.main.indices):
+            if integer(buffer.shape[d]) != 1:
+                plan.step("vectorize" if c.lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")
