@@ -88,13 +88,16 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
         origin: the store of `before` that each store of `after` comes from.
         instance: for each store of `after`, the loop variables of its origin in terms of its own; a variable left out stays.
     Raises:
-        ScheduleError: the question takes too long.
+        ScheduleError: the question takes too long, or the ranges of the loops are not linear.
         AssertionError: `after` does not run exactly the instances of `before`.
     """
     def search() -> Conflict | None:
         old, new = map(model, changed(before, after))
         found = images(old, new, origin, instance)
-        assert same_instances(old, new, found), "the step loses or repeats instances"
+        if not same_instances(old, new, found):
+            assert not all(s.exact for s in (*old.statements, *new.statements)), "the step loses or repeats instances"
+            raise ScheduleError("which iterations run in the new order cannot be proven", code="order",
+                                help="their ranges are not linear in the loops around; take this step before the loops are split")
         marked = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
         pairs = access_pairs(old.statements, lambda s: reassociable(s) or s in marked, ())
         return _smallest(old, (w for pair in pairs for w in _turned_around(old, new, pair, found)))

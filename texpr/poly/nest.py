@@ -73,6 +73,9 @@ class Nest:
     private: dict[Tensor, tuple[Var, ...]]
 
 
+FEW_CASES = 8
+"""Cases of a domain that are multiplied without asking which of them happen."""
+
 _MEMO: OrderedDict[int, Nest] = OrderedDict()
 _MEMO_SIZE = 256
 
@@ -179,10 +182,10 @@ def _stays_true(node: If) -> None:
 def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
                written: set[Tensor]) -> Statement:
     domain = Truth(((),), ())
-    for loop in loops:
-        domain = conjoined(domain, within_extent(converter, loop))
-    for condition in conditions:
-        domain = conjoined(domain, converter.truth(condition))
+    for truth in (*(within_extent(converter, n) for n in loops), *map(converter.truth, conditions)):
+        if len(domain.true) * len(truth.true) > FEW_CASES:
+            domain, truth = (replace(t, true=_possible(converter, t.true)) for t in (domain, truth))
+        domain = conjoined(domain, truth)
     exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
     domain = replace(domain, true=_possible(converter, domain.true), exact=exact)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
