@@ -71,7 +71,7 @@ class Expressions:
             if self._known(e) is not None:
                 stack.pop()
                 continue
-            if isinstance(e, Select) and any(isinstance(n, Read) for n in walk(e.then, e.orelse)):
+            if isinstance(e, Select) and self._loads(e.then, e.orelse):
                 self.known[-1][id(e)] = e, self._lazy(e)
                 continue
             if isinstance(e, Call) and e.function == "rarely":
@@ -85,6 +85,19 @@ class Expressions:
         result = self._known(root)
         assert result is not None
         return result
+
+    def _loads(self, *roots: Expr) -> bool:
+        """Whether something below is read that is not known yet."""
+        stack, seen = list(roots), set()
+        while stack:
+            e = stack.pop()
+            if id(e) in seen or isinstance(e, Const | Var) or self._known(e) is not None:
+                continue
+            if isinstance(e, Read):
+                return True
+            seen.add(id(e))
+            stack += [c for c in children(e) if isinstance(c, Expr)]
+        return False
 
     def _known(self, e: Expr) -> Value | None:
         if isinstance(e, Var):
@@ -246,11 +259,15 @@ class Expressions:
         before, inside, join = f.block, f.fresh("rare"), f.fresh("join")
         f.emit(f"br i1 {some}, label %{inside}, label %{join}")
         f.start(inside)
-        far = self.select(c, *self._same(self._under(self.mask, rare), near))
+        far = self.select(c, *self._same(self.rare(rare), near))
         last = f.block
         f.branch(join)
         f.start(join)
         return self._one(f"phi {near.type} [ {near.text}, %{before} ], [ {far.text}, %{last} ]", near.dtype, near.lanes)
+
+    def rare(self, e: Expr) -> Value:
+        """A value that is seldom needed."""
+        return self._under(self.mask, e)
 
     def _under(self, mask: Value | None, e: Expr) -> Value:
         before, self.mask = self.mask, mask

@@ -54,6 +54,10 @@ class GpuEmitter(Emitter):
         self.positions = {axis: Var(f"thread.{axis}") for axis in AXES}
         self.variables |= {v: self._register("tid", axis, where.block) for axis, v in self.positions.items()}
 
+    def rare(self, e: Expr) -> Value:
+        """In place: a kernel here is one function."""
+        return self._under(self.mask, e)
+
     def alignment(self, tensor: Tensor) -> int:
         """Arrays on a device begin at element boundaries."""
         return tensor.dtype.bytes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from texpr.ir.build import integer, product
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Expr, Max, Min, Mul, Read, Tensor, Var
+from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var
 from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
-from texpr.ir.traverse import tensors, variables, walk
+from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
@@ -25,6 +25,7 @@ class Emitter(Accesses):
         self.kernel = kernel
         self.contract = kernel.contract
         self.functions: list[str] = []
+        self.rare_functions: dict[str, str] = {}
         self.in_worker = False
         self.looping = 0
         self.workers = 0
@@ -53,6 +54,41 @@ class Emitter(Accesses):
             case _:
                 raise AssertionError(f"no code for {type(s).__name__}")
         self.known.pop()
+
+    def rare(self, e: Expr) -> Value:
+        """In a function of its own, one for all places that compute the same of other values: its code is long."""
+        given: dict[int, tuple[Expr, Value]] = {}
+        stack, seen = [e], set()
+        while stack:
+            node = stack.pop()
+            if id(node) in seen or isinstance(node, Const):
+                continue
+            seen.add(id(node))
+            value = self._known(node)
+            if value is not None:
+                given[id(node)] = node, value
+            elif isinstance(node, Read):
+                return super().rare(e)
+            else:
+                stack += [c for c in children(node) if isinstance(c, Expr)]
+        if any(isinstance(node, Var) for node, _ in given.values()):
+            return super().rare(e)
+        return self._called(e, given)
+
+    def _called(self, e: Expr, given: dict[int, tuple[Expr, Value]]) -> Value:
+        outer = self.function, self.known, self.mask
+        parameters = [Value(f"%p{k}", v.dtype, v.lanes) for k, (_, v) in enumerate(given.values())]
+        self.function, self.mask = Function(""), None
+        self.known = [{key: (node, p) for (key, (node, _)), p in zip(given.items(), parameters)}]
+        result = self.value(e)
+        lines = "\n".join([f"({', '.join(map(str, parameters))}) noinline #0 {{", "entry:", *self.function.lines, f"  ret {result}", "}"])
+        self.function, self.known, self.mask = outer
+        text = f"{result.type} @{{}}{lines}"
+        name = self.rare_functions.get(text)
+        if name is None:
+            name = self.rare_functions[text] = f"rare{len(self.rare_functions)}"
+            self.functions.append(f"define internal {result.type} @{name}{lines}")
+        return self._one(f"call {result.type} @{name}({', '.join(str(v) for _, v in given.values())})", result.dtype, result.lanes)
 
     def assignment(self, s: Store) -> None:
         value = self.value(s.value)
