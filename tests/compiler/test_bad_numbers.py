@@ -311,3 +311,17 @@ def test_gradients_at_kinks(value: str, at: list[float], slope: list[float]):
 def test_a_tie_has_one_winner():
     f = tx.op("op f(X: f32[N]) -> y: f32 { y = max(i: X[i]) }")
     np.testing.assert_array_equal(tx.grad(f)(np.array([1, 3, 3, 2], "f4"), np.float32(5)), [0, 5, 0, 0])
+
+
+RINGS = {
+    "roll": "op f(X: f32[N], k: i32) -> Y: f32[N] { Y[i] = X[(i - k) % N] }",
+    "both ways": "op f(X: f32[N], k: i32) -> Y: f32[N] { Y[i] = X[(i + 1) % N] - X[(i - 1) % N] + f32(k) }",
+    "a fold": "op f(X: f32[N], k: i32) -> Y: f32[N] { Y[i] = 0  Y[(i * 3 + k) % N] += X[i]  for i in 0..N }",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", RINGS)
+def test_remainders_of_sizes_stay_inside(name: str, way: str):
+    for n, k in ((7, 3), (0, 1), (16, 2**31 - 1)):
+        assert_everywhere(way, tx.op(RINGS[name]), np.arange(n, dtype="f4"), np.int32(k))

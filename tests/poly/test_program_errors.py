@@ -340,3 +340,19 @@ def test_arithmetic_with_positions_stays_inside(position):
     assert check_program(program(stored)) != ()
     direct = f"op f(X: f32[K]) -> y: f32 {{ y = X[{position.replace('a', 'argmax(r in 1..K + 1: X[r - 1])')}] }}"
     assert check_program(program(direct)) != ()
+
+
+@pytest.mark.parametrize("index, said", [
+    ("i % M", ""), ("(7*i - 3) % M", ""), ("i % N", "bounds"), ("i % M + 1", "bounds"), ("M % (i + 1)", "bounds"),
+])
+def test_a_remainder_is_below_its_divisor(index, said):
+    text = f"op f(X: f32[N], Z: f32[M]) -> Y: f32[N] {{ Y[i] = X[i] * Z[{index}] }}"
+    if said:
+        assert f"error[{said}]" in complaint(text)
+    else:
+        assert [show(e) for e in check_program(program(text))] == ["M >= 1 or N == 0"]
+
+
+def test_what_is_not_known_is_not_called_wrong():
+    said = complaint("op f(X: f32[N]) -> Y: f32[N] { Y[(i + 1) % N] = X[i]  for i in 0..N }")
+    assert said.startswith("error[twice]: Y may be defined twice")

@@ -175,6 +175,8 @@ class Converter:
                 return self._product(e, factors)
             case FloorDiv() | Mod() if all(not f.terms for _, f in of[1].cases):
                 return self._divided(e, of)
+            case Mod(_, Var() as size) if size not in self.bound:
+                return self._remainder(e, size)
             case Max():
                 return Values(tuple(_extreme(of, 1)))
             case Min():
@@ -226,6 +228,12 @@ class Converter:
         some = tuple(c for f in factors for c in (at_least(variable(f), one), at_least(form, variable(f))))
         none = tuple(((Constraint(variable(f), equality=True),), Form()) for f in factors)
         return Values((((*bounds, *some), form), *none))
+
+    def _remainder(self, e: Expr, size: Var) -> Values:
+        """x % N is one of 0..N, whatever x is; 0 where N is."""
+        (bounds, form), = self._unknown(e).cases
+        inside = (Constraint(form), below(form, variable(size)))
+        return Values((((*bounds, *inside), form), ((Constraint(variable(size), equality=True),), Form())))
 
     def _unknown(self, e: Expr) -> Values:
         stable = all(t in self.stable for t in tensors(e))

@@ -161,7 +161,7 @@ def _check_once(proof: Proof, definitions: Sequence[Place]) -> None:
         count = len(proof.program.sizes) + len(columns)
 
         def complain(example: Example, a=a, b=b) -> CheckError:
-            return _twice(a, b, example)
+            return _twice(a, b, example, writes(proof, a)[1] and writes(proof, b)[1])
 
         proof.claim(Region(count, _meetings(proof, a, b, columns)), complain)
 
@@ -195,7 +195,7 @@ def _left(e: Equation) -> str:
     return f"{e.target.name}[{', '.join(show(i) for i in e.indices)}]" if e.indices else e.target.name
 
 
-def _twice(one: Place, other: Place, example: Example) -> CheckError:
+def _twice(one: Place, other: Place, example: Example, sure: bool) -> CheckError:
     a, b = one.equation, other.equation
     used = telling(example, Truth(one.domain.true + other.domain.true, ()), variables(*a.indices, *b.indices))
     first, second = example.shown[: len(a.axes)], example.shown[len(a.axes) :]
@@ -205,13 +205,14 @@ def _twice(one: Place, other: Place, example: Example) -> CheckError:
 
     at = replace(example, holds="").note((), used)
     of_data = any(not p.domain.exact or not all(map(is_exact, p.domain.true)) for p in (one, other))
-    verb = "may define" if of_data else "define"
+    maybe = of_data or not sure
+    verb = "may define" if maybe else "define"
     note = f"{at + ': ' if at else ''}({instance(a, first)}) and ({instance(b, second)}) {verb} the same element"
     help = "restrict the equations with `for` or `where` so that they do not meet"
     if a is b:
         help = "use `+=` after a definition to fold several values"
     elif of_data:
         help = f"choices that depend on data stand in one equation: {_left(a)} = if c then a else b"
-    return CheckError(f"{a.target.name} {'may be' if of_data else 'is'} defined twice", b.span, code="twice",
+    return CheckError(f"{a.target.name} {'may be' if maybe else 'is'} defined twice", b.span, code="twice",
                       label="an element this defines has a definition already",
                       notes=[note], help=help)
