@@ -210,8 +210,8 @@ def _along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]
 
 def _gpu(plan: Plan, nest: Nest) -> None:
     """One thread per element of the target: spatial loops joined, cut into blocks."""
-    loops = [loop for loop in nest.spatial if integer(loop.extent) != 1]
-    if not loops:
+    loops = nest.spatial
+    if all(integer(loop.extent) == 1 for loop in loops):
         return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
     name = qualified(loops[0])
     for inner in loops[1:]:
