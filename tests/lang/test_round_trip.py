@@ -47,3 +47,12 @@ def test_gradients_print_and_parse(name):
     gradient = grad(program)
     again = elaborate(parse(show_program(gradient, with_callees=True)).ops[gradient.name], {}, {})
     assert equal(without_constants(gradient), without_constants(again))
+
+
+@pytest.mark.parametrize("text", [
+    "op f(p: u16, X: f32[N]) -> Y: f32[N] { let a: u16  a = p  Y[i] = X[i] + f32(a) }",
+    "op f(p: i8, X: i8[N]) -> Y: i8[N] { Y[i] = if X[i] * 0 <= p then 1 else X[i] * 0 // p }",
+], ids=["a copy", "beside what was folded"])
+def test_rank_0_integers_keep_their_types(text):
+    program = elaborate(parse(text).ops["f"], {}, {})
+    assert show_program(elaborate(parse(show_program(program)).ops["f"], {}, {})) == show_program(program)

@@ -182,11 +182,11 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
 
 def _operands(*operands: Expr) -> list[Part]:
     """Operands of one type: literals are bare when another operand tells the type, and the first one tells it if all are literals."""
-    told = any(not isinstance(x, Const) and not _is_parameter(x) for x in operands)
+    told = any(not isinstance(x, Const) and not is_parameter(x) for x in operands)
     return [Part(x, IF, isinstance(x, Const) and (told or k > 0)) for k, x in enumerate(operands)]
 
 
-def _is_parameter(e: Expr) -> bool:
+def is_parameter(e: Expr) -> bool:
     """A rank-0 integer beside a literal is computed in i64."""
     return isinstance(e, Read) and not e.tensor.dims and e.dtype.is_int and e.dtype != I64
 

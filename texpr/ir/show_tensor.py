@@ -12,7 +12,7 @@ from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Axis, Const, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, literal_text
+from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, is_parameter, literal_text
 from texpr.ir.show_loop import UPDATES
 from texpr.ir.show_types import RESERVED, type_items, unused
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -145,7 +145,8 @@ def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke]) -> 
     if isinstance(only, Invoke):
         return len(definitions) > 1
     bare = all(x is axis.var for x, axis in zip(only.indices, only.axes)) and len(only.indices) == len(only.axes)
-    literal = isinstance(only.value, Const) or tensor.value_range is not None or any(len(d.sizes) > 1 for d in tensor.dims)
+    weak = isinstance(only.value, Const) or is_parameter(only.value)
+    literal = weak or tensor.value_range is not None or any(len(d.sizes) > 1 for d in tensor.dims)
     if len(definitions) > 1 or not bare or literal or only.guard is not None or tensor.dtype != only.value.dtype:
         return True
     return any(integer(axis.lo) != 0 or (size := inferred_size(axis.var, only.value)) is None
