@@ -120,7 +120,8 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
     name = st.sampled_from(names)
     kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
                                  "compute_at", "compute_at", "reverse_compute_at", "inline", "cache_read", "cache_read", "cache_write",
-                                 "cache_write", "layout", "pad", "tile", "jam", "fission", "skew", "reverse"]))
+                                 "cache_write", "layout", "pad", "tile", "jam", "fission", "skew", "reverse", "specialize", "annotate",
+                                 "prefetch"]))
     match kind:
         case "split":
             tail = draw(st.sampled_from(["guard", "peel", "exact", "clip", "mask", "pad", "overlap"]))
@@ -150,6 +151,14 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("jam", (draw(name), draw(st.integers(1, 3))))
         case "fission":
             return Step("fission", (draw(name), *draw(st.sampled_from([(), *((t.name,) for t in kernel.temporaries)]))))
+        case "specialize":
+            loops = draw(st.lists(name, max_size=1))
+            sizes = draw(st.lists(st.sampled_from([v.name for v in kernel.sizes] or ["M"]), min_size=1, max_size=2, unique=True))
+            return Step("specialize", tuple(loops), tuple((n, draw(st.integers(0, 7))) for n in sizes))
+        case "annotate":
+            return Step("annotate", (draw(name),), (("mark", draw(st.sampled_from([1, -2.5, True, "a b"]))),))
+        case "prefetch":
+            return Step("prefetch", (draw(st.sampled_from([t.name for t in kernel.inputs])), draw(name), draw(st.integers(1, 3))))
         case "skew":
             return Step("skew", (draw(name), draw(name), draw(st.sampled_from([1, 2, -1]))))
         case "compute_at":

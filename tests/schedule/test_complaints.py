@@ -14,6 +14,8 @@ OPS = {name: tx.op(text) for name, text in TEXTS.items()}
 OPS["shifted"] = tx.op("""op shifted(X: f32[M]) -> Y: f32[M] {
     Y[i] = X[i]
     Y[i] += X[M - 1 - i] for i in 0..M }""")
+OPS["delayed"] = tx.op("""op delayed(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f32[K, M] {
+    Y[k, d] = if k > 0 then E[idx[k - 1], d] else 0 }""")
 EIGHT = {"M": 8, "N": 8, "K": 8}
 
 NAMES = [
@@ -43,7 +45,15 @@ TILES = [
     's.skew("j", "i", 0)', 's.skew("j", "i", 1.0)', 's.skew("j", "i", 2**40)', 's.skew("j", "j")', 's.vectorize("j").skew("j", "i")',
     's.reverse("x")', 's.reverse("k")', 's.unroll("j").reverse("k")',
 ]
-SYMBOLIC = ['s.fuse("i", "j")', 's.split("j", 4, tail="exact")']
+SYMBOLIC = [
+    's.specialize(Q=8)', 's.specialize(N=-1)', 's.specialize(N=True)', 's.specialize(N=2**50)', 's.specialize(N=8).specialize(N="8")',
+    's.fuse("i", "j")', 's.split("j", 4, tail="exact")',
+]
+HINTS = [
+    's.specialize()', 's.specialize(N=8)', 's.specialize("x", N=8)', 's.annotate("i")', 's.annotate("i", a="#")', 's.annotate("i", a=None)',
+    's.annotate("i", a=float("nan"))', 's.annotate("x", a=1)', 's.prefetch("C", "k", 1)', 's.prefetch("D", "k", 1)',
+    's.prefetch("A", "x", 1)', 's.prefetch("A", "k", 0)', 's.prefetch("A", "k", 1.5)', 's.prefetch("A", "k", 2**30)',
+]
 TAILS = [
     's.split("j", 3, tail="pad")', 's.split("k", 3, tail="pad")', 's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
     's.split("k", 3, tail="mask")', 's.vectorize("j", 0)', 's.vectorize("j", 2000)', 's.vectorize("j", "4")', 's.vectorize("j", 4, tail=3)',
@@ -67,6 +77,7 @@ OTHERS = {
     "bordered": ['s.split("t.j", 8, tail="pad").split("u.i", 8, tail="pad")', 's.split("u.j", 8, tail="pad")'],
     "shifted": ['s.split("Y.1.i", 4, tail="overlap")', 's.split("Y.i", 4, tail="pad")'],
     "lagging": ['s.fission("i")', 's.fission("i", "h")', 's.split("i", 4, tail="overlap")'],
+    "delayed": ['s.prefetch("E", "k", 4)'],
     "scalar": ['s.split("i", 2)', "s.reorder('i', 'j')"],
 }
 
@@ -82,7 +93,7 @@ def complaints(op: str, sizes: dict[str, int], texts: list[str]) -> str:
     return "\n".join(complaint(tx.schedule(OPS[op], **sizes), text) for text in texts)
 
 
-@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER", "TILES", "TAILS"])
+@pytest.mark.parametrize("group", ["NAMES", "ARGUMENTS", "ORDER", "TILES", "TAILS", "HINTS"])
 def test_matmul(group, golden):
     golden(complaints("matmul", EIGHT, globals()[group]))
 

@@ -140,6 +140,18 @@ class Steps:
         """Run the iterations from the last to the first; see `texpr.schedule.reverse`."""
         return self._step("reverse", loop)
 
+    def specialize(self, *loops: str | Var, **sizes: int) -> Self:
+        """Run a copy of the nests where sizes have certain values; see `texpr.schedule.specialize`."""
+        return self._step("specialize", *loops, **sizes)
+
+    def annotate(self, loop: str | Var, **notes: str | int | float | bool) -> Self:
+        """Put free marks on a loop; see `texpr.schedule.annotate`."""
+        return self._step("annotate", loop, **notes)
+
+    def prefetch(self, tensor: str, loop: str | Var, distance: int) -> Self:
+        """Ask for an input's elements some iterations early; see `texpr.schedule.prefetch`."""
+        return self._step("prefetch", tensor, loop, distance)
+
     def contract(self) -> Self:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")

@@ -15,7 +15,7 @@ from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.extern import run_function
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import walk
@@ -101,7 +101,7 @@ class _KernelWriter:
                     self.out.renew(tensor, self.buffers[tensor])
                 case Barrier():
                     self.out.line("yield" if threads else "pass")
-                case Poll():
+                case Poll() | Prefetch():
                     self.out.line("pass")
                 case If(cond, body):
                     self.out.line(f"if {self.out.expr(cond)}:")

@@ -28,6 +28,7 @@ class For(Stmt):
     Attributes:
         kind: one of `LOOP_KINDS`.
         tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
+        notes: what `annotate` put there: free marks without meaning.
     """
 
     parts: ClassVar = ("extent", "body")
@@ -36,6 +37,7 @@ class For(Stmt):
     body: tuple[Stmt, ...]
     kind: str = "serial"
     tensor: str = ""
+    notes: tuple[tuple[str, str | int | float | bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +77,15 @@ class Alloc(Stmt):
     """A buffer that lives until the end of the body this statement stands in."""
 
     tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefetch(Stmt):
+    """A hint that the element of an input will be read soon. It has no effect on values, and the element need not exist."""
+
+    parts: ClassVar = ("indices",)
+    tensor: Tensor
+    indices: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

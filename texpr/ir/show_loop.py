@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.show_expr import SUM, Names, Part, Writer, element
 from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -122,7 +122,8 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
     match statement:
         case For(var, extent, _, kind, tensor):
             name = f"{tensor}.{names[var]}" if tensor else names[var]
-            return [f"for {name} in 0..", Part(extent, SUM), "" if kind == "serial" else f" {kind}"]
+            marks = "".join(f" @{key}({value!r})" for key, value in statement.notes)
+            return [f"for {name} in 0..", Part(extent, SUM), "" if kind == "serial" else f" {kind}", marks and f" {marks}"]
         case If(cond):
             return ["if ", Part(cond)]
         case Store(tensor, indices, value, update):
@@ -132,6 +133,8 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
         case ExternCall(name, inputs, outputs, constants):
             given = ", ".join(names[t] for t in inputs) + "".join(f"{', ' if k else '; '}{n}={v!r}" for k, (n, v) in enumerate(constants))
             return [f"{', '.join(names[t] for t in outputs)} = extern {name}({given})", *_call_mark(statement)]
+        case Prefetch(tensor, indices):
+            return ["prefetch ", *element(tensor, indices, None, names)]
         case Barrier():
             return ["barrier"]
         case Poll():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
@@ -146,6 +146,11 @@ def verify_kernel(kernel: Kernel) -> None:
                 _verify_store(store, place)
             case ExternCall() as call:
                 _verify_extern(call, kernel)
+            case Prefetch(tensor, indices):
+                check(tensor in kernel.inputs, f"{tensor.name} is no input", tensor)
+                check(len(indices) == tensor.rank, f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}", tensor)
+                for e in indices:
+                    _verify_value(e, place)
             case Barrier() | Poll() | Alloc():
                 pass
             case other:

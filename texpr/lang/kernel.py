@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.extern import extern_effect
-from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
 from texpr.lang.exact import ExactArithmetic
@@ -28,6 +29,8 @@ _FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
 _MARK = r"(?:start|reassoc|copy|eq [0-9]{1,9})"
 _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
+_NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
+_NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
 _SCOPE = re.compile(rf"  +({_WORD})$")
 
 
@@ -162,8 +165,8 @@ class _Reader:
         block = blocks.pop()
         body = tuple(block.body)
         match block.head:
-            case For(var, extent, _, kind, owner):
-                blocks[-1].body.append(For(var, extent, body, kind, owner))
+            case For() as loop:
+                blocks[-1].body.append(replace(loop, body=body))
             case If(cond):
                 blocks[-1].body.append(If(cond, body))
 
@@ -175,6 +178,10 @@ class _Reader:
             block.body.append(self._extern(line, found))
         elif text.startswith("let "):
             block.body.append(Alloc(self._declare(*self._let(line))))
+        elif text.startswith("prefetch "):
+            node: tree.Access = parse_part(self.source, "expression", line.start + len("prefetch"), line.stop)
+            known = self._tensor(node.name.text, line)
+            block.body.append(Prefetch(known, run(self.scalars.indices(known, node.indices, node.span, block.scope, False))))
         elif text.startswith("if "):
             node = parse_part(self.source, "expression", line.start + len("if"), line.stop)
             blocks.append(Block(line.indent, If(self.scalars.condition(node, block.scope), ()), block.scope))
@@ -188,6 +195,9 @@ class _Reader:
         found = _FOR.match(self.source.text, line.start, line.stop)
         if found is None:
             raise ParseError("a loop is `for i in 0..n`", self.span(line))
+        marks = _NOTES.search(self.text(line))
+        notes = tuple(self._note(word, line) for word in re.findall(_NOTE, marks.group(1))) if marks else ()
+        line = line._replace(stop=line.start + marks.start()) if marks else line
         kind = self.text(line).rsplit(" ", 1)[-1]
         stop = line.stop - len(kind) if kind in LOOP_KINDS else line.stop
         limits: tree.Range = parse_part(self.source, "range", found.end(), stop)
@@ -197,7 +207,15 @@ class _Reader:
         if name in scope.local or name in self.names:
             raise CheckError(f"the loop variable `{name}` hides another `{name}`", self.span(line), code="name", help=f"call it {name}_1")
         extent = self.scalars.index(limits.hi, scope)
-        return For(Var(name), extent, (), kind if kind in LOOP_KINDS else "serial", found.group(1) or "")
+        return For(Var(name), extent, (), kind if kind in LOOP_KINDS else "serial", found.group(1) or "", notes)
+
+    def _note(self, word: str, line: Line) -> tuple[str, str | int | float | bool]:
+        """`@key(value)` behind a loop."""
+        key, _, value = word[1:-1].partition("(")
+        try:
+            return key, ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            raise ParseError(f"a mark is a number, a bool or text in quotes, not {value}", self.span(line)) from None
 
     def _extern(self, line: Line, found: re.Match[str]) -> ExternCall:
         """`p = extern argsort(X; down=True)  eq 1`."""

@@ -12,7 +12,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.poly.affine import Converter
 from texpr.poly.forms import Truth, conjoined
-from texpr.poly.nest import Nest, model, part, placed_stores, within_extent
+from texpr.poly.nest import Nest, holds, model, part, placed_stores, within_extent
 from texpr.poly.sites import sites
 from texpr.poly.solver import OutOfQuota, asked, possible
 
@@ -49,7 +49,7 @@ def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Co
         loops: nested loops of the kernel, outermost first; one iteration of each. None for the whole kernel.
         kinds: `read`, `write` (updates included) or both.
     """
-    nest = model(part(kernel, [s for s in kernel.body if not loops or isinstance(s, For) and s.var is loops[0].var]))
+    nest = model(part(kernel, [s for s in kernel.body if not loops or holds(s, loops[0].var)]))
     uses = list(_uses(nest, tensor, loops, kinds))
     if not uses:
         return None

@@ -17,7 +17,7 @@ from texpr.ir.traverse import walk
 from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
-from texpr.poly.nest import Access, Nest, Statement, changed, model, part
+from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part
 from texpr.poly.order import earlier, level
 from texpr.poly.solver import OutOfQuota, Question, System, asked, contradict
 from texpr.support.errors import ScheduleError
@@ -190,7 +190,7 @@ def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Co
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        nest = model(part(kernel, [s for s in kernel.body if isinstance(s, For) and s.var is loops[0].var]))
+        nest = model(part(kernel, [s for s in kernel.body if holds(s, loops[0].var)]))
         inside = [s for s in nest.statements if any(n.var is loops[-1].var for n in s.loops)]
         uses = [(s, a) for s in inside for a in s.accesses if a.tensor is tensor]
         pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]

@@ -108,6 +108,11 @@ def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
     return _PARTS[key]
 
 
+def holds(s: Stmt, var: Var) -> bool:
+    """Whether the loop of a variable is in a statement."""
+    return any(isinstance(n, For) and n.var is var for n in walk(s))
+
+
 def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
     """Both kernels without the top-level statements that they begin and end with alike: nothing moves past those."""
     old, new = before.body, after.body

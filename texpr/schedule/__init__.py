@@ -17,6 +17,7 @@ from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
+from texpr.schedule.hints import annotate, prefetch
 from texpr.schedule.inline import inline
 from texpr.schedule.join import fuse
 from texpr.schedule.lanes import unroll, vectorize
@@ -28,10 +29,11 @@ from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
+from texpr.schedule.special import specialize
 from texpr.schedule.tile import jam, tile
 
 __all__ = [
-    "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold", "fuse", "inline",
-    "jam", "layout", "loop_names", "pad", "parallel", "peel", "qualified", "reorder", "reverse", "reverse_compute_at", "rfactor", "skew",
-    "split", "tile", "unroll", "vectorize",
+    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
+    "fuse", "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "prefetch", "qualified", "reorder", "reverse",
+    "reverse_compute_at", "rfactor", "skew", "specialize", "split", "tile", "unroll", "vectorize",
 ]

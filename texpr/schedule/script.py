@@ -15,6 +15,7 @@ from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
+from texpr.schedule.hints import annotate, prefetch
 from texpr.schedule.inline import inline
 from texpr.schedule.join import fuse
 from texpr.schedule.lanes import unroll, vectorize
@@ -25,6 +26,7 @@ from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
+from texpr.schedule.special import specialize
 from texpr.schedule.tile import jam, tile
 from texpr.support.errors import ScheduleError
 
@@ -34,7 +36,8 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold,
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad,
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
-    "reverse": reverse,
+    "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
+    "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch,
 }
 
 

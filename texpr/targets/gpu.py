@@ -5,7 +5,7 @@ from __future__ import annotations
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import equal, walk
 from texpr.support.errors import CompileError
 from texpr.targets.function import Function, Value, constant
@@ -90,6 +90,9 @@ class GpuEmitter(Emitter):
         self.together(loop.body)
         if self.since.conflicts(self._uses(loop.body), self.where.several):
             self.barrier()
+
+    def prefetch(self, s: Prefetch) -> None:
+        """Threads hide the time to memory by themselves."""
 
     # Statements that threads run together.
 

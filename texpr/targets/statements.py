@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from texpr.ir.build import integer, product
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var
+from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, tensors, variables, walk
+from texpr.passes.flatten import flat_index
+from texpr.passes.renew import folded
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
@@ -49,6 +51,8 @@ class Emitter(Accesses):
                 self.allocate(tensor)
             case Poll():
                 self.poll()
+            case Prefetch():
+                self.prefetch(s)
             case Barrier():
                 self.barrier()
             case _:
@@ -179,6 +183,15 @@ class Emitter(Accesses):
         f = self.function
         flag = f.define("load volatile i32, ptr @tx_interrupted, align 4")
         f.leave_if(f.define(f"icmp ne i32 {flag}, 0"), 1)
+
+    def prefetch(self, s: Prefetch) -> None:
+        """Ask for a line of memory to be read; the element may lie anywhere. In a vector loop, for that of the first lane."""
+        if self.lane is not None and tensors(*s.indices):
+            return  # the data that the address depends on may be masked off
+        first = {} if self.lane is None else {self.lane: index(0)}
+        at = self.index(flat_index(s.tensor, tuple(folded(i, first) for i in s.indices)).expr())
+        address = self.function.define(f"getelementptr {memory_type(s.tensor.dtype)}, ptr {self.pointers[s.tensor]}, {at}")
+        self.intrinsic("llvm.prefetch.p0", "void", f"ptr {address}", "i32 0", "i32 3", "i32 1")
 
     def barrier(self) -> None:
         """Loops over the threads of a block run one after the other here."""

@@ -1,0 +1,128 @@
+"""Steps that change no value and no order: `annotate` and `prefetch`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isfinite
+
+from texpr import poly
+from texpr.ir.build import add, compare, conjunction, minimum, sub
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.traverse import equal, walk
+from texpr.passes.renew import folded
+from texpr.schedule.loops import find_loops, loops_around, replace_loops, span_of
+from texpr.schedule.tensors import find_tensor
+from texpr.support.errors import ScheduleError
+
+FARTHEST = 1 << 20
+_TEXT = re.compile(r"[A-Za-z0-9_ .,:/+*-]{0,80}")
+
+
+def annotate(kernel: Kernel, loop: str | Var, notes: Mapping[str, object]) -> Kernel:
+    """Put free marks on a loop. They stay in listings and scripts and mean nothing. Always legal. Pragmas elsewhere.
+
+    for i in 0..n: S   -- annotate("i", tuned=16) -->   for i in 0..n  @tuned(16): S
+
+    Args:
+        notes: integers, floats, bools, or short text of letters, digits and `_ .,:/+*-`; a later mark of one name takes the place.
+    Raises:
+        ScheduleError: no such loop, nothing to put there, or a value that is none of these.
+    """
+    found = find_loops(kernel, loop)
+    if not notes:
+        raise ScheduleError("annotate needs a mark", span_of(kernel, found[0]), code="annotate", help='annotate("i", tuned=16)')
+    for key, value in notes.items():
+        plain = isinstance(value, int) or isinstance(value, float) and isfinite(value)
+        if not (plain or isinstance(value, str) and _TEXT.fullmatch(value)):
+            raise ScheduleError(f"{key}={value!r} cannot be a mark", span_of(kernel, found[0]), code="annotate",
+                                help="a number, a bool, or up to 80 letters, digits and `_ .,:/+*-`")
+    return replace_loops(kernel, found, lambda n: replace(n, notes=tuple({**dict(n.notes), **notes}.items())))
+
+
+def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int) -> Kernel:
+    """Ask for what an input's reads need `distance` iterations of `loop` later. A hint: always legal. Software prefetching elsewhere.
+
+    for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
+
+    It stands in front of each statement that reads the input, outside of vector and unrolled loops, and asks for their first element.
+    Machines that have no such instruction leave it out.
+
+    Args:
+        distance: 1 to 2^20 iterations.
+    Raises:
+        ScheduleError: no such input, nothing under the loop reads it, a bad distance, or an address that depends on data which might not
+            be there that early.
+    Source: Mowry, Lam and Gupta, Design and Evaluation of a Compiler Algorithm for Prefetching, ASPLOS 1992.
+    """
+    t, found = find_tensor(kernel, tensor), find_loops(kernel, loop)
+    if t not in kernel.inputs:
+        raise ScheduleError(f"`{tensor}` is no input: what the kernel has just written is near already", span_of(kernel, found[0]),
+                            code="prefetch", help="prefetch an input")
+    if not isinstance(distance, int) or isinstance(distance, bool) or not 1 <= distance <= FARTHEST:
+        raise ScheduleError(f"prefetch distance {distance!r} is not an integer from 1 to 2^20", span_of(kernel, found[0]), code="prefetch")
+    users = [n for n in found if any(isinstance(e, Read) and e.tensor is t for e in walk(*n.body))]
+    if not users:
+        raise ScheduleError(f"nothing under `{found[0].var.name}` reads {tensor}", span_of(kernel, found[0]), code="prefetch",
+                            help=f"name a loop around a statement that reads {tensor}")
+    for n in users:
+        _check_addresses(kernel, n, t, distance)
+    return replace_loops(kernel, users, lambda n: replace(n, body=_asking(n, t, distance)))
+
+
+def _ahead(loop: For, distance: int) -> Mapping[Var, Expr]:
+    return {loop.var: minimum(add(loop.var, index(distance)), sub(loop.extent, index(1)))}
+
+
+def _reads(s: Store, t: Tensor) -> list[Read]:
+    """The different reads of the tensor in a statement."""
+    found: list[Read] = []
+    for n in walk(*s.indices, s.value):
+        if isinstance(n, Read) and n.tensor is t and not any(equal(n, other) for other in found):
+            found.append(n)
+    return found
+
+
+def _asking(loop: For, t: Tensor, distance: int) -> tuple[Stmt, ...]:
+    """The body of the loop with a prefetch in front of each reader."""
+    ahead = _ahead(loop, distance)
+
+    def over(s: Stmt) -> tuple[Stmt, ...]:
+        match s:
+            case Store():
+                return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t)), s)
+            case For(var, _, _, kind) if kind in ("vector", "unroll"):
+                inner = [p for b in s.body for p in over(b) if isinstance(p, Prefetch)]
+                hints = [folded(p, {var: index(0)}) for p in inner]
+                return (*hints, s)
+            case For(_, _, body):
+                return (replace(s, body=tuple(b for each in body for b in over(each))),)
+            case If(_, body):
+                below = tuple(b for each in body for b in over(each))
+                hints = tuple(b for b in below if isinstance(b, Prefetch))
+                rest = tuple(b for b in below if not isinstance(b, Prefetch))
+                return (*hints, replace(s, body=rest))
+        return (s,)
+
+    return tuple(p for s in loop.body for p in over(s))
+
+
+def _check_addresses(kernel: Kernel, loop: For, t: Tensor, distance: int) -> None:
+    """Data that addresses depend on exist that early, whatever conditions hold."""
+    ahead = _ahead(loop, distance)
+    stack: list[tuple[Stmt, tuple[For, ...]]] = [(s, (*loops_around(kernel, loop), loop)) for s in loop.body]
+    while stack:
+        node, around = stack.pop()
+        if isinstance(node, For | If):
+            stack += [(s, (*around, node) if isinstance(node, For) else around) for s in node.body]
+        if not isinstance(node, Store):
+            continue
+        axes = [Axis(n.var, index(0), n.extent) for n in around]
+        for data in (d for r in _reads(node, t) for i in r.indices for d in walk(folded(i, ahead)) if isinstance(d, Read)):
+            inside = conjunction(*(c for i, n in zip(data.indices, data.tensor.shape)
+                                   for c in (compare("<=", index(0), i), compare("<", i, n))))
+            if data.tensor not in kernel.inputs or not poly.always(inside, axes, kernel.requires):
+                raise ScheduleError(f"the address of {t.name} depends on {data.tensor.name}, which may not have an element that early",
+                                    span_of(kernel, node), code="prefetch", help=f"prefetch {data.tensor.name} instead")
