@@ -27,6 +27,11 @@ _VALUES: dict[int, isl.Val] = {}
 T = TypeVar("T")
 
 
+def context() -> isl.Context:
+    """The context all objects of isl live in."""
+    return _CONTEXT
+
+
 class OutOfQuota(Exception):
     """A question took more isl operations than it may."""
 
@@ -41,7 +46,7 @@ def asked(question: Callable[[], T]) -> T:
         try:
             return question()
         except isl.Error as e:
-            raise OutOfQuota(str(e)) from None
+            raise OutOfQuota(str(e)) from e
         finally:
             if outer == 0:
                 _CONTEXT.set_max_operations(0)

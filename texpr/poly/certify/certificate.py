@@ -1,0 +1,180 @@
+"""The certificate: a proof that the loops, as they are in the end, compute what the program says, and what it says of rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+from texpr.ir.build import compare, conjunction
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.loop import Kernel, Poll
+from texpr.ir.show_loop import source_kernel
+from texpr.ir.tensor import Program
+from texpr.poly.certify.frame import Frame
+from texpr.poly.certify.meaning import Meaning, within
+from texpr.poly.certify.pairs import Access, collide, covered, later
+from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted
+from texpr.poly.certify.races import check_races
+from texpr.poly.certify.statements import Buffer, Statement, extract, reads
+from texpr.poly.certify.sums import Sums
+from texpr.poly.certify.trace import written
+from texpr.poly.certify.values import Disagreement, agree, check_store
+from texpr.poly.solver import OutOfQuota, asked
+from texpr.support.errors import ScheduleError
+
+MEANINGS = {
+    "values": "every store computes its instance of its equation, from the right elements",
+    "bounds": "every element used exists",
+    "initialised": "every element read was written before",
+    "covered": "every element of every output is computed",
+    "once": "no element is computed twice",
+    "sums": "every sum has all its terms, once each, before it is used",
+    "order": "sums run in the order of the program, or may not",
+    "races": "iterations that run at once use no common element",
+}
+"""What each obligation says, in the order of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What was proven of a kernel.
+
+    Attributes:
+        kernel: its name.
+        obligations: how many questions each took, and seconds.
+        reassociated: outputs and intermediates whose sums run in another order than the program's.
+        contracted: whether a * b + c may be rounded once.
+    """
+
+    kernel: str
+    obligations: Mapping[str, tuple[int, float]]
+    reassociated: tuple[str, ...]
+    contracted: bool
+
+    @property
+    def bit_exact(self) -> bool:
+        """The kernel gives the very bits that the program says."""
+        return not self.reassociated and not self.contracted
+
+    @property
+    def seconds(self) -> float:
+        """How long the proof took."""
+        return sum(seconds for _, seconds in self.obligations.values())
+
+    @property
+    def rounding(self) -> str:
+        """What holds of the bits of the result."""
+        if self.bit_exact:
+            return "bit-exact"
+        said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
+        return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
+
+    def __str__(self) -> str:
+        lines = [f"certificate of {self.kernel}: {self.rounding}"]
+        for name, (questions, seconds) in self.obligations.items():
+            lines.append(f"  {name:<12} {questions:>4} questions {seconds * 1e3:>8.1f} ms   {MEANINGS[name]}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{name}</td><td>{questions}</td><td>{seconds * 1e3:.1f}</td><td>{escape(MEANINGS[name])}</td></tr>"
+                       for name, (questions, seconds) in self.obligations.items())
+        return (f"<table><caption>{escape(self.kernel)}: {escape(self.rounding)}</caption>"
+                f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>")
+
+
+def certify(kernel: Kernel, program: Program) -> Certificate:
+    """Prove that a kernel computes what a program says, from the loops alone.
+
+    Args:
+        program: after the tensor passes, over the sizes of the kernel.
+    Raises:
+        ScheduleError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
+    """
+    try:
+        return asked(lambda: _certified(kernel, program))
+    except Refuted as e:
+        raise _error(kernel, e) from None
+    except OutOfQuota as e:
+        import traceback; traceback.print_exc()
+        raise ScheduleError(f"{kernel.name} is not proven within the quota", code="certificate",
+                            help="give the sizes as constants: tx.schedule(op, N=...)") from None
+
+
+def _error(kernel: Kernel, e: Refuted) -> ScheduleError:
+    sizes, instance = e.witness()
+    notes = []
+    if sizes or instance:
+        at = f"at {_values(sizes)}: " if sizes else ""
+        notes.append(f"{at}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
+    span = source_kernel(kernel)[1].get(id(e.statement.node)) if e.statement is not None else None
+    return ScheduleError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
+                         label=e.obligation, notes=notes, witness={**sizes, **instance},
+                         help="a step or a pass is wrong; tx.options(certify=False) compiles it unproven")
+
+
+def _values(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in values.items())
+
+
+def _certified(kernel: Kernel, program: Program) -> Certificate:
+    nest = extract(kernel)
+    named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
+    proof = Proof(nest, Meaning(program), named, _facts(nest.parameters.variables, kernel, program, Frame(nest.parameters, ())))
+    sums = Sums(proof)
+    with proof.asking("values"):
+        sums.tracer.places()
+    for s in nest.statements:
+        check_store(proof, sums.tracer, s)
+    for k, output in enumerate(kernel.outputs):
+        _check_output(proof, sums, nest.buffers[output], program.outputs[k])
+    for buffer in nest.buffers.values():
+        if buffer.updates:
+            sums.prepare(buffer, whole=False)
+    check_races(proof, sums)
+    obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
+    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract)
+
+
+def _facts(sizes: list[Var], kernel: Kernel, program: Program, frame: Frame):
+    """What holds of the sizes: they are at least 0, so are all extents of arrays, and the requirements are checked at the call."""
+    conditions = [compare("<=", index(0), v) for v in sizes]
+    conditions += [compare("<=", index(0), n) for t in (*kernel.inputs, *kernel.outputs) for n in t.shape]
+    conditions += [c for c in (*kernel.requires, *program.requires) if not reads(c)]
+    plain = frame.plain(conjunction(*conditions))
+    return frame.holds(conjunction(plain, frame.bounds())).params()
+
+
+def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> None:
+    """Every element of an output is computed, once, and holds what the program says of it."""
+    there = tuple(Var(f"x{k}") for k in range(output.rank))
+    frame = Frame(proof.nest.parameters, there)
+    end = Statement(Poll(), (), (), 1 << 40, frame, held=[within(there, output)])
+    use = Access(end, there, False)
+    definitions = written(proof, buffer)
+    with proof.asking("covered"):
+        left = covered(use, definitions, proof.facts)
+        if not left.is_empty():
+            at = definitions[-1].statement if definitions else None
+            raise Refuted("covered", f"an element of {output.name} is not computed", at, frame, left)
+    with proof.asking("once"):
+        for a in definitions:
+            for b in definitions:
+                for order in later(a.statement, b.statement):
+                    found = collide(a, b, order, proof.facts)
+                    if found is not None:
+                        raise Refuted("once", f"an element of {output.name} is computed twice", b.statement, found[0].frame, found[1])
+    with proof.asking("values"):
+        for d in buffer.definitions:
+            _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))
+    if buffer.updates or any(d.is_fold for d in proof.meaning.of.get(output, ())):
+        sums.complete(proof, buffer, use)
+
+
+def _holds(proof: Proof, d: Statement, claimed: Expr, wanted: Read) -> None:
+    try:
+        agree(proof.meaning, claimed, wanted, Context(proof, d.frame, d))
+    except Disagreement as e:
+        raise Refuted("values", f"{wanted.tensor.name} is written where another element belongs", d, d.frame, e.context.set) from None
+
+

@@ -1,0 +1,308 @@
+"""Integer expressions and conditions of one statement, or of two beside each other, as isl sees them.
+
+A frame has a column per loop variable and one per *atom*: an integer or bool that is not affine, such as a value of data. Two atoms of
+a frame are one where they are written alike. What depends on sizes alone is a parameter, and the same in all frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import islpy as isl
+
+from texpr.ir.affine import Linear, linear, same_value
+from texpr.ir.build import compare, conjunction
+from texpr.ir.dtypes import BOOL, I64, int_range
+from texpr.ir.expr import (
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Node,
+    Not,
+    Or,
+    Read,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+    index,
+)
+from texpr.ir.traverse import children, equal, rewrite, walk
+from texpr.poly.solver import context
+
+_SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
+Bounds = tuple[int | None, int | None]
+
+
+class Parameters:
+    """What all instances of all statements share: sizes, products of sizes, rank-0 inputs."""
+
+    def __init__(self, sizes: Iterable[Var], inputs: Iterable[Tensor]) -> None:
+        self.variables: list[Var] = list(sizes)
+        self.position = {v: k for k, v in enumerate(self.variables)}
+        self.inputs = set(inputs)
+        self.terms: list[tuple[Expr, Var]] = []
+
+    def term(self, e: Expr) -> Var | None:
+        """The parameter that stands for `e`, if nothing in it differs between instances."""
+        nodes = list(walk(e))
+        if any(isinstance(n, Var) and n not in self.position or isinstance(n, Read) and n.tensor not in self.inputs for n in nodes):
+            return None
+        if not all(isinstance(n, Expr) for n in nodes):
+            return None
+        return found_like(self.terms, e) or self._new(e)
+
+    def _new(self, e: Expr) -> Var:
+        var = Var(f"p{len(self.terms)}")
+        self.position[var] = len(self.variables)
+        self.variables.append(var)
+        self.terms.append((e, var))
+        return var
+
+    def space(self, columns: int) -> isl.Space:
+        """A space of so many columns."""
+        space = isl.Space.set_alloc(context(), len(self.variables), columns)
+        for k in range(len(self.variables)):
+            space = space.set_dim_name(_PARAM, k, f"s{k}")
+        return space
+
+
+def found_like(terms: Sequence[tuple[Expr, Var]], e: Expr) -> Var | None:
+    """The variable of a term that is `e`."""
+    return next((v for t, v in terms if alike(t, e)), None)
+
+
+def alike(a: Expr, b: Expr) -> bool:
+    """The same value, because the same is done with indices that are linearly equal."""
+    stack: list[tuple[Node, Node]] = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        if type(x) is not type(y):
+            return False
+        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):
+            continue
+        if isinstance(x, Read) and isinstance(y, Read) and x.tensor is not y.tensor:
+            return False
+        below, other = children(x), children(y)
+        if not below or len(below) != len(other):
+            if not equal(x, y):
+                return False
+            continue
+        if not same_node(x, y):
+            return False
+        stack += zip(below, other)
+    return True
+
+
+def same_node(x: Node, y: Node) -> bool:
+    """Equal in all but their children."""
+    match x, y:
+        case Compare(op), Compare(other):
+            return op == other
+        case Call(f), Call(g):
+            return f == g and getattr(x, "dtype", None) == getattr(y, "dtype", None)
+        case Read(t), Read(u):
+            return t is u
+    if getattr(x, "equation", None) != getattr(y, "equation", None):
+        return False
+    return type(x) is type(y) and getattr(x, "dtype", None) == getattr(y, "dtype", None)
+
+
+class Frame:
+    """Columns, and the sets over them.
+
+    Args:
+        ranges: bounds of variables that are constants.
+    """
+
+    def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None) -> None:
+        self.parameters = parameters
+        self.variables = list(variables)
+        self.position = {v: k for k, v in enumerate(self.variables)}
+        self.ranges = dict(ranges or {})
+        self.atoms: list[tuple[Expr, Var]] = []
+        self._plain: dict[int, tuple[Expr, Expr]] = {}
+        self._values: dict[int, tuple[Expr, isl.PwAff]] = {}
+
+    def add(self, var: Var) -> None:
+        """One more column."""
+        self.position[var] = len(self.variables)
+        self.variables.append(var)
+
+    def plain(self, e: Expr) -> Expr:
+        """`e` with atoms and parameters replaced by variables."""
+        found = self._plain.get(id(e))
+        if found is None:
+            found = self._plain[id(e)] = e, rewrite(e, self._plainer)  # type: ignore[arg-type]
+        return found[1]
+
+    def _plainer(self, node: Node) -> Expr | None:
+        if not isinstance(node, Expr) or not (node.dtype.is_int or node.dtype == BOOL) or _affine(node):
+            return None
+        if isinstance(node, Cast) and widens(node):
+            return node.operand
+        var = self.parameters.term(node) or found_like(self.atoms, node) or self._atom(node)
+        return var if node.dtype != BOOL else compare("==", var, index(1))
+
+    def _atom(self, node: Expr) -> Var:
+        var = Var(f"a{len(self.atoms)}")
+        self.atoms.append((node, var))
+        self.add(var)
+        return var
+
+    def bounds(self) -> Expr:
+        """What is known of the atoms."""
+        return conjunction(*(c for term, var in (*self.atoms, *self.parameters.terms) for c in _known(term, var)))
+
+    def universe(self) -> isl.Set:
+        return isl.Set.universe(self.parameters.space(len(self.variables)))
+
+    def up(self, s: isl.Set) -> isl.Set:
+        """A set from when the frame had fewer columns."""
+        missing = len(self.variables) - s.dim(_SET)
+        return s.add_dims(_SET, missing) if missing else s
+
+    def _aff(self, form: Linear) -> isl.Aff:
+        space = self.parameters.space(len(self.variables))
+        aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)).set_constant_val(_val(form.constant))
+        for t, c in form.terms:
+            if t in self.position:
+                aff = aff.set_coefficient_val(_IN, self.position[t], _val(c))
+            elif t in self.parameters.position:
+                aff = aff.set_coefficient_val(_PARAM, self.parameters.position[t], _val(c))
+            else:
+                raise AssertionError(f"`{t.name}` is not in the frame")  # type: ignore[union-attr]
+        return aff
+
+    def value(self, e: Expr) -> isl.PwAff:
+        """A plain integer expression. Depth is bounded by the nesting limit of the text."""
+        form = linear(e)
+        affine = Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant)
+        total = isl.PwAff.from_aff(self._aff(affine))
+        for t, c in form.terms:
+            if not isinstance(t, Var):
+                total = total + self._term(t).scale_val(_val(c))
+        return total
+
+    def _term(self, e: Expr) -> isl.PwAff:
+        found = self._values.get(id(e))
+        if found is None or found[1].dim(_IN) != len(self.variables):
+            found = self._values[id(e)] = e, self._made(e)
+        return found[1]
+
+    def _made(self, e: Expr) -> isl.PwAff:
+        match e:
+            case FloorDiv(a, Const(0)) | Mod(a, Const(0)):
+                return self.value(index(0))
+            case FloorDiv(a, Const(c)) | Mod(a, Const(c)):
+                whole = self.value(a)
+                quotient = whole.scale_down_val(_val(int(c))).floor()
+                return quotient if isinstance(e, FloorDiv) else whole - quotient.scale_val(_val(int(c)))
+            case Max(a, b):
+                return self.value(a).max(self.value(b))
+            case Min(a, b):
+                return self.value(a).min(self.value(b))
+            case Call("abs", (a,)):
+                return self.value(a).max(self.value(a).neg())
+            case Select(cond, then, orelse):
+                holds = self.holds(cond)
+                return self.value(then).intersect_domain(holds).union_add(self.value(orelse).intersect_domain(holds.complement()))
+        raise AssertionError(f"{type(e).__name__} is not affine")
+
+    def holds(self, e: Expr) -> isl.Set:
+        """Where a plain condition is true."""
+        match e:
+            case Const(value):
+                return self.universe() if value else isl.Set.empty(self.parameters.space(len(self.variables)))
+            case And(a, b):
+                return self.holds(a) & self.holds(b)
+            case Or(a, b):
+                return self.holds(a) | self.holds(b)
+            case Not(a):
+                return self.holds(a).complement()
+            case Select(cond, then, orelse):
+                holds = self.holds(cond)
+                return (holds & self.holds(then)) | (holds.complement() & self.holds(orelse))
+            case Compare(op, a, b):
+                return self._compared(op, a, b)
+        raise AssertionError(f"{type(e).__name__} is no condition")
+
+    def _compared(self, op: str, a: Expr, b: Expr) -> isl.Set:
+        a, b = _undivided(op, a, b)
+        form = linear(Sub(a, b) if op in (">", ">=", "==") else Sub(b, a))
+        if op == "!=" or not form.is_affine:
+            return getattr(self.value(a), _SETS[op])(self.value(b))
+        aff = self._aff(Linear(form.terms, form.constant - (op in ("<", ">"))))
+        made = isl.Constraint.equality_from_aff if op == "==" else isl.Constraint.inequality_from_aff
+        return isl.BasicSet.from_constraint(made(aff)).to_set()
+
+
+_SETS = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+
+
+def _undivided(op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """a < n // c says c*a + c <= n, and a <= n // c says c*a <= n: without a quotient isl is faster."""
+    match b:
+        case FloorDiv(n, Const(c)) if c > 0 and op in ("<", "<="):
+            scaled = Mul(a, index(int(c)))
+            return (Add(scaled, index(int(c) - 1)) if op == "<" else scaled), n
+    return a, b
+
+
+def _affine(node: Expr) -> bool:
+    """Whether isl can look into the node."""
+    match node:
+        case Const() | Var() | And() | Or() | Not() | Select():
+            return True
+        case Add() | Sub() | Neg():
+            return node.dtype == I64
+        case Mul(a, b):
+            return node.dtype == I64 and (isinstance(a, Const) or isinstance(b, Const))
+        case FloorDiv(_, b) | Mod(_, b):
+            return node.dtype == I64 and isinstance(b, Const)
+        case Max() | Min():
+            return True
+        case Call("abs"):
+            return node.dtype == I64
+        case Compare(_, a):
+            return a.dtype.is_int
+    return False
+
+
+def widens(node: Cast) -> bool:
+    """Whether the conversion of an integer keeps every value."""
+    if not (node.dtype.is_int and node.operand.dtype.is_int):
+        return False
+    (lo, hi), (low, high) = int_range(node.operand.dtype), int_range(node.dtype)
+    return low <= lo and hi <= high
+
+
+def _known(term: Expr, var: Var) -> list[Expr]:
+    found: list[Expr] = []
+    if term.dtype == BOOL:
+        found += [compare("<=", index(0), var), compare("<=", var, index(1))]
+    elif term.dtype.is_int and term.dtype != I64:
+        lo, hi = int_range(term.dtype)
+        found += [compare("<=", index(lo), var), compare("<=", var, index(hi))]
+    match term:
+        case Read(tensor) if tensor.value_range is not None:
+            found += [compare("<=", tensor.value_range[0], var), compare("<", var, tensor.value_range[1])]
+        case Mul(Var(), Var()):
+            found.append(compare("<=", index(0), var))
+    return found
+
+
+def _val(n: int) -> isl.Val:
+    return isl.Val.int_from_si(context(), n) if abs(n) < 1 << 62 else isl.Val.read_from_str(context(), str(n))

@@ -1,0 +1,153 @@
+"""What a program says of each element: equations without guards, whose reductions are terms of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, select, sub
+from texpr.ir.dtypes import BOOL, DType, int_range
+from texpr.ir.expr import Axis, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
+from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import rewrite
+
+UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total(Expr):
+    """The whole reduction of an equation, for values of its axes."""
+
+    parts: ClassVar = ("axes",)
+    equation: int
+    axes: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """An equation as conditions and values over its axes.
+
+    Attributes:
+        element: which element of the target an instance defines or folds into.
+        domain: which instances there are; `stored` which of them store, where a write outside is dropped.
+        reduction: the reduction in `value`, if there is one; `body` and `inside` are its body and condition over axes and binders.
+    """
+
+    number: int
+    equation: Equation
+    axes: tuple[Var, ...]
+    element: tuple[Expr, ...]
+    domain: Expr
+    stored: Expr
+    value: Expr
+    reduction: Reduce | None
+    binders: tuple[Var, ...]
+    body: Expr | None
+    inside: Expr
+
+    @property
+    def is_fold(self) -> bool:
+        return self.equation.update is not None
+
+
+class Meaning:
+    """The definitions of a program, by the position of their equations."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.definitions = {k: _definition(k, e) for k, e in enumerate(program.equations) if isinstance(e, Equation)}
+        self.of: dict[Tensor, list[Definition]] = {}
+        for d in self.definitions.values():
+            self.of.setdefault(d.equation.target, []).append(d)
+
+
+def at_instance(e: Expr, variables: Sequence[Var], values: Sequence[Expr]) -> Expr:
+    """`e` for the values of variables."""
+    return folded(e, dict(zip(variables, values)))
+
+
+def folded(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+    """`e` with variables replaced and arithmetic of integers folded."""
+    return rewrite(e, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
+
+
+def _definition(number: int, equation: Equation) -> Definition:
+    axes = tuple(a.var for a in equation.axes)
+    reductions: list[Reduce] = []
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(_, _, Guard()):
+                return _unguarded(node)
+            case Reduce():
+                reductions.append(node)
+                return Total(number, axes, dtype=node.dtype)
+        return fold(node)
+
+    value: Expr = rewrite(equation.value, rule)
+    assert len(reductions) <= 1, "one reduction per equation is left by the tensor passes"
+    element = tuple(rewrite(i, rule) for i in equation.indices)
+    conditions = [*_ranges(equation.axes), *([rewrite(equation.where, rule)] if equation.where is not None else [])]
+    stored: Expr = conjunction()
+    if equation.guard is not None and equation.guard.mode == "drop":
+        stored = within(element, equation.target)
+    elif equation.guard is not None:
+        element = tuple(_folded_back(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape))
+    reduction = reductions[0] if reductions else None
+    inside = conjunction()
+    if reduction is not None:
+        inside = conjunction(*_ranges(reduction.axes), *([rewrite(reduction.where, rule)] if reduction.where is not None else []))
+    return Definition(number, equation, axes, element, conjunction(*conditions), stored, value, reduction,
+                      tuple(a.var for a in reduction.axes) if reduction is not None else (),
+                      reduction.body if reduction is not None else None, inside)
+
+
+def _ranges(axes: tuple[Axis, ...]) -> list[Expr]:
+    return [c for a in axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))]
+
+
+def within(indices: Sequence[Expr], tensor: Tensor) -> Expr:
+    """The element exists."""
+    return conjunction(*(c for i, n in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
+
+
+def _unguarded(node: Read) -> Expr:
+    guard = node.guard
+    assert guard is not None
+    plain = replace(node, guard=None)
+    if guard.mode == "value":
+        assert guard.value is not None
+        return select(within(node.indices, node.tensor), plain, guard.value)
+    return replace(plain, indices=tuple(_folded_back(i, n, guard.mode) for i, n in zip(node.indices, node.tensor.shape)))
+
+
+def _folded_back(i: Expr, n: Expr, mode: str) -> Expr:
+    """The place that a guard gives for an index outside, once as the language says."""
+    last = sub(n, index(1))
+    match mode:
+        case "clamp":
+            return maximum(index(0), minimum(i, last))
+        case "wrap":
+            return select(compare("<", i, index(0)), add(i, n), select(compare(">=", i, n), sub(i, n), i))
+        case "reflect":
+            return select(compare("<", i, index(0)), sub(index(0), i), select(compare(">=", i, n), sub(add(last, last), i), i))
+    raise AssertionError(f"no guard {mode}")
+
+
+def is_identity(op: str, e: Expr) -> bool:
+    """Whether folding from `e` changes nothing."""
+    value = getattr(e, "value", None)
+    return value is not None and repr(value) == repr(_identity(op, e.dtype))
+
+
+def _identity(op: str, dtype: DType) -> int | float | bool:
+    kind = float if dtype.is_float else int
+    if op in ("add", "mul"):
+        return kind(op == "mul")
+    if dtype == BOOL:
+        return op == "min"
+    if dtype.is_float:
+        return float("-inf") if op == "max" else float("inf")
+    lo, hi = int_range(dtype)
+    return lo if op == "max" else hi

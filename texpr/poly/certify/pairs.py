@@ -1,0 +1,197 @@
+"""Two statements beside each other: can two of their instances use one element, and which comes first?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from texpr.ir.affine import linear, same_value
+from texpr.ir.build import compare, conjunction
+from texpr.ir.expr import Expr, Sub, Var
+from texpr.ir.traverse import substitute
+from texpr.poly.certify.frame import Frame
+from texpr.poly.certify.statements import Statement
+
+_SET = isl.dim_type.set
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """An element that the instances of a statement use.
+
+    Attributes:
+        place: the loops around the buffer, then its indices: what two uses must share to be of one element.
+        when: a further condition, or None.
+    """
+
+    statement: Statement
+    place: tuple[Expr, ...]
+    writes: bool
+    when: isl.Set | None = None
+
+    def domain(self, facts: isl.Set) -> isl.Set:
+        inside = self.statement.domain(facts)
+        return inside if self.when is None else inside & self.statement.frame.up(self.when)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How two instances lie in time: equal in `equal` loops; then `sign` compares the next one, or the text decides where it is None."""
+
+    equal: int
+    sign: str | None
+
+
+class Joint:
+    """The instances of two accesses whose first `shared` loops are equal."""
+
+    def __init__(self, a: Access, b: Access, shared: int, facts: isl.Set, frame: Frame | None = None,
+                 domain: isl.Set | None = None) -> None:
+        first, second = frame or a.statement.frame, b.statement.frame
+        inside, other = domain if domain is not None else a.domain(facts), b.domain(facts)
+        self.renamed: dict[Var, Expr] = {v: Var(v.name) for v in second.variables[shared:]}
+        ranges = {**first.ranges, **{self.renamed[v]: r for v, r in second.ranges.items() if v in self.renamed}}
+        self.frame = Frame(first.parameters, [*first.variables, *self.renamed.values()], ranges)  # type: ignore[list-item]
+        self.count = len(first.variables)
+        here = inside.add_dims(_SET, len(self.renamed))
+        self.domain = here & other.insert_dims(_SET, shared, self.count - shared)
+
+    def there(self, e: Expr) -> Expr:
+        """An expression of the second access in the columns of both."""
+        return substitute(e, self.renamed)
+
+    def also(self, *conditions: Expr) -> isl.Set:
+        """The pairs for which the conditions hold."""
+        found = self.domain
+        for c in conditions:
+            found = found & self.frame.holds(c)
+        return found
+
+    def of_first(self, pairs: isl.Set) -> isl.Set:
+        """Which instances of the first access are in a pair."""
+        return pairs.project_out(_SET, self.count, len(self.frame.variables) - self.count)
+
+
+def met(joint: Joint, a: Access, b: Access) -> Expr:
+    """Both accesses are of one element."""
+    return conjunction(*(compare("==", x, joint.there(y)) for x, y in zip(a.place, b.place)))
+
+
+def later(a: Statement, b: Statement, *, same_instance: bool = False) -> Iterator[Order]:
+    """The ways in which an instance of `b` comes after one of `a`.
+
+    Args:
+        same_instance: count what b does after what a does in one instance of one statement.
+    """
+    common = a.common(b)
+    if a.order < b.order or a is b and same_instance:
+        yield Order(common, None)
+    for k in reversed(range(common)):
+        yield Order(k, "<")
+
+
+def collide(a: Access, b: Access, order: Order, facts: isl.Set) -> tuple[Joint, isl.Set] | None:
+    """Pairs of instances in this order that use one element; None if there are none."""
+    if apart(a, b, order):
+        return None
+    joint = Joint(a, b, order.equal, facts)
+    pairs = joint.also(met(joint, a, b), *_ordered(joint, a, order))
+    return None if pairs.is_empty() else (joint, pairs)
+
+
+def _ordered(joint: Joint, a: Access, order: Order) -> list[Expr]:
+    if order.sign is None:
+        return []
+    var = a.statement.loops[order.equal].var
+    return [compare(order.sign, var, joint.there(var))]
+
+
+def apart(a: Access, b: Access, order: Order) -> bool:
+    """Whether some index is never equal, by the intervals of what it is made of: most pairs are told apart so."""
+    return any(_never_zero(x, y, a.statement, b.statement, order) for x, y in zip(a.place, b.place))
+
+
+def _never_zero(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> bool:
+    low, high = difference(x, y, a, b, order)
+    return low is not None and low > 0 or high is not None and high < 0
+
+
+def difference(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> tuple[int | None, int | None]:
+    """Bounds of x, of an instance of `a`, minus y, of one of `b`, in this order; None where there are none."""
+    mine, other = linear(x), linear(y)
+    if not (mine.is_affine and other.is_affine):
+        return None, None
+    equal = {n.var for n in a.loops[: order.equal]}
+    at = a.loops[order.equal].var if order.sign is not None else None
+    low: int | None = mine.constant - other.constant
+    high: int | None = low
+    for t in dict.fromkeys((*mine.variables, *other.variables)):
+        c, d = mine.coefficient(t), other.coefficient(t)
+        if t in equal or t in a.frame.parameters.position:
+            if c != d:
+                return None, None
+            continue
+        for factor, least, top in _ends(t, c, d, a, b, at):
+            ends = factor * least, None if top is None else factor * top
+            smaller, larger = ends if factor > 0 else ends[::-1]
+            low = None if low is None or smaller is None else low + smaller
+            high = None if high is None or larger is None else high + larger
+    return low, high
+
+
+def _ends(t: Var, c: int, d: int, a: Statement, b: Statement, at: Var | None) -> list[tuple[int, int, int | None]]:
+    """c*t of one minus d*t of the other as factors of numbers from a least to a largest one."""
+    if t is at and c == d:
+        return [(-c, 1, a.ranges[t][1])]
+    return [(f, 0, s.ranges.get(t, (0, None))[1] if _starts_at_zero(t, s) else None) if _starts_at_zero(t, s) else (f, -_FAR, _FAR)
+            for f, s in ((c, a), (-d, b)) if f]
+
+
+_FAR = 1 << 80
+
+
+def _starts_at_zero(t: Var, s: Statement) -> bool:
+    return t in s.ranges and s.ranges[t][0] == 0
+
+
+def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
+    """The instances of `a` before which no source has used their element."""
+    candidates = sorted(sources, key=lambda s: s.statement.order, reverse=True)
+    if any(_plainly_before(s, a) for s in candidates):
+        return isl.Set.empty(a.domain(facts).get_space())
+    left = a.domain(facts)
+    if left.is_empty():
+        return left
+    orders = [(s, o) for s in candidates for o in later(s.statement, a.statement)]
+    for source, order in sorted(orders, key=lambda so: so[1].sign is not None):
+        if order.sign is not None and apart(source, a, order):
+            continue
+        joint = Joint(a, source, order.equal, facts)
+        turned = [] if order.sign is None else [compare("<", joint.there(v := a.statement.loops[order.equal].var), v)]
+        left = left - joint.of_first(joint.also(met(joint, a, source), *turned))
+        if left.is_empty():
+            break
+    return left
+
+
+def _plainly_before(source: Access, a: Access) -> bool:
+    """The source stands before, in loops and under conditions that are also around `a`, and uses the same element there."""
+    s, t = source.statement, a.statement
+    if not (s.order < t.order and s.common(t) == len(s.loops)) or source.when is not None or s.frame.atoms:
+        return False
+    around = {id(c) for c in t.conditions}
+    return all(id(c) in around for c in s.conditions) and all(same_value(x, y) for x, y in zip(source.place, a.place))
+
+
+def differs(joint: Joint, a: Expr, b: Expr) -> bool:
+    """Whether an integer of the first access may not be one of the second (already in the columns of both)."""
+    if same_value(a, b):
+        return False
+    return not joint.also(compare("!=", a, b)).is_empty()
+
+
+def equal_forms(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    """Pairwise equal, as far as linear arithmetic shows."""
+    return len(a) == len(b) and all(not (f := linear(Sub(x, y))).terms and f.constant == 0 for x, y in zip(a, b))

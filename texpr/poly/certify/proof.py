@@ -1,0 +1,227 @@
+"""What a proof in progress knows, and how it ends when something is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import islpy as isl
+
+from texpr.ir.affine import linear, same_value
+from texpr.ir.build import compare
+from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.expr import And, Compare, Const, Expr, Or, Sub, Tensor, Var
+from texpr.ir.traverse import walk
+from texpr.poly.certify.frame import Frame, alike
+from texpr.poly.certify.meaning import Meaning
+from texpr.poly.certify.statements import Nest, Statement
+
+_SET, _PARAM = isl.dim_type.set, isl.dim_type.param
+
+OBLIGATIONS = ("values", "bounds", "initialised", "covered", "once", "sums", "order", "races")
+
+
+class Refuted(Exception):
+    """An obligation that does not hold, or is not proven.
+
+    Attributes:
+        statement: where it fails.
+        frame, instances: of the counterexamples, if isl has some.
+    """
+
+    def __init__(self, obligation: str, text: str, statement: Statement | None, frame: Frame | None = None,
+                 instances: isl.Set | None = None) -> None:
+        super().__init__(text)
+        self.obligation, self.text, self.statement, self.frame, self.instances = obligation, text, statement, frame, instances
+
+    def witness(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The smallest sizes and then the earliest instance, by name."""
+        if self.instances is None or self.frame is None or self.instances.is_empty():
+            return {}, {}
+        count = self.instances.dim(_PARAM)
+        flat = self.instances.move_dims(_SET, 0, _PARAM, 0, count)
+        for k in range(count):
+            flat = flat.lower_bound_val(_SET, k, isl.Val.zero(flat.get_ctx()))
+        try:
+            point = flat.lexmin().sample_point()
+            values = [point.get_coordinate_val(_SET, k).to_python() for k in range(flat.dim(_SET))]
+        except isl.Error:
+            return {}, {}
+        names = self.frame.parameters.variables[:count]
+        atoms = {v for _, v in (*self.frame.parameters.terms, *self.frame.atoms)}
+        sizes = {v.name: n for v, n in zip(names, values) if v not in atoms}
+        instance: dict[str, int] = {}
+        for v, n in zip(self.frame.variables, values[count:]):
+            if v not in atoms:
+                instance[v.name + "'" if v.name in instance else v.name] = n
+        return sizes, instance
+
+
+@dataclass(slots=True)
+class Count:
+    """Questions asked for an obligation, and how long they took."""
+
+    questions: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class Proof:
+    """One certificate in the making.
+
+    Attributes:
+        named: kernel tensors that are the program's, by either's object.
+        facts: what holds of the parameters.
+        reassociated: sums whose additions run in another order than the program's.
+    """
+
+    nest: Nest
+    meaning: Meaning
+    named: dict[Tensor, Tensor]
+    facts: isl.Set
+    counts: dict[str, Count] = field(default_factory=lambda: {name: Count() for name in OBLIGATIONS})
+    reassociated: dict[str, None] = field(default_factory=dict)
+    done: dict[object, object] = field(default_factory=dict)
+    _open: list[tuple[str, float]] = field(default_factory=list)
+
+    @contextmanager
+    def asking(self, obligation: str) -> Iterator[None]:
+        """Time spent inside counts for the obligation, without what inner questions take."""
+        self.counts[obligation].questions += 1
+        start = perf_counter()
+        if self._open:
+            self.counts[self._open[-1][0]].seconds += start - self._open[-1][1]
+        self._open.append((obligation, start))
+        try:
+            yield
+        finally:
+            now = perf_counter()
+            name, since = self._open.pop()
+            self.counts[name].seconds += now - since
+            if self._open:
+                self._open[-1] = (self._open[-1][0], now)
+
+
+class Context:
+    """Instances of a statement for which conditions hold; the set is only made when somebody needs it."""
+
+    def __init__(self, proof: Proof, frame: Frame, base: isl.Set | Statement, known: tuple[Expr, ...] = ()) -> None:
+        self.proof, self.frame, self._base, self.known = proof, frame, base, known
+        self._set: isl.Set | None = None
+
+    def also(self, condition: Expr) -> Context:
+        """The instances for which `condition` holds as well."""
+        return Context(self.proof, self.frame, self._base, (*self.known, condition))
+
+    @property
+    def set(self) -> isl.Set:
+        if self._set is None:
+            found = self._base.domain(self.proof.facts) if isinstance(self._base, Statement) else self._base
+            for c in self.known:
+                plain = self.frame.plain(c)
+                found = self.frame.up(found) & self.frame.holds(plain)
+            self._set = found
+        if self._set.dim(_SET) != len(self.frame.variables):
+            self._set = self.frame.up(self._set) & self.frame.holds(self.frame.bounds())
+        return self._set
+
+    @property
+    def is_empty(self) -> bool:
+        return self.set.is_empty()
+
+    def implies(self, condition: Expr) -> bool:
+        """Whether a condition surely holds."""
+        return self.failing(condition) is None
+
+    def failing(self, condition: Expr) -> isl.Set | None:
+        """Instances for which it does not hold; None if there are none."""
+        for c in conjuncts(condition):
+            if decided(c, self.frame) is True or any(alike(c, k) for k in self._given()):
+                continue
+            plain = self.frame.plain(c)
+            holds = self.frame.holds(plain)
+            if not self.set.is_subset(holds):
+                return self.set - holds
+        return None
+
+    def _given(self) -> Iterator[Expr]:
+        if isinstance(self._base, Statement):
+            for c in self._base.held:
+                yield from conjuncts(c)
+        for c in self.known:
+            yield from conjuncts(c)
+
+    def equal(self, a: Expr, b: Expr) -> bool:
+        """Whether two integers are surely equal."""
+        if alike(a, b):
+            return True
+        x, y = self.frame.plain(a), self.frame.plain(b)
+        if same_value(x, y):
+            return True
+        return (self.set & self.frame.holds(compare("!=", x, y))).is_empty()
+
+    def equivalent(self, a: Expr, b: Expr) -> bool:
+        """Whether two conditions surely say the same."""
+        if alike(a, b):
+            return True
+        x, y = self.frame.plain(a), self.frame.plain(b)
+        inside = self.set
+        return (inside & self.frame.holds(x)).is_equal(inside & self.frame.holds(y))
+
+
+def conjuncts(e: Expr) -> list[Expr]:
+    """The conditions that are joined by `and`."""
+    found: list[Expr] = []
+    stack = [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack += [node.rhs, node.lhs]
+        elif not (isinstance(node, Const) and node.value is True):
+            found.append(node)
+    return found
+
+
+def decided(e: Expr, frame: Frame) -> bool | None:
+    """The truth of a condition, if the constant ranges of the loops tell."""
+    match e:
+        case Const(value):
+            return bool(value)
+        case And(a, b):
+            both = decided(a, frame), decided(b, frame)
+            return False if False in both else True if both == (True, True) else None
+        case Or(a, b):
+            either = decided(a, frame), decided(b, frame)
+            return True if True in either else False if either == (False, False) else None
+        case Compare(op, a, b) if a.dtype == I64:
+            low, high = _interval(Sub(a, b), frame)
+            return _truth(op, low, high)
+    return None
+
+
+def _interval(e: Expr, frame: Frame) -> tuple[int | None, int | None]:
+    form = linear(e)
+    low: int | None = form.constant
+    high: int | None = form.constant
+    for t, c in form.terms:
+        bottom, top = frame.ranges.get(t, (None, None)) if isinstance(t, Var) else (None, None)
+        ends = (bottom, top) if c > 0 else (top, bottom)
+        low = None if low is None or ends[0] is None else low + c * ends[0]
+        high = None if high is None or ends[1] is None else high + c * ends[1]
+    return low, high
+
+
+def _truth(op: str, low: int | None, high: int | None) -> bool | None:
+    below, above = high is not None and high < 0, low is not None and low > 0
+    not_above, not_below = high is not None and high <= 0, low is not None and low >= 0
+    zero = low == high == 0
+    holds = {"<": below, "<=": not_above, ">": above, ">=": not_below, "==": zero, "!=": below or above}
+    fails = {"<": not_below, "<=": above, ">": not_above, ">=": below, "==": below or above, "!=": zero}
+    return True if holds[op] else False if fails[op] else None
+
+
+def integral(e: Expr) -> bool:
+    """A condition on integers alone, which isl can be asked about."""
+    return not any(isinstance(n, Compare) and not n.lhs.dtype.is_int and n.lhs.dtype != BOOL for n in walk(e))

@@ -1,0 +1,102 @@
+"""Loops that run their iterations at once: no two of them use one element, unless a barrier stands between or lanes are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from texpr.ir.build import compare
+from texpr.ir.expr import Expr
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.poly.certify.pairs import Access, Joint, Order, apart, met
+from texpr.poly.certify.proof import Proof, Refuted
+from texpr.poly.certify.statements import Meeting, Statement
+from texpr.poly.certify.sums import Sums, name_of, ordered
+from texpr.poly.certify.trace import updated, written
+
+
+def check_races(proof: Proof, sums: Sums) -> None:
+    """No iteration of a loop that runs at once with others uses what another one writes.
+
+    Raises:
+        Refuted: with two iterations that do.
+    """
+    loops = {n.var: n for s in proof.nest.statements for n in s.loops if n.kind not in ("serial", "unroll")}
+    for loop in loops.values():
+        with proof.asking("races"):
+            _check_loop(proof, sums, loop)
+
+
+def _check_loop(proof: Proof, sums: Sums, loop: For) -> None:
+    for buffer in proof.nest.buffers.values():
+        if loop.var in buffer.private:
+            continue
+        writes = [a for a in (*written(proof, buffer), *updated(proof, buffer)) if _inside(a, loop)]
+        reads = [a for a in sums.tracer.uses.get(buffer.tensor, ()) if _inside(a, loop)]
+        for w in writes:
+            for other in (*writes, *reads):
+                if not (w is other and _joined_lanes(proof, w, loop)):
+                    _check_pair(proof, loop, w, other)
+
+
+def _inside(a: Access, loop: For) -> bool:
+    return any(n.var is loop.var for n in a.statement.loops)
+
+
+def _joined_lanes(proof: Proof, w: Access, loop: For) -> bool:
+    """Lanes that update one element are joined first; for floats the store must permit another order."""
+    store = w.statement.store
+    if loop.kind != "vector" or store.update is None or loop.var in variables(*store.indices):
+        return False
+    if ordered(w.statement):
+        if not store.reassoc:
+            return False
+        proof.reassociated[name_of(proof.meaning.definitions[store.equation])] = None
+    return True
+
+
+def _check_pair(proof: Proof, loop: For, w: Access, other: Access) -> None:
+    depth = next(k for k, n in enumerate(w.statement.loops) if n.var is loop.var)
+    if not loop.kind.startswith("thread") or not proof.nest.barriers:
+        for a, b in ((w, other), (other, w))[: 1 if w is other else 2]:
+            _ask(proof, loop, a, b, Order(depth, "<"), ())
+        return
+    for a, b in ((w, other), (other, w)):
+        for conditions in _unmet(proof, a.statement, b.statement, depth):
+            _ask(proof, loop, a, b, Order(depth, "!="), conditions)
+
+
+def _ask(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions: tuple[tuple[str, For], ...]) -> None:
+    if order.sign == "<" and apart(a, b, order):
+        return
+    joint = Joint(a, b, order.equal, proof.facts)
+    assert order.sign is not None
+    relations: list[Expr] = [compare(order.sign, loop.var, joint.there(loop.var))]
+    relations += [compare(sign, n.var, joint.there(n.var)) for sign, n in conditions]
+    pairs = joint.also(met(joint, a, b), *relations)
+    if not pairs.is_empty():
+        name = a.statement.store.tensor.name if a.writes else b.statement.store.tensor.name
+        raise Refuted("races", f"iterations of the {loop.kind} loop {loop.var.name} use one element of {name}", b.statement,
+                      joint.frame, pairs)
+
+
+def _unmet(proof: Proof, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
+    """The orders in the serial loops inside a thread loop in which `a` comes first and no barrier stands between."""
+    shared = a.loops[depth + 1 : a.common(b)]
+    serial = [n for n in shared if not n.kind.startswith("thread")]
+    meetings = [m for m in proof.nest.barriers if not m.conditions]
+    if not any(_directly_in(m, a, depth, serial, len(serial)) and a.order < m.order < b.order for m in meetings):
+        yield tuple(("==", n) for n in serial)
+    for k, n in enumerate(serial):
+        here = [m for m in meetings if _directly_in(m, a, depth, serial, k + 1)]
+        if not any(m.order > a.order or m.order < b.order for m in here):
+            yield (*(("==", outer) for outer in serial[:k]), ("<", n))
+
+
+def _directly_in(m: Meeting, a: Statement, depth: int, serial: list[For], count: int) -> bool:
+    """The barrier stands in the first `count` of the serial loops and no others, for all threads alike."""
+    around = [n for n in m.loops if not n.kind.startswith("thread")]
+    outside = [n for n in a.loops[:depth] if not n.kind.startswith("thread")]
+    threads = [n for n in a.loops[: depth + 1] if n.kind.startswith("thread")]
+    same = [n.var for n in around] == [n.var for n in (*outside, *serial[:count])]
+    return same and all(any(n.var is t.var for n in m.loops) for t in threads)

@@ -1,0 +1,167 @@
+"""The final loop nest as the certificate sees it: an extraction of its own, which shares nothing with the checks of single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from texpr.ir.build import compare, conjunction, integer
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import walk
+from texpr.poly.certify.frame import Bounds, Frame, Parameters
+
+_SET = isl.dim_type.set
+
+
+@dataclass(slots=True, eq=False)
+class Statement:
+    """A store, or a condition or an extent that reads, with what is around it.
+
+    Attributes:
+        order: place in the text.
+        conditions: of the `if`s around it, outermost first.
+        indices, at, value: of the store, once its reads are traced to what the program says.
+    """
+
+    node: Stmt
+    loops: tuple[For, ...]
+    conditions: tuple[Expr, ...]
+    order: int
+    frame: Frame
+    indices: tuple[Expr, ...] = ()
+    at: tuple[Expr, ...] = ()
+    value: Expr | None = None
+    extents: tuple[Expr, ...] = ()
+    held: list[Expr] = field(default_factory=list)
+    _domain: isl.Set | None = None
+
+    @property
+    def store(self) -> Store:
+        assert isinstance(self.node, Store)
+        return self.node
+
+    @property
+    def ranges(self) -> dict[Var, Bounds]:
+        return self.frame.ranges
+
+    def domain(self, facts: isl.Set) -> isl.Set:
+        """The instances, over all columns of the frame."""
+        if self._domain is None:
+            bounds = (c for n, e in zip(self.loops, self.extents) for c in (compare("<=", index(0), n.var), compare("<", n.var, e)))
+            inside = self.frame.plain(conjunction(*bounds, *self.held))
+            self._domain = self.frame.holds(conjunction(inside, self.frame.bounds())).intersect_params(facts)
+        if self._domain.dim(_SET) != len(self.frame.variables):
+            self._domain = self.frame.up(self._domain) & self.frame.holds(self.frame.bounds())
+        return self._domain
+
+    def common(self, other: Statement) -> int:
+        """How many loops the two share, from the outside in."""
+        count = 0
+        for a, b in zip(self.loops, other.loops):
+            if a.var is not b.var:
+                break
+            count += 1
+        return count
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """A tensor that the kernel writes.
+
+    Attributes:
+        home: the loops each of whose iterations has a buffer of its own.
+    """
+
+    tensor: Tensor
+    home: tuple[For, ...]
+    definitions: list[Statement] = field(default_factory=list)
+    updates: list[Statement] = field(default_factory=list)
+
+    @property
+    def private(self) -> frozenset[Var]:
+        return frozenset(n.var for n in self.home)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meeting:
+    """A barrier with the loops around it."""
+
+    node: Barrier
+    loops: tuple[For, ...]
+    conditions: tuple[Expr, ...]
+    order: int
+
+
+@dataclass(slots=True, eq=False)
+class Nest:
+    """What an extraction gives."""
+
+    kernel: Kernel
+    parameters: Parameters
+    statements: list[Statement]
+    buffers: dict[Tensor, Buffer]
+    barriers: list[Meeting]
+
+    def loops(self) -> Iterator[For]:
+        return dict.fromkeys(n for s in self.statements for n in s.loops).__iter__()
+
+
+def extract(kernel: Kernel) -> Nest:
+    """The statements of a kernel with their places."""
+    written = {n.tensor for n in walk(kernel) if isinstance(n, Store)}
+    parameters = Parameters(kernel.sizes, [t for t in kernel.inputs if t not in written])
+    nest = Nest(kernel, parameters, [], {t: Buffer(t, ()) for t in (*kernel.outputs, *kernel.temporaries)}, [])
+    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, (), ()) for s in reversed(kernel.body)]
+    order = 0
+    while stack:
+        node, loops, conditions = stack.pop()
+        order += 1
+        match node:
+            case For():
+                stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
+            case If():
+                stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
+            case Alloc(tensor):
+                nest.buffers[tensor] = Buffer(tensor, loops)
+            case Barrier():
+                nest.barriers.append(Meeting(node, loops, conditions, order))
+            case Store():
+                _add(nest, statement(parameters, node, loops, conditions, order))
+    return nest
+
+
+def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int) -> Statement:
+    """A statement with a frame of its own."""
+    return Statement(node, loops, conditions, order, Frame(parameters, [n.var for n in loops], _ranges(loops)))
+
+
+def _ranges(loops: tuple[For, ...]) -> Mapping[Var, Bounds]:
+    found: dict[Var, Bounds] = {}
+    for n in loops:
+        extent = integer(n.extent)
+        found[n.var] = (0, None if extent is None else extent - 1)
+    return found
+
+
+def _add(nest: Nest, s: Statement) -> None:
+    nest.statements.append(s)
+    buffer = nest.buffers[s.store.tensor]
+    (buffer.updates if s.store.update is not None else buffer.definitions).append(s)
+
+
+def reads(e: Expr) -> bool:
+    """Whether an expression reads anything."""
+    return any(isinstance(n, Read) for n in walk(e))
+
+
+def joined(nest: Nest, s: Statement) -> Buffer | None:
+    """The partial results that an update folds into others: it reads what the same equation updates, and nothing else."""
+    match s.node:
+        case Store(tensor, _, Read(partial), str(), equation=equation):
+            buffer = nest.buffers.get(partial)
+            if partial is not tensor and buffer is not None and any(u.store.equation == equation for u in buffer.updates):
+                return buffer
+    return None

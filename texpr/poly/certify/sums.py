@@ -1,0 +1,306 @@
+"""Reductions and folds: every contribution is there, once, after the start and before the result is used; and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from texpr.ir.build import compare, conjunction
+from texpr.ir.expr import Expr, Read, Var
+from texpr.ir.traverse import substitute, variables
+from texpr.poly.certify.frame import Frame
+from texpr.poly.certify.meaning import Definition, Total, at_instance
+from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, met
+from texpr.poly.certify.proof import Context, Proof, Refuted
+from texpr.poly.certify.statements import Buffer, Statement, joined
+from texpr.poly.certify.trace import Tracer, access, updated, written
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contribution:
+    """What an update folds in: the instance of the equation, by its binders in a reduction and by its axes in a fold."""
+
+    statement: Statement
+    definition: Definition
+    binders: tuple[Expr, ...]
+    place: tuple[Expr, ...]
+
+    @property
+    def access(self) -> Access:
+        return Access(self.statement, self.place, True)
+
+    @property
+    def with_binders(self) -> Access:
+        """Two of these meet where they fold the same into the same."""
+        return Access(self.statement, (*self.place, *self.binders), True)
+
+
+class Sums:
+    """Proves the reductions of one kernel, each buffer once."""
+
+    def __init__(self, proof: Proof) -> None:
+        self.proof = proof
+        self.tracer = Tracer(proof, self.complete)
+        self._done: set[tuple[int, bool]] = set()
+        self._contributions: dict[int, list[Contribution]] = {}
+
+    def complete(self, proof: Proof, buffer: Buffer, use: Access) -> None:
+        """A use finds everything folded in.
+
+        Raises:
+            Refuted: it does not.
+        """
+        self.prepare(buffer, whole=True)
+        self.finished(buffer, use)
+
+    def finished(self, buffer: Buffer, use: Access) -> None:
+        """No update comes after a use of its element."""
+        with self.proof.asking("sums"):
+            for u in updated(self.proof, buffer):
+                for order in later(use.statement, u.statement):
+                    found = collide(use, u, order, self.proof.facts)
+                    if found is not None:
+                        raise Refuted("sums", f"{buffer.tensor.name} is used before all is folded into it", use.statement,
+                                      found[0].frame, found[1])
+
+    def prepare(self, buffer: Buffer, *, whole: bool) -> None:
+        """What holds of a buffer's updates whoever uses it; `whole` if nothing may be missing."""
+        if (id(buffer), whole) in self._done:
+            return
+        self._done.add((id(buffer), whole))
+        starts = written(self.proof, buffer)
+        self._started_once(buffer, starts)
+        folded = self.contributions(buffer)
+        self._after_start(buffer, starts)
+        self._into_its_own(buffer, folded)
+        self._once(buffer, folded)
+        if whole:
+            for start in starts:
+                self._all_there(buffer, start.statement, folded)
+        self._in_order(buffer, folded)
+
+    def contributions(self, buffer: Buffer) -> list[Contribution]:
+        """Of all updates of a buffer; of partial results, what was folded into them."""
+        found = self._contributions.get(id(buffer))
+        if found is None:
+            found = self._contributions[id(buffer)] = []
+            for u in buffer.updates:
+                found += self._of_update(buffer, u)
+        return found
+
+    def _of_update(self, buffer: Buffer, u: Statement) -> list[Contribution]:
+        d = self.proof.meaning.definitions.get(u.store.equation)
+        if d is None:
+            raise Refuted("sums", f"the program has no equation {u.store.equation}", u)
+        place = access(buffer, u, u.indices).place
+        partial = joined(self.proof.nest, u)
+        if partial is None:
+            return [Contribution(u, d, u.at if d.is_fold else u.at[len(d.axes) :], place)]
+        value = u.store.value
+        assert isinstance(value, Read)
+        use = access(partial, u, tuple(self.tracer.traced(u, i) for i in value.indices))
+        with self.proof.asking("initialised"):
+            self.tracer.initialised(partial, use)
+        self.prepare(partial, whole=False)
+        self.finished(partial, use)
+        self._reassociated(u, d)
+        return [self._through(u, use, c, place) for c in self.contributions(partial)]
+
+    def _through(self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...]) -> Contribution:
+        """What comes into a sum through a partial one."""
+        joint = Joint(use, c.access, 0, self.proof.facts)
+        pairs = joint.also(met(joint, use, c.access))
+        statement = replace(u, frame=joint.frame, at=(*u.at, *(joint.there(b) for b in c.binders)), held=[], _domain=pairs)
+        return Contribution(statement, c.definition, tuple(joint.there(b) for b in c.binders), place)
+
+    def _reassociated(self, u: Statement, d: Definition) -> None:
+        store = u.store
+        if store.tensor.dtype.is_float and store.update in ("add", "mul"):
+            if not store.reassoc:
+                raise Refuted("order", "a sum of floats is cut into parts, which nothing permits", u)
+            self.proof.reassociated[name_of(d)] = None
+
+    def _started_once(self, buffer: Buffer, starts: Sequence[Access]) -> None:
+        with self.proof.asking("once"):
+            for a in starts:
+                for b in starts:
+                    for order in later(a.statement, b.statement):
+                        found = collide(a, b, order, self.proof.facts)
+                        if found is not None:
+                            raise Refuted("once", f"an element of {buffer.tensor.name} is started twice", b.statement, found[0].frame,
+                                          found[1])
+
+    def _after_start(self, buffer: Buffer, starts: Sequence[Access]) -> None:
+        with self.proof.asking("initialised"):
+            for u in updated(self.proof, buffer):
+                self.tracer.initialised(buffer, u)
+                for start in starts:
+                    for order in later(u.statement, start.statement):
+                        found = collide(u, start, order, self.proof.facts)
+                        if found is not None:
+                            raise Refuted("sums", f"{buffer.tensor.name} is started after an update", start.statement, found[0].frame,
+                                          found[1])
+
+    def _into_its_own(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
+        """An update folds into the element that its instance belongs to."""
+        with self.proof.asking("sums"):
+            for u in buffer.updates:
+                d = self.proof.meaning.definitions[u.store.equation]
+                held = self.tracer.content(buffer, u, u.indices)
+                match held:
+                    case Total(number, axes) if not d.is_fold and number == d.number:
+                        wanted = u.at[: len(d.axes)]
+                    case Read(tensor, axes) if d.is_fold and tensor is d.equation.target:
+                        wanted = tuple(at_instance(i, d.axes, u.at) for i in d.element)
+                    case _:
+                        raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
+                context = Context(self.proof, u.frame, u)
+                for mine, theirs in zip(axes, wanted):
+                    if not context.equal(mine, theirs):
+                        wrong = context.also(compare("!=", mine, theirs)).set
+                        raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
+
+    def _once(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
+        with self.proof.asking("sums"):
+            for a in folded:
+                for b in folded:
+                    if a.definition is not b.definition:
+                        continue
+                    for order in later(a.statement, b.statement):
+                        found = collide(a.with_binders, b.with_binders, order, self.proof.facts)
+                        if found is not None:
+                            raise Refuted("sums", f"one contribution is folded into {buffer.tensor.name} twice", b.statement,
+                                          found[0].frame, found[1])
+
+    def _all_there(self, buffer: Buffer, start: Statement, folded: Sequence[Contribution]) -> None:
+        """Every instance that the program folds into the element of a start is folded in."""
+        number = start.store.equation
+        if start.store.start:
+            d = self.proof.meaning.definitions[number]
+            self._every_instance(d, start, start.at, d.inside, d.binders, folded, buffer)
+            return
+        target = self.proof.meaning.definitions[number].equation.target if number >= 0 else None
+        self._defined_once(buffer)
+        for d in self.proof.meaning.of[target] if target is not None else ():
+            if d.is_fold:
+                self._every_instance(d, start, None, conjunction(d.domain, d.stored), d.axes, folded, buffer)
+
+    def _defined_once(self, buffer: Buffer) -> None:
+        """No element that is folded into has two lives, so that it can be said what belongs to one."""
+        with self.proof.asking("once"):
+            elements = [(s, self.tracer.claim(s)) for s in buffer.definitions]
+            lives = [Access(s, tuple(map(s.frame.plain, e.indices)), True) for s, e in elements if isinstance(e, Read)]
+            for a in lives:
+                for b in lives:
+                    for order in later(a.statement, b.statement):
+                        found = collide(a, b, order, self.proof.facts)
+                        if found is not None:
+                            raise Refuted("once", f"an element of {buffer.tensor.name} is defined twice", b.statement, found[0].frame,
+                                          found[1])
+
+    def _every_instance(self, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr, binders: tuple[Var, ...],
+                        folded: Sequence[Contribution], buffer: Buffer) -> None:
+        with self.proof.asking("sums"):
+            needed = _Needed(self.proof, d, start, at, inside, binders)
+            own = [c for c in folded if c.definition is d]
+            if not needed.left_by(own, buffer):
+                return
+            raise Refuted("sums", f"a contribution to {buffer.tensor.name} is missing", own[-1].statement if own else start, needed.frame,
+                          needed.left)
+
+    def _in_order(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
+        """Floats are added in the order of the program, or the store says that another order is permitted."""
+        with self.proof.asking("order"):
+            for a in folded:
+                if a.statement.store.reassoc or not ordered(a.statement):
+                    if ordered(a.statement):
+                        self.proof.reassociated[name_of(a.definition)] = None
+                    continue
+                for b in folded:
+                    for order in later(a.statement, b.statement):
+                        self._runs_forward(buffer, a, b, order)
+
+    def _runs_forward(self, buffer: Buffer, a: Contribution, b: Contribution, order: Order) -> None:
+        """Of two contributions to one element, the one that runs first is first in the program."""
+        if a.definition is not b.definition:
+            if a.definition.number > b.definition.number and collide(a.access, b.access, order, self.proof.facts) is not None:
+                raise Refuted("order", f"{buffer.tensor.name} is folded in another order than the program's", b.statement)
+            return
+        for x, y in zip(a.binders, b.binders):
+            low, high = difference(x, y, a.statement, b.statement, order)
+            if high is not None and high < 0:
+                return
+            if (low, high) != (0, 0):
+                break
+        found = collide(a.access, b.access, order, self.proof.facts)
+        if found is None:
+            return
+        joint, pairs = found
+        for k in range(len(a.binders)):
+            same = [compare("==", x, joint.there(y)) for x, y in zip(a.binders[:k], b.binders)]
+            wrong = pairs & joint.frame.holds(conjunction(*same, compare(">", a.binders[k], joint.there(b.binders[k]))))
+            if not wrong.is_empty():
+                raise Refuted("order", f"{buffer.tensor.name} is folded in another order than the program's", b.statement, joint.frame,
+                              wrong)
+
+
+def ordered(s: Statement) -> bool:
+    """Whether the order of these updates changes the result."""
+    return s.store.tensor.dtype.is_float and s.store.update in ("add", "mul")
+
+
+def name_of(d: Definition) -> str:
+    """What a sum is called in a certificate."""
+    return d.equation.target.name
+
+
+class _Needed:
+    """The instances of an equation that belong to a start, and which of them no contribution covers."""
+
+    def __init__(self, proof: Proof, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr,
+                 binders: tuple[Var, ...]) -> None:
+        self.proof, self.d, self.start = proof, d, start
+        own = Frame(proof.nest.parameters, (*d.axes, *d.binders))
+        condition = conjunction(own.plain(inside), own.bounds())
+        self.terms = own.atoms
+        self.names = (*(d.axes if at is not None else ()), *binders)
+        outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
+        self.fresh = tuple(Var(v.name) for v in binders)
+        self.data = {v: Var(v.name) for _, v in own.atoms}
+        self.frame = Frame(proof.nest.parameters, (*outer.variables, *self.fresh, *self.data.values()), outer.ranges)
+        values = dict(zip(self.names, (*(at or ()), *self.fresh))) | self.data
+        self.left = self.frame.holds(substitute(condition, values)).intersect_params(proof.facts)
+        if at is not None:
+            self.left = self.left & self.frame.up(start.domain(proof.facts))
+        self.by_start = at is not None
+
+    def left_by(self, folded: Sequence[Contribution], buffer: Buffer) -> bool:
+        """Whether something is left once all of these are there."""
+        for c in folded:
+            if self.left.is_empty():
+                return False
+            self._cover(c, buffer)
+        return not self.left.is_empty()
+
+    def _cover(self, c: Contribution, buffer: Buffer) -> None:
+        u = c.statement
+        instance = (*u.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
+        names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
+        data = [(var, u.frame.plain(at_instance(term, names, instance))) for term, var in self.terms]
+        self._no_other_data(u, {v for _, e in data for v in variables(e)})
+        start = access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
+        shared = self.start.common(u) if self.by_start and self.start.order < u.order else 0
+        joint = Joint(start, c.access, shared, self.proof.facts, self.frame, self.left)
+        pairs = [compare("==", v, joint.there(e)) for v, e in zip(self.fresh, c.binders)]
+        pairs += [compare("==", self.data[v], joint.there(e)) for v, e in data]
+        where = met(joint, start, c.access) if self.by_start else conjunction()
+        self.left = self.left - joint.of_first(joint.also(where, *pairs))
+
+    def _no_other_data(self, u: Statement, known: set[Var]) -> None:
+        """Whether an update happens depends on no data that the program does not ask."""
+        plain = [u.frame.plain(e) for e in (*u.held, *u.extents)]
+        atoms = {v for _, v in u.frame.atoms}
+        if (variables(*plain) & atoms) - known if plain else False:
+            raise Refuted("sums", "whether the update happens depends on data that the equation does not ask", u)
+
+

@@ -1,0 +1,270 @@
+"""Which value of the program a read of the kernel gives: the last one written there, whatever buffers it came through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import islpy as isl
+
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, mul, negation
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, Var, index
+from texpr.ir.loop import Store
+from texpr.ir.traverse import children, postorder, variables, walk, with_children
+from texpr.poly.certify.frame import alike
+from texpr.poly.certify.meaning import Total, at_instance, within
+from texpr.poly.certify.pairs import Access, covered
+from texpr.poly.certify.proof import Context, Proof, Refuted, integral
+from texpr.poly.certify.statements import Buffer, Statement, reads, statement
+
+Complete = Callable[[Proof, Buffer, Access], None]
+
+
+def access(buffer: Buffer, s: Statement, indices: Sequence[Expr], *, writes: bool = False, when: isl.Set | None = None) -> Access:
+    """A use of a buffer's element: the iteration that the buffer is of, then the indices."""
+    place = (*(n.var for n in buffer.home), *(s.frame.plain(i) for i in indices))
+    return Access(s, place, writes, when)
+
+
+def written(proof: Proof, buffer: Buffer) -> list[Access]:
+    """The definitions of a buffer's elements."""
+    return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
+
+
+def updated(proof: Proof, buffer: Buffer) -> list[Access]:
+    """The updates of a buffer's elements."""
+    return [access(buffer, u, u.indices, writes=True) for u in buffer.updates]
+
+
+class Tracer:
+    """Traces the reads of all statements.
+
+    Args:
+        complete: proves that a reader of a buffer with updates finds all of them done.
+    """
+
+    def __init__(self, proof: Proof, complete: Complete) -> None:
+        self.proof, self.complete = proof, complete
+        self.uses: dict[Tensor, list[Access]] = {}
+        self._values: dict[int, Expr] = {}
+        self._running: set[int] = set()
+
+    def places(self) -> None:
+        """Conditions, extents and indices of all statements, before any value."""
+        simple = [s for s in self.proof.nest.statements if not self._reads_in_place(s)]
+        for s in (*simple, *(s for s in self.proof.nest.statements if self._reads_in_place(s))):
+            self._place(s)
+
+    def _reads_in_place(self, s: Statement) -> bool:
+        return any(reads(e) for e in (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, *s.store.at))
+
+    def _place(self, s: Statement) -> None:
+        stays_true(s)
+        s.extents = tuple(self._outside(s, k, n.extent, ()) for k, n in enumerate(s.loops))
+        for k, c in enumerate(s.conditions):
+            s.held.append(self._outside(s, len(s.loops), c, s.conditions[:k]))
+        s.indices = tuple(self.traced(s, i) for i in s.store.indices)
+        s.at = tuple(self.traced(s, i) for i in s.store.at)
+
+    def _outside(self, s: Statement, depth: int, e: Expr, conditions: tuple[Expr, ...]) -> Expr:
+        """An extent or a condition, which is read under the loops and conditions before it."""
+        if not reads(e):
+            return e
+        outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], conditions, s.order)
+        outer.extents, outer.held = s.extents[:depth], list(s.held)
+        return self.traced(outer, e)
+
+    def value(self, s: Statement) -> Expr:
+        """What a store stores, in terms of the program."""
+        found = self._values.get(id(s))
+        if found is None:
+            if id(s) in self._running:
+                raise Refuted("values", f"{s.store.tensor.name} is copied from what is copied from it", s)
+            self._running.add(id(s))
+            found = self._values[id(s)] = self.traced(s, s.store.value)
+        return found
+
+    def traced(self, s: Statement, e: Expr) -> Expr:
+        """`e` with every read replaced by what the program calls the value."""
+        if not reads(e):
+            return e
+        found: dict[int, Expr] = {}
+        contexts = _contexts(e)
+        for node in postorder(e):
+            if isinstance(node, Read):
+                read = Read(node.tensor, tuple(_again(i, found) for i in node.indices), span=node.span)
+                found[id(node)] = self._read(s, read, contexts.get(id(node), [()]), found)
+        return _again(e, found)
+
+    def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr]) -> Expr:
+        named = self.proof.named.get(read.tensor)
+        buffer = self.proof.nest.buffers.get(read.tensor)
+        whens = [[(_again(c, found), holds) for c, holds in context if integral(c)] for context in contexts]
+        for when in whens:
+            self._in_bounds(s, read, when)
+        if buffer is None:
+            assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
+            return Read(named, read.indices, span=read.span)
+        uses = [access(buffer, s, read.indices, when=self._when(s, when)) for when in whens]
+        self.uses.setdefault(buffer.tensor, []).extend(uses)
+        for use in uses:
+            with self.proof.asking("initialised"):
+                self.initialised(buffer, use)
+            if _folds(self.proof, buffer):
+                self.complete(self.proof, buffer, use)
+        return self.content(buffer, s, read.indices)
+
+    def _in_bounds(self, s: Statement, read: Read, when: list[tuple[Expr, bool]]) -> None:
+        with self.proof.asking("bounds"):
+            known = tuple(c if holds else negation(c) for c, holds in when)
+            outside = Context(self.proof, s.frame, s, known).failing(within(read.indices, read.tensor))
+            if outside is not None and not self._as_in_program(s, read):
+                raise Refuted("bounds", f"{read.tensor.name} is read outside its shape", s, s.frame, outside)
+
+    def _as_in_program(self, s: Statement, read: Read) -> bool:
+        """The program reads this element too, and nothing outside: for indices that are data, of which only the program knows more."""
+        named = self.proof.named.get(read.tensor)
+        d = self.proof.meaning.definitions.get(s.store.equation)
+        if named is None or d is None or not (variables(*(s.frame.plain(i) for i in read.indices)) & {v for _, v in s.frame.atoms}):
+            return False
+        names = (*d.axes, *d.binders)[: len(s.at)]
+        parts = (d.value, *([d.body] if d.body is not None else []), d.inside, d.domain, *d.element)
+        theirs = [n for n in walk(*parts) if isinstance(n, Read) and n.tensor is named]
+        return any(alike(Read(named, read.indices), at_instance(n, names, s.at)) for n in theirs)
+
+    def _when(self, s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:
+        if not conditions:
+            return None
+        plain = [s.frame.plain(c if holds else negation(c)) for c, holds in conditions]
+        inside = s.frame.holds(plain[0])
+        for c in plain[1:]:
+            inside = s.frame.up(inside) & s.frame.holds(c)
+        return inside
+
+    def initialised(self, buffer: Buffer, use: Access) -> None:
+        """Every element that is read was written before."""
+        for d in buffer.definitions:
+            if d.frame.atoms:
+                raise Refuted("initialised", f"whether {buffer.tensor.name} is written depends on data", d)
+        left = covered(use, written(self.proof, buffer), self.proof.facts)
+        if not left.is_empty():
+            raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", use.statement,
+                          use.statement.frame, left)
+
+    def content(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...]) -> Expr:
+        """What the elements hold, in terms of the indices: the same by all definitions."""
+        stays = buffer.private | set(self.proof.nest.parameters.variables)
+        contents: list[Expr] = []
+        for d in buffer.definitions:
+            claimed = self.claim(d)
+            content = carried_over(claimed, d.indices, stays, indices)
+            if content is None or contents and not alike(contents[0], content):
+                raise Refuted("values", f"which element of the program {buffer.tensor.name} holds is not told by its index", d)
+            contents.append(content)
+        return contents[0]
+
+    def claim(self, s: Statement) -> Expr:
+        """The value of the program that an element holds after a definition, in the statement's own loops."""
+        store = s.store
+        if store.equation < 0:
+            return self.value(s)
+        d = self.proof.meaning.definitions.get(store.equation)
+        if d is None or len(s.at) != len(d.axes):
+            raise Refuted("values", "the store does not say which instance of its equation it computes", s)
+        if store.start:
+            return Total(d.number, s.at, dtype=store.tensor.dtype)
+        element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
+        return Read(d.equation.target, element)
+
+
+def stays_true(s: Statement) -> None:
+    """What the conditions around a store read is not what it writes: they still hold there."""
+    for e in (*s.conditions, *(n.extent for n in s.loops)):
+        if isinstance(s.node, Store) and reads(e) and any(isinstance(n, Read) and n.tensor is s.node.tensor for n in postorder(e)):
+            raise Refuted("values", f"a condition reads {s.node.tensor.name}, which is written under it", s)
+
+
+def _again(e: Expr, found: dict[int, Expr]) -> Expr:
+    """`e` with its reads replaced."""
+    if not reads(e):
+        return e
+    done: dict[int, Node] = {}
+    for node in postorder(e):
+        if id(node) in found:
+            done[id(node)] = found[id(node)]
+            continue
+        below = children(node)
+        new = tuple(done[id(c)] for c in below)
+        done[id(node)] = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+    return done[id(e)]  # type: ignore[return-value]
+
+
+def _contexts(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
+    """For each read the conditions of the `if`s around it, for every way in which it is reached."""
+    found: dict[int, list[tuple[tuple[Expr, bool], ...]]] = {}
+    stack: list[tuple[Expr, tuple[tuple[Expr, bool], ...]]] = [(e, ())]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        node, context = stack.pop()
+        if (id(node), id(context)) in seen:
+            continue
+        seen.add((id(node), id(context)))
+        if isinstance(node, Read):
+            found.setdefault(id(node), []).append(context)
+        if isinstance(node, Select):
+            stack += [(node.orelse, (*context, (node.cond, False))), (node.then, (*context, (node.cond, True))), (node.cond, context)]
+        else:
+            stack += [(c, context) for c in children(node) if isinstance(c, Expr)]
+    return found
+
+
+def carried_over(e: Expr, cells: Sequence[Expr], stays: set[Var] | frozenset[Var], to: Sequence[Expr]) -> Expr | None:
+    """`e`, an expression of loops whose `cells` are these, in terms of other indices of the same element; None if they do not tell.
+
+    Depth is that of what a copy copies.
+    """
+    if e.dtype == I64 and not isinstance(e, Read):
+        return _solved(e, cells, stays, to)
+    below = children(e)
+    if not below:
+        return e if isinstance(e, Const) else None
+    new = [carried_over(c, cells, stays, to) if isinstance(c, Expr) else c for c in below]
+    return None if any(n is None for n in new) else with_children(e, tuple(n for n in new if n is not None))  # type: ignore[return-value]
+
+
+def _solved(e: Expr, cells: Sequence[Expr], stays: set[Var] | frozenset[Var], to: Sequence[Expr]) -> Expr | None:
+    left, result = linear(e), index(0)
+    for cell, there in zip(cells, to):
+        rest = _minus(left, cell, 1)
+        if _free(left, stays) and not _free(rest, stays):
+            return add(there, rest.expr())
+    order = sorted(range(len(cells)), key=lambda k: len(_free(linear(cells[k]), stays)))
+    for k in order:
+        inner = _free(linear(cells[k]), stays)
+        if not inner:
+            continue
+        term, c = inner[0]
+        mine = next((d for t, d in left.terms if t is term or not isinstance(t, Var) and alike(t, term)), 0)
+        if mine == 0 or mine % c:
+            continue
+        left = _minus(left, cells[k], mine // c)
+        result = add(result, mul(to[k], index(mine // c)))
+    return None if _free(left, stays) else add(result, left.expr())
+
+
+def _minus(form: Linear, e: Expr, factor: int) -> Linear:
+    return linear(add(form.expr(), mul(e, index(-factor))))
+
+
+def _free(form: Linear, stays: set[Var] | frozenset[Var]) -> list[tuple[Expr, int]]:
+    """The terms that differ between instances within the buffer's life."""
+    return [(t, c) for t, c in form.terms if not variables(t) <= stays or any(isinstance(n, Read) for n in postorder(t))]
+
+
+def _folds(proof: Proof, buffer: Buffer) -> bool:
+    """Whether the elements get their values by updates."""
+    if buffer.updates:
+        return True
+    targets = [proof.meaning.definitions[d.store.equation].equation.target for d in buffer.definitions if d.store.equation >= 0]
+    return any(d.store.start for d in buffer.definitions) or any(d.is_fold for t in targets for d in proof.meaning.of[t])

@@ -1,0 +1,191 @@
+"""A store computes what its equation says: two expressions in terms of the program, compared node by node."""
+
+from __future__ import annotations
+
+from texpr.ir.build import negation
+from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, index, plain
+from texpr.ir.show_expr import show
+from texpr.ir.traverse import children, rewrite
+from texpr.poly.certify.frame import alike, same_node
+from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity, within
+from texpr.poly.certify.proof import Context, Proof, Refuted, integral
+from texpr.poly.certify.statements import Statement, joined
+from texpr.poly.certify.trace import Tracer, carried_over
+
+_Item = tuple[Expr, Expr, Context]
+
+
+class Disagreement(Exception):
+    """Two expressions that are not the same for these instances."""
+
+    def __init__(self, found: Expr, wanted: Expr, context: Context) -> None:
+        super().__init__()
+        self.found, self.wanted, self.context = found, wanted, context
+
+
+def agree(meaning: Meaning, found: Expr, wanted: Expr, context: Context) -> None:
+    """Show that two expressions have one value.
+
+    Raises:
+        Disagreement: where they do not, as far as can be told.
+    """
+    stack: list[_Item] = [(found, wanted, context)]
+    seen: set[tuple[int, int, int]] = set()
+    while stack:
+        item = stack.pop()
+        a, b, here = item
+        if a is b or (id(a), id(b), id(here)) in seen:
+            continue
+        seen.add((id(a), id(b), id(here)))
+        further = _steps(meaning, a, b, here)
+        if further is None:
+            if here.is_empty:
+                continue
+            raise Disagreement(a, b, here)
+        stack += further
+
+
+def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
+    """What remains to be shown for `a` and `b`; None if they differ."""
+    if a.dtype != b.dtype:
+        return None
+    if a.dtype == I64 and here.equal(a, b) or a.dtype == BOOL and integral(a) and integral(b) and here.equivalent(a, b):
+        return []
+    if isinstance(a, Select) or isinstance(b, Select):
+        return _chosen(a, b, here)
+    if same_node(a, b) and children(a):
+        return _below(a, b, here)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return [] if repr(a.value) == repr(b.value) else None
+    return _written_out(meaning, a, b, here)
+
+
+def _below(a: Node, b: Node, here: Context) -> list[_Item] | None:
+    mine, other = children(a), children(b)
+    if len(mine) != len(other):
+        return None
+    return [(x, y, here) for x, y in zip(mine, other) if isinstance(x, Expr) and isinstance(y, Expr)]
+
+
+def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
+    """An `if` on either side: the same on both, or one case after the other."""
+    if isinstance(a, Select) and isinstance(b, Select):
+        if not (integral(a.cond) and integral(b.cond)):
+            return [(a.cond, b.cond, here), (a.then, b.then, here), (a.orelse, b.orelse, here)]
+        if alike(a.cond, b.cond):
+            return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
+    one = b if isinstance(b, Select) and integral(b.cond) else a
+    if not isinstance(one, Select) or not integral(one.cond):
+        return None
+    if here.implies(one.cond):
+        return [(a.then, b, here)] if one is a and isinstance(a, Select) else [(a, one.then, here)]
+    cases = [(one.then, here.also(one.cond)), (one.orelse, here.also(negation(one.cond)))]
+    return [(e, b, inside) if one is a else (a, e, inside) for e, inside in cases if not inside.is_empty]
+
+
+def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
+    """The kernel computes in place what the program reads: the definition stands for it."""
+    if not isinstance(b, Read) or len(meaning.of.get(b.tensor, ())) != 1:
+        return None
+    d = meaning.of[b.tensor][0]
+    if d.is_fold or d.reduction is not None:
+        return None
+    value = carried_over(d.value, d.element, set(here.frame.parameters.variables), b.indices)
+    return None if value is None else [(a, value, here)]
+
+
+def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
+    """A store computes the instance of the equation that it says it does.
+
+    Raises:
+        Refuted: it does not.
+    """
+    store = s.store
+    context = Context(proof, s.frame, s)
+    with proof.asking("values"):
+        if joined(proof.nest, s) is not None:
+            _check_joined(proof, s, context)
+        elif store.equation >= 0:
+            _check_equation(proof, s, tracer.value(s), context)
+        else:
+            tracer.value(s)
+    with proof.asking("bounds"):
+        outside = context.failing(within(s.indices, store.tensor))
+        if outside is not None:
+            raise Refuted("bounds", f"{store.tensor.name} is written outside its shape", s, s.frame, outside)
+
+
+def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
+    store = s.store
+    d = proof.meaning.definitions.get(store.equation)
+    if d is None:
+        raise Refuted("values", f"the program has no equation {store.equation}", s)
+    axes, binders = s.at[: len(d.axes)], s.at[len(d.axes) :]
+    if len(axes) != len(d.axes):
+        raise Refuted("values", "the store does not say which instance of its equation it computes", s)
+    _inside(s, at_instance(d.domain, d.axes, axes), context)
+    if store.start:
+        if d.reduction is None or binders or not is_identity(_update(s, proof), store.value) or store.tensor.dtype != d.reduction.dtype:
+            raise Refuted("values", "the reduction starts from another value", s)
+        return
+    if binders or store.update is not None and not d.is_fold:
+        _check_update(proof, s, value, context)
+        return
+    if store.update != d.equation.update:
+        raise Refuted("values", f"the equation says {d.equation.update or '='}, the store {store.update or '='}", s)
+    _inside(s, at_instance(d.stored, d.axes, axes), context)
+    _agree(proof, s, value, at_instance(d.value, d.axes, axes), context)
+
+
+def _update(s: Statement, proof: Proof) -> str:
+    reduction = proof.meaning.definitions[s.store.equation].reduction
+    return UPDATES.get(reduction.op, "") if reduction is not None else ""
+
+
+def _check_joined(proof: Proof, s: Statement, context: Context) -> None:
+    """A partial result is folded into another one; which instances it stands for is told with the sum."""
+    d = proof.meaning.definitions.get(s.store.equation)
+    if d is None or d.reduction is None or s.store.update != _update(s, proof) or len(s.at) != len(d.axes):
+        raise Refuted("values", "the store folds otherwise than its equation", s)
+    _inside(s, at_instance(d.domain, d.axes, s.at), context)
+
+
+def _check_update(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
+    d = proof.meaning.definitions[s.store.equation]
+    if d.reduction is None or d.body is None or s.store.update != _update(s, proof) or s.store.tensor.dtype != d.reduction.dtype:
+        raise Refuted("values", "the store folds otherwise than its equation", s)
+    if len(s.at) != len(d.axes) + len(d.binders):
+        raise Refuted("values", "the store does not say which instance of its equation it computes", s)
+    names = (*d.axes, *d.binders)
+    _inside(s, at_instance(d.inside, names, s.at), context)
+    _agree(proof, s, value, at_instance(d.body, names, s.at), context)
+
+
+def _inside(s: Statement, condition: Expr, context: Context) -> None:
+    outside = context.failing(condition)
+    if outside is not None:
+        raise Refuted("values", "the equation has no such instance", s, s.frame, outside)
+
+
+def _agree(proof: Proof, s: Statement, found: Expr, wanted: Expr, context: Context) -> None:
+    try:
+        agree(proof.meaning, found, wanted, context)
+    except Disagreement as e:
+        raise Refuted("values", _difference(e, proof.meaning), s, e.context.frame, e.context.set) from None
+
+
+def _difference(e: Disagreement, meaning: Meaning) -> str:
+    return f"the store computes `{_shown(e.found, meaning)}` where its equation says `{_shown(e.wanted, meaning)}`"
+
+
+def _shown(e: Expr, meaning: Meaning) -> str:
+    """An expression with totals named after what they are totals of."""
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Total):
+            target = meaning.definitions[node.equation].equation.target
+            return Read(Tensor(f"{target.name}_total", node.dtype, plain(*(index(1) for _ in node.axes))), node.axes)
+        return None
+
+    return show(rewrite(e, rule))
