@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from texpr.ir.build import add, integer, mul, sub
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Neg, Sub, Var, index
-from texpr.ir.traverse import equal
+from texpr.ir.traverse import identical
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def linear(e: Expr) -> Linear:
 
 def _accumulate(terms: list[tuple[Expr, int]], term: Expr, factor: int) -> None:
     for k, (t, c) in enumerate(terms):
-        if t is term or (not isinstance(t, Var) and equal(t, term)):
+        if t is term or (not isinstance(t, Var) and identical(t, term)):
             terms[k] = (t, c + factor)
             return
     terms.append((term, factor))

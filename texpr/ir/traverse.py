@@ -176,6 +176,26 @@ def equal(a: object, b: object) -> bool:
     return True
 
 
+def identical(a: Node, b: Node) -> bool:
+    """The same structure over the same variables and tensors, whatever those are called."""
+    stack: list[tuple[object, object]] = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        if type(x) is not type(y) or isinstance(x, Var | Tensor):
+            return False
+        if isinstance(x, tuple):
+            if len(x) != len(y):  # type: ignore[arg-type]
+                return False
+            stack.extend(zip(reversed(x), reversed(y)))  # type: ignore[call-overload]
+        elif hasattr(x, "__dataclass_fields__") and not _is_value(x):
+            stack.extend(_field_pairs(x, y, skip=("span",)))
+        elif str(x) != str(y) or (x != y and x == x):
+            return False
+    return True
+
+
 def _is_value(x: object) -> bool:
     return type(x).__eq__ is not object.__eq__
 

@@ -37,7 +37,7 @@ from texpr.ir.expr import (
     Var,
     index,
 )
-from texpr.ir.traverse import children, equal, rewrite, walk
+from texpr.ir.traverse import children, identical, rewrite, walk
 from texpr.poly.solver import context
 
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
@@ -97,7 +97,7 @@ def alike(a: Expr, b: Expr) -> bool:
             return False
         below, other = children(x), children(y)
         if not below or len(below) != len(other):
-            if not equal(x, y):
+            if not identical(x, y):
                 return False
             continue
         if not same_node(x, y):
@@ -147,6 +147,17 @@ class Frame:
         if found is None:
             found = self._plain[id(e)] = e, rewrite(e, self._plainer)  # type: ignore[arg-type]
         return found[1]
+
+    def number(self, e: Expr) -> Expr:
+        """An atom as an integer, 0 or 1 for a bool."""
+        match self.plain(e):
+            case Compare("==", Var() as var, Const(1)) if e.dtype == BOOL:
+                return var
+            case Const(value):
+                return index(int(value))
+            case found:
+                assert e.dtype != BOOL, "an atom is one column"
+                return found
 
     def _plainer(self, node: Node) -> Expr | None:
         if not isinstance(node, Expr) or not (node.dtype.is_int or node.dtype == BOOL) or _affine(node):

@@ -10,10 +10,10 @@ from time import perf_counter
 import islpy as isl
 
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import compare
+from texpr.ir.build import compare, negation
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import And, Compare, Const, Expr, Or, Sub, Tensor, Var
-from texpr.ir.traverse import walk
+from texpr.ir.expr import And, Compare, Const, Expr, Node, Or, Select, Sub, Tensor, Var
+from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certify.frame import Frame, alike
 from texpr.poly.certify.meaning import Meaning
 from texpr.poly.certify.statements import Nest, Statement
@@ -140,11 +140,28 @@ class Context:
         for c in conjuncts(condition):
             if decided(c, self.frame) is True or any(alike(c, k) for k in self._given()):
                 continue
+            if not integral(c):
+                c = self.simplified(c)
+                if any(alike(c, k) for k in self._given()):
+                    continue
             plain = self.frame.plain(c)
+            _ = self.set  # May know of more atoms.
             holds = self.frame.holds(plain)
             if not self.set.is_subset(holds):
                 return self.set - holds
         return None
+
+    def simplified(self, e: Expr) -> Expr:
+        """`e` with every `if` on integers decided that is decided here."""
+
+        def rule(node: Node) -> Node | None:
+            if isinstance(node, Select) and integral(node.cond):
+                if self.implies(node.cond):
+                    return node.then
+                return node.orelse if self.implies(negation(node.cond)) else None
+            return None
+
+        return rewrite(e, rule)  # type: ignore[return-value]
 
     def _given(self) -> Iterator[Expr]:
         if isinstance(self._base, Statement):
@@ -160,6 +177,7 @@ class Context:
         x, y = self.frame.plain(a), self.frame.plain(b)
         if same_value(x, y):
             return True
+        _ = self.set
         return (self.set & self.frame.holds(compare("!=", x, y))).is_empty()
 
     def equivalent(self, a: Expr, b: Expr) -> bool:

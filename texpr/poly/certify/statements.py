@@ -10,7 +10,7 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import variables, walk
 from texpr.poly.certify.frame import Bounds, Frame, Parameters
 
 _SET = isl.dim_type.set
@@ -56,6 +56,11 @@ class Statement:
         if self._domain.dim(_SET) != len(self.frame.variables):
             self._domain = self.frame.up(self._domain) & self.frame.holds(self.frame.bounds())
         return self._domain
+
+    def data(self) -> set[Var]:
+        """The atoms on which it depends whether, and where, it stores."""
+        plain = [self.frame.plain(e) for e in (*self.extents, *self.held, *self.indices)]
+        return variables(*plain) & {v for _, v in self.frame.atoms} if self.frame.atoms else set()
 
     def common(self, other: Statement) -> int:
         """How many loops the two share, from the outside in."""
@@ -162,6 +167,9 @@ def joined(nest: Nest, s: Statement) -> Buffer | None:
     match s.node:
         case Store(tensor, _, Read(partial), str(), equation=equation):
             buffer = nest.buffers.get(partial)
+            target = nest.buffers[tensor]
+            if not target.definitions or not all(d.store.start for d in target.definitions):
+                return None
             if partial is not tensor and buffer is not None and any(u.store.equation == equation for u in buffer.updates):
                 return buffer
     return None

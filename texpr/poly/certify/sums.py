@@ -95,7 +95,7 @@ class Sums:
         place = access(buffer, u, u.indices).place
         partial = joined(self.proof.nest, u)
         if partial is None:
-            return [Contribution(u, d, u.at if d.is_fold else u.at[len(d.axes) :], place)]
+            return [Contribution(u, d, u.at if folds(u, d) else u.at[len(d.axes) :], place)]
         value = u.store.value
         assert isinstance(value, Read)
         use = access(partial, u, tuple(self.tracer.traced(u, i) for i in value.indices))
@@ -148,9 +148,9 @@ class Sums:
                 d = self.proof.meaning.definitions[u.store.equation]
                 held = self.tracer.content(buffer, u, u.indices)
                 match held:
-                    case Total(number, axes) if not d.is_fold and number == d.number:
+                    case Total(number, axes) if not folds(u, d) and number == d.number:
                         wanted = u.at[: len(d.axes)]
-                    case Read(tensor, axes) if d.is_fold and tensor is d.equation.target:
+                    case Read(tensor, axes) if folds(u, d) and tensor is d.equation.target:
                         wanted = tuple(at_instance(i, d.axes, u.at) for i in d.element)
                     case _:
                         raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
@@ -244,6 +244,11 @@ class Sums:
                               wrong)
 
 
+def folds(u: Statement, d: Definition) -> bool:
+    """Whether an update is an instance of a fold, rather than a term of the reduction in its value."""
+    return d.is_fold and len(u.at) == len(d.axes)
+
+
 def ordered(s: Statement) -> bool:
     """Whether the order of these updates changes the result."""
     return s.store.tensor.dtype.is_float and s.store.update in ("add", "mul")
@@ -286,7 +291,8 @@ class _Needed:
         u = c.statement
         instance = (*u.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
         names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
-        data = [(var, u.frame.plain(at_instance(term, names, instance))) for term, var in self.terms]
+        inside = Context(self.proof, u.frame, u)
+        data = [(var, u.frame.number(inside.simplified(at_instance(term, names, instance)))) for term, var in self.terms]
         self._no_other_data(u, {v for _, e in data for v in variables(e)})
         start = access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
         shared = self.start.common(u) if self.by_start and self.start.order < u.order else 0

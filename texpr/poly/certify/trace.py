@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, mul, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, Var, index
+from texpr.ir.expr import Expr, Node, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import Store
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance, within
 from texpr.poly.certify.pairs import Access, covered
-from texpr.poly.certify.proof import Context, Proof, Refuted, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, conjuncts, integral
 from texpr.poly.certify.statements import Buffer, Statement, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
@@ -100,7 +101,7 @@ class Tracer:
     def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr]) -> Expr:
         named = self.proof.named.get(read.tensor)
         buffer = self.proof.nest.buffers.get(read.tensor)
-        whens = [[(_again(c, found), holds) for c, holds in context if integral(c)] for context in contexts]
+        whens = [[(_again(c, found), holds) for pair in context for c, holds in _integral(*pair)] for context in contexts]
         for when in whens:
             self._in_bounds(s, read, when)
         if buffer is None:
@@ -145,7 +146,7 @@ class Tracer:
     def initialised(self, buffer: Buffer, use: Access) -> None:
         """Every element that is read was written before."""
         for d in buffer.definitions:
-            if d.frame.atoms:
+            if d.data():
                 raise Refuted("initialised", f"whether {buffer.tensor.name} is written depends on data", d)
         left = covered(use, written(self.proof, buffer), self.proof.facts)
         if not left.is_empty():
@@ -200,6 +201,13 @@ def _again(e: Expr, found: dict[int, Expr]) -> Expr:
     return done[id(e)]  # type: ignore[return-value]
 
 
+def _integral(condition: Expr, holds: bool) -> list[tuple[Expr, bool]]:
+    """What of a condition, or of its opposite, is about integers alone."""
+    if holds:
+        return [(c, True) for c in conjuncts(condition) if integral(c)]
+    return [(condition, False)] if integral(condition) else []
+
+
 def _contexts(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
     """For each read the conditions of the `if`s around it, for every way in which it is reached."""
     found: dict[int, list[tuple[tuple[Expr, bool], ...]]] = {}
@@ -224,11 +232,15 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: set[Var] | frozenset[Var
 
     Depth is that of what a copy copies.
     """
-    if e.dtype == I64 and not isinstance(e, Read):
+    if isinstance(e, Read) and len(e.indices) == len(cells):
+        offsets = [linear(Sub(i, c)) for i, c in zip(e.indices, cells)]
+        if not any(_free(f, stays) for f in offsets):
+            return replace(e, indices=tuple(add(t, f.expr()) for t, f in zip(to, offsets)))
+    if e.dtype == I64 and not isinstance(e, Read | Total):
         return _solved(e, cells, stays, to)
     below = children(e)
     if not below:
-        return e if isinstance(e, Const) else None
+        return None if isinstance(e, Var) else e
     new = [carried_over(c, cells, stays, to) if isinstance(c, Expr) else c for c in below]
     return None if any(n is None for n in new) else with_children(e, tuple(n for n in new if n is not None))  # type: ignore[return-value]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import negation
+from texpr.ir.build import conjunction, negation
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, index, plain
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, rewrite
 from texpr.poly.certify.frame import alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity, within
-from texpr.poly.certify.proof import Context, Proof, Refuted, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, conjuncts, integral
 from texpr.poly.certify.statements import Statement, joined
 from texpr.poly.certify.trace import Tracer, carried_over
 
@@ -54,7 +54,7 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
         return []
     if isinstance(a, Select) or isinstance(b, Select):
         return _chosen(a, b, here)
-    if same_node(a, b) and children(a):
+    if same_node(a, b) and (children(a) or isinstance(a, Read | Total)):
         return _below(a, b, here)
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
@@ -72,7 +72,8 @@ def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     """An `if` on either side: the same on both, or one case after the other."""
     if isinstance(a, Select) and isinstance(b, Select):
         if not (integral(a.cond) and integral(b.cond)):
-            return [(a.cond, b.cond, here), (a.then, b.then, here), (a.orelse, b.orelse, here)]
+            known = [c for c in conjuncts(a.cond) if integral(c)]
+            return [(a.cond, b.cond, here), (a.then, b.then, here.also(conjunction(*known))), (a.orelse, b.orelse, here)]
         if alike(a.cond, b.cond):
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
     one = b if isinstance(b, Select) and integral(b.cond) else a
