@@ -19,7 +19,7 @@ from texpr.poly.certify.races import check_races
 from texpr.poly.certify.statements import Buffer, Statement, extract, reads
 from texpr.poly.certify.sums import Sums
 from texpr.poly.certify.trace import written
-from texpr.poly.certify.values import Disagreement, agree, check_store
+from texpr.poly.certify.values import Disagreement, agree, agrees, check_store
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
 
@@ -95,8 +95,7 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         return asked(lambda: _certified(kernel, program))
     except Refuted as e:
         raise _error(kernel, e) from None
-    except OutOfQuota as e:
-        import traceback; traceback.print_exc()
+    except OutOfQuota:
         raise ScheduleError(f"{kernel.name} is not proven within the quota", code="certificate",
                             help="give the sizes as constants: tx.schedule(op, N=...)") from None
 
@@ -124,6 +123,8 @@ def _certified(kernel: Kernel, program: Program) -> Certificate:
     sums = Sums(proof)
     with proof.asking("values"):
         sums.tracer.places()
+    for s in nest.statements:
+        s.frame.like = agrees(proof, s)
     for s in nest.statements:
         check_store(proof, sums.tracer, s)
     for k, output in enumerate(kernel.outputs):

@@ -6,7 +6,7 @@ a frame are one where they are written alike. What depends on sizes alone is a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import islpy as isl
 
@@ -125,6 +125,8 @@ class Frame:
 
     Args:
         ranges: bounds of variables that are constants.
+    Attributes:
+        like: whether two conditions on data are one although they are not written alike; asked if set.
     """
 
     def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None) -> None:
@@ -133,6 +135,7 @@ class Frame:
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.ranges = dict(ranges or {})
         self.atoms: list[tuple[Expr, Var]] = []
+        self.like: Callable[[Expr, Expr], bool] | None = None
         self._plain: dict[int, tuple[Expr, Expr]] = {}
         self._values: dict[int, tuple[Expr, isl.PwAff]] = {}
 
@@ -168,14 +171,22 @@ class Frame:
         return var if node.dtype != BOOL else compare("==", var, index(1))
 
     def _atom(self, node: Expr) -> Var:
+        like, self.like = self.like, None  # Comparing two conditions may ask for atoms in turn.
+        if like is not None and node.dtype == BOOL:
+            known = next((v for t, v in list(self.atoms) if t.dtype == BOOL and like(t, node)), None)
+            if known is not None:
+                self.like = like
+                return known
+        self.like = like
         var = Var(f"a{len(self.atoms)}")
         self.atoms.append((node, var))
         self.add(var)
         return var
 
-    def bounds(self) -> Expr:
-        """What is known of the atoms."""
-        return conjunction(*(c for term, var in (*self.atoms, *self.parameters.terms) for c in _known(term, var)))
+    def bounds(self, of: Collection[Var] | None = None) -> Expr:
+        """What is known of parameters and atoms; of some atoms alone, if they are named."""
+        terms = (*self.atoms, *self.parameters.terms) if of is None else tuple((term, var) for term, var in self.atoms if var in of)
+        return conjunction(*(c for term, var in terms for c in _known(term, var)))
 
     def universe(self) -> isl.Set:
         return isl.Set.universe(self.parameters.space(len(self.variables)))

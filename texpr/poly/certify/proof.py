@@ -10,10 +10,10 @@ from time import perf_counter
 import islpy as isl
 
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import compare, negation
+from texpr.ir.build import compare
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import And, Compare, Const, Expr, Node, Or, Select, Sub, Tensor, Var
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.expr import And, Compare, Const, Expr, Or, Sub, Tensor, Var
+from texpr.ir.traverse import walk
 from texpr.poly.certify.frame import Frame, alike
 from texpr.poly.certify.meaning import Meaning
 from texpr.poly.certify.statements import Nest, Statement
@@ -110,6 +110,7 @@ class Context:
     def __init__(self, proof: Proof, frame: Frame, base: isl.Set | Statement, known: tuple[Expr, ...] = ()) -> None:
         self.proof, self.frame, self._base, self.known = proof, frame, base, known
         self._set: isl.Set | None = None
+        self._columns = -1
 
     def also(self, condition: Expr) -> Context:
         """The instances for which `condition` holds as well."""
@@ -122,8 +123,10 @@ class Context:
             for c in self.known:
                 plain = self.frame.plain(c)
                 found = self.frame.up(found) & self.frame.holds(plain)
-            self._set = found
-        if self._set.dim(_SET) != len(self.frame.variables):
+            self._set, self._columns = found, -1
+        known = len(self.frame.variables) + len(self.frame.parameters.terms)
+        if self._columns != known:
+            self._columns = known
             self._set = self.frame.up(self._set) & self.frame.holds(self.frame.bounds())
         return self._set
 
@@ -140,28 +143,12 @@ class Context:
         for c in conjuncts(condition):
             if decided(c, self.frame) is True or any(alike(c, k) for k in self._given()):
                 continue
-            if not integral(c):
-                c = self.simplified(c)
-                if any(alike(c, k) for k in self._given()):
-                    continue
             plain = self.frame.plain(c)
             _ = self.set  # May know of more atoms.
             holds = self.frame.holds(plain)
             if not self.set.is_subset(holds):
                 return self.set - holds
         return None
-
-    def simplified(self, e: Expr) -> Expr:
-        """`e` with every `if` on integers decided that is decided here."""
-
-        def rule(node: Node) -> Node | None:
-            if isinstance(node, Select) and integral(node.cond):
-                if self.implies(node.cond):
-                    return node.then
-                return node.orelse if self.implies(negation(node.cond)) else None
-            return None
-
-        return rewrite(e, rule)  # type: ignore[return-value]
 
     def _given(self) -> Iterator[Expr]:
         if isinstance(self._base, Statement):

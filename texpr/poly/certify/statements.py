@@ -48,19 +48,22 @@ class Statement:
         return self.frame.ranges
 
     def domain(self, facts: isl.Set) -> isl.Set:
-        """The instances, over all columns of the frame."""
+        """The instances, over all columns of the frame; of atoms, only what decides whether and where it stores is bounded."""
         if self._domain is None:
             bounds = (c for n, e in zip(self.loops, self.extents) for c in (compare("<=", index(0), n.var), compare("<", n.var, e)))
             inside = self.frame.plain(conjunction(*bounds, *self.held))
-            self._domain = self.frame.holds(conjunction(inside, self.frame.bounds())).intersect_params(facts)
-        if self._domain.dim(_SET) != len(self.frame.variables):
-            self._domain = self.frame.up(self._domain) & self.frame.holds(self.frame.bounds())
+            self._domain = self.frame.holds(conjunction(inside, self.frame.bounds(self.data()))).intersect_params(facts)
+        self._domain = self.frame.up(self._domain)
         return self._domain
 
     def data(self) -> set[Var]:
         """The atoms on which it depends whether, and where, it stores."""
         plain = [self.frame.plain(e) for e in (*self.extents, *self.held, *self.indices)]
         return variables(*plain) & {v for _, v in self.frame.atoms} if self.frame.atoms else set()
+
+    def renew(self) -> None:
+        """Forget the instances: more is known of the statement now."""
+        self._domain = None
 
     def common(self, other: Statement) -> int:
         """How many loops the two share, from the outside in."""
@@ -163,13 +166,14 @@ def reads(e: Expr) -> bool:
 
 
 def joined(nest: Nest, s: Statement) -> Buffer | None:
-    """The partial results that an update folds into others: it reads what the same equation updates, and nothing else."""
+    """The partial results that an update folds into others: it reads what the same equation starts, and nothing else."""
     match s.node:
         case Store(tensor, _, Read(partial), str(), equation=equation):
             buffer = nest.buffers.get(partial)
             target = nest.buffers[tensor]
             if not target.definitions or not all(d.store.start for d in target.definitions):
                 return None
-            if partial is not tensor and buffer is not None and any(u.store.equation == equation for u in buffer.updates):
+            if partial is not tensor and buffer is not None and buffer.definitions and all(
+                    d.store.start and d.store.equation == equation for d in buffer.definitions):
                 return buffer
     return None

@@ -266,7 +266,11 @@ class _Needed:
                  binders: tuple[Var, ...]) -> None:
         self.proof, self.d, self.start = proof, d, start
         own = Frame(proof.nest.parameters, (*d.axes, *d.binders))
-        condition = conjunction(own.plain(inside), own.bounds())
+        condition = own.plain(inside)
+        if at is None:
+            for i in d.element:
+                own.plain(i)
+        condition = conjunction(condition, own.bounds())
         self.terms = own.atoms
         self.names = (*(d.axes if at is not None else ()), *binders)
         outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
@@ -291,8 +295,7 @@ class _Needed:
         u = c.statement
         instance = (*u.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
         names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
-        inside = Context(self.proof, u.frame, u)
-        data = [(var, u.frame.number(inside.simplified(at_instance(term, names, instance)))) for term, var in self.terms]
+        data = [(var, u.frame.number(at_instance(term, names, instance))) for term, var in self.terms]
         self._no_other_data(u, {v for _, e in data for v in variables(e)})
         start = access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
         shared = self.start.common(u) if self.by_start and self.start.order < u.order else 0

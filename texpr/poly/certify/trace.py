@@ -8,7 +8,7 @@ from dataclasses import replace
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, mul, negation
+from texpr.ir.build import add, conjunction, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Expr, Node, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import Store
@@ -67,6 +67,9 @@ class Tracer:
             s.held.append(self._outside(s, len(s.loops), c, s.conditions[:k]))
         s.indices = tuple(self.traced(s, i) for i in s.store.indices)
         s.at = tuple(self.traced(s, i) for i in s.store.at)
+        for e in (*s.extents, *s.held):
+            s.frame.plain(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
+        s.renew()
 
     def _outside(self, s: Statement, depth: int, e: Expr, conditions: tuple[Expr, ...]) -> Expr:
         """An extent or a condition, which is read under the loops and conditions before it."""
@@ -104,6 +107,8 @@ class Tracer:
         whens = [[(_again(c, found), holds) for pair in context for c, holds in _integral(*pair)] for context in contexts]
         for when in whens:
             self._in_bounds(s, read, when)
+        for i in read.indices:
+            s.frame.plain(i)
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)
@@ -135,13 +140,10 @@ class Tracer:
         return any(alike(Read(named, read.indices), at_instance(n, names, s.at)) for n in theirs)
 
     def _when(self, s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:
-        if not conditions:
+        if not conditions and not s.frame.atoms:
             return None
         plain = [s.frame.plain(c if holds else negation(c)) for c, holds in conditions]
-        inside = s.frame.holds(plain[0])
-        for c in plain[1:]:
-            inside = s.frame.up(inside) & s.frame.holds(c)
-        return inside
+        return s.frame.holds(conjunction(*plain, s.frame.bounds()))
 
     def initialised(self, buffer: Buffer, use: Access) -> None:
         """Every element that is read was written before."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from texpr.ir.build import conjunction, negation
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, index, plain
@@ -71,7 +73,7 @@ def _below(a: Node, b: Node, here: Context) -> list[_Item] | None:
 def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     """An `if` on either side: the same on both, or one case after the other."""
     if isinstance(a, Select) and isinstance(b, Select):
-        if not (integral(a.cond) and integral(b.cond)):
+        if not (integral(a.cond) or integral(b.cond)):
             known = [c for c in conjuncts(a.cond) if integral(c)]
             return [(a.cond, b.cond, here), (a.then, b.then, here.also(conjunction(*known))), (a.orelse, b.orelse, here)]
         if alike(a.cond, b.cond):
@@ -94,6 +96,19 @@ def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Ite
         return None
     value = carried_over(d.value, d.element, set(here.frame.parameters.variables), b.indices)
     return None if value is None else [(a, value, here)]
+
+
+def agrees(proof: Proof, s: Statement) -> Callable[[Expr, Expr], bool]:
+    """Whether two values of a statement's instances are the same."""
+
+    def same(a: Expr, b: Expr) -> bool:
+        try:
+            agree(proof.meaning, a, b, Context(proof, s.frame, s))
+        except Disagreement:
+            return False
+        return True
+
+    return same
 
 
 def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
