@@ -22,15 +22,18 @@ from texpr.ir.reach import USUAL_SIZE, check_reach, has_products, programs_of
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
 from texpr.ir.show_loop import show_kernel
+from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import variables
 from texpr.passes.inline import inline_calls
+from texpr.poly.certify import Certificate
 from texpr.runtime import loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
 from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
+from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
 
 MOST_SHAPES = 1024
@@ -58,7 +61,21 @@ class CompiledKernel:
     @cached_property
     def artifact(self) -> Artifact:
         """All that LLVM made: for reading and for saving."""
+        self._prove()
         return pipeline.build(self.kernel, self.target)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proof that this kernel computes its operator, made when it was compiled (`options(certify=...)`) or now.
+
+        Raises:
+            ScheduleError: something is not proven.
+        """
+        return pipeline.certificate(self.kernel, self.program, self.sizes)
+
+    def _prove(self) -> None:
+        if current().certify:
+            _ = self.certificate
 
     @property
     def llvm(self) -> str:
@@ -83,7 +100,8 @@ class CompiledKernel:
         if not self.target.native:
             raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
                                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
-        code = pipeline.object_code(self.kernel, self.target)
+        meaning = f"{show_program(self.program)}{sorted((v.name, n) for v, n in self.sizes.items())}" if current().certify else ""
+        code = pipeline.object_code(self.kernel, self.target, meaning=meaning, prove=self._prove)
         return loader.load(code, symbol_of(self.kernel), {name: f.address for name, f in self._externs.items()})
 
     @cached_property
@@ -172,6 +190,7 @@ class CompiledKernel:
 
     @cached_property
     def _alone(self) -> Artifact:
+        self._prove()
         return pipeline.build_alone(self.kernel, self.target)
 
     def _foreign(self, run: Callable[..., None], *arrays: object, out: object = None) -> object:

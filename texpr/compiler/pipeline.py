@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
+from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_kernel, verify_program
-from texpr.passes import desugar, hoist, inline_calls, lower
+from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.math import expand_math
@@ -20,6 +21,7 @@ from texpr.passes.narrow import narrow
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
+from texpr.poly.certify import Certificate, certify
 from texpr.runtime.cache import DiskCache
 from texpr.support.options import current
 from texpr.support.trace import run_passes, traced
@@ -62,6 +64,21 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     return [*common, insert_polls] if target.native else common
 
 
+def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> Certificate:
+    """Proof that a kernel, with its temporaries placed and its guards dropped, computes a program for these sizes.
+
+    What comes after (writing out unrolled loops, cutting vectors to registers, spelling out functions) changes neither which iterations
+    run nor what they use; that the result is the interpreter's is tested.
+
+    Raises:
+        ScheduleError: something is not proven.
+    """
+    final = kernel
+    for each in (place, drop_guards, narrow):
+        final = each(final)
+    return certify(final, ready(specialize(program, sizes)))
+
+
 def prepared(kernel: Kernel, target: Target) -> Kernel:
     """The kernel as it is emitted."""
     return run_passes("loop", loop_passes(target), kernel, show_kernel, verify_kernel)
@@ -81,14 +98,19 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
     return compile_kernel(prepared(kernel, target), target, alone=True)
 
 
-def object_code(kernel: Kernel, target: Target) -> bytes:
-    """Object code of a kernel for this machine, from the disk cache where it was compiled before."""
-    ready = prepared(kernel, target)
-    text, _ = emit_llvm(ready, target)
+def object_code(kernel: Kernel, target: Target, *, meaning: str = "", prove: Callable[[], object] = lambda: None) -> bytes:
+    """Object code of a kernel for this machine, from the disk cache where it was compiled, and proven, before.
+
+    Args:
+        meaning: what was proven of the code in the cache, if anything.
+        prove: called for code that is not there.
+    """
+    text, _ = emit_llvm(prepared(kernel, target), target)
     cache = _cache(str(current().cache_dir or ""))
-    key = _key(text, target)
+    key = _key(text, target, meaning)
     code = cache.get(key) if cache is not None else None
     if code is None:
+        prove()
         code = native_object(text, target)
         if cache is not None:
             cache.put(key, code)
@@ -100,9 +122,9 @@ def _cache(directory: str) -> DiskCache | None:
     return DiskCache(directory) if directory else None
 
 
-def _key(text: str, target: Target) -> str:
-    """Everything the object code depends on."""
-    parts = (text, target.triple, target.cpu, target.features, *_versions())
+def _key(text: str, target: Target, meaning: str) -> str:
+    """Everything the object code depends on, and what is known of it."""
+    parts = (text, meaning, target.triple, target.cpu, target.features, *_versions())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.page import Pane, equations_html, fragment, stages_html
-from texpr.compiler.pipeline import lowered, ready
+from texpr.compiler.pipeline import certificate, lowered, ready
 from texpr.compiler.signature import split_options
 from texpr.compiler.steps import Steps
 from texpr.ir.expr import Var
@@ -14,6 +14,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
+from texpr.poly.certify import Certificate
 from texpr.schedule import auto as default_schedule
 from texpr.schedule import explain
 from texpr.schedule.exchange import from_json, to_json
@@ -92,6 +93,17 @@ class Schedule(Steps):
         for step in self.steps:
             kernels.append((str(step), step.apply(kernels[-1][1])))
         return [(done, kernel, explain(kernel)) for done, kernel in kernels]
+
+    def certificate(self) -> Certificate:
+        """Prove that the loops as they are now compute the operator: which sums are reassociated, what was asked and how long it took.
+
+        The proof looks at the final loops alone and shares nothing with the checks of the steps. It is made for every kernel that is
+        compiled, unless `options(certify=False)`.
+
+        Raises:
+            ScheduleError: something is not proven; with the store, the smallest sizes and the iteration.
+        """
+        return certificate(self.kernel, self.program, self.sizes)
 
     def compile(self, target: str = "native") -> CompiledKernel:
         """The kernel for a target: `native`, or a name from `python -m texpr doctor`.

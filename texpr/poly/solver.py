@@ -36,17 +36,17 @@ class OutOfQuota(Exception):
     """A question took more isl operations than it may."""
 
 
-def asked(question: Callable[[], T]) -> T:
+def asked(question: Callable[[], T], quota: int = QUOTA) -> T:
     """Run a function that asks isl, within the quota, one thread at a time."""
     with _LOCK:
         outer = _CONTEXT.get_max_operations()
         if outer == 0:
             _CONTEXT.reset_operations()
-            _CONTEXT.set_max_operations(QUOTA)
+            _CONTEXT.set_max_operations(quota)
         try:
             return question()
         except isl.Error as e:
-            raise OutOfQuota(str(e)) from e
+            raise OutOfQuota(str(e)) from None
         finally:
             if outer == 0:
                 _CONTEXT.set_max_operations(0)

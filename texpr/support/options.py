@@ -34,6 +34,7 @@ class Options:
             with-block changes it for the whole process while it lasts.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
+        certify: prove of every kernel that is compiled that its final loops compute the operator.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         specializations: kernels with constant sizes kept per operator, before one with symbolic sizes serves the rest.
@@ -42,6 +43,7 @@ class Options:
     threads: int = field(default_factory=_cores)
     cache_dir: Path | None = field(default_factory=_cache_dir)
     verify: bool = False
+    certify: bool = False
     print: tuple[str, ...] = ()
     text_limit: int = 1_000_000
     specializations: int = 8
@@ -87,7 +89,7 @@ def _selection(value: object) -> tuple[str, ...]:
 
 
 _CHECKS: dict[str, Callable[[object], object]] = {
-    "threads": _positive, "cache_dir": _directory, "verify": _switch, "print": _selection,
+    "threads": _positive, "cache_dir": _directory, "verify": _switch, "certify": _switch, "print": _selection,
     "text_limit": _positive, "specializations": _positive,
 }
 
@@ -106,7 +108,7 @@ def _from_text(name: str, text: str) -> object:
     match name:
         case "threads" | "text_limit" | "specializations":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
-        case "verify":
+        case "verify" | "certify":
             return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
         case "cache_dir":
             return text or None

@@ -18,7 +18,7 @@ from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.statements import Buffer, Statement, extract, reads
 from texpr.poly.certify.sums import Sums
-from texpr.poly.certify.trace import written
+from texpr.poly.certify.trace import lives, written
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_store
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
@@ -83,6 +83,10 @@ class Certificate:
                 f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>")
 
 
+QUOTA = 20_000_000
+"""isl operations per certificate; about ten seconds."""
+
+
 def certify(kernel: Kernel, program: Program) -> Certificate:
     """Prove that a kernel computes what a program says, from the loops alone.
 
@@ -92,10 +96,11 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         ScheduleError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
     """
     try:
-        return asked(lambda: _certified(kernel, program))
+        return asked(lambda: _certified(kernel, program), QUOTA)
     except Refuted as e:
         raise _error(kernel, e) from None
-    except OutOfQuota:
+    except OutOfQuota as e:
+        assert "operations" in str(e), str(e)
         raise ScheduleError(f"{kernel.name} is not proven within the quota", code="certificate",
                             help="give the sizes as constants: tx.schedule(op, N=...)") from None
 
@@ -118,6 +123,7 @@ def _values(values: Mapping[str, int]) -> str:
 
 def _certified(kernel: Kernel, program: Program) -> Certificate:
     nest = extract(kernel)
+    nest.parameters.alias(program.sizes)
     named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
     proof = Proof(nest, Meaning(program), named, _facts(nest.parameters.variables, kernel, program, Frame(nest.parameters, ())))
     sums = Sums(proof)
@@ -152,13 +158,14 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
     frame = Frame(proof.nest.parameters, there)
     end = Statement(Poll(), (), (), 1 << 40, frame, held=[within(there, output)])
     use = Access(end, there, False)
-    definitions = written(proof, buffer)
     with proof.asking("covered"):
-        left = covered(use, definitions, proof.facts)
-        if not left.is_empty():
-            at = definitions[-1].statement if definitions else None
+        if any(d.data() for d in buffer.definitions):
+            sums.whole(buffer, use)
+        elif not (left := covered(use, written(proof, buffer), proof.facts)).is_empty():
+            at = buffer.definitions[-1] if buffer.definitions else None
             raise Refuted("covered", f"an element of {output.name} is not computed", at, frame, left)
     with proof.asking("once"):
+        definitions = lives(buffer)
         for a in definitions:
             for b in definitions:
                 for order in later(a.statement, b.statement):

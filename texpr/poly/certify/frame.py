@@ -53,6 +53,11 @@ class Parameters:
         self.inputs = set(inputs)
         self.terms: list[tuple[Expr, Var]] = []
 
+    def alias(self, others: Iterable[Var]) -> None:
+        """Other variables for the sizes of the same names: those of a program whose kernel was read from a text."""
+        named = {v.name: k for v, k in self.position.items()}
+        self.position |= {v: named[v.name] for v in others if v not in self.position and v.name in named}
+
     def term(self, e: Expr) -> Var | None:
         """The parameter that stands for `e`, if nothing in it differs between instances."""
         nodes = list(walk(e))
@@ -200,12 +205,13 @@ class Frame:
         space = self.parameters.space(len(self.variables))
         aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)).set_constant_val(_val(form.constant))
         for t, c in form.terms:
+            assert isinstance(t, Var), "an affine form"
             if t in self.position:
                 aff = aff.set_coefficient_val(_IN, self.position[t], _val(c))
             elif t in self.parameters.position:
                 aff = aff.set_coefficient_val(_PARAM, self.parameters.position[t], _val(c))
             else:
-                raise AssertionError(f"`{t.name}` is not in the frame")  # type: ignore[union-attr]
+                raise AssertionError(f"`{t.name}` is not in the frame")
         return aff
 
     def value(self, e: Expr) -> isl.PwAff:

@@ -12,7 +12,7 @@ import islpy as isl
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import And, Compare, Const, Expr, Or, Sub, Tensor, Var
+from texpr.ir.expr import And, Compare, Const, Expr, Or, Select, Sub, Tensor, Var
 from texpr.ir.traverse import walk
 from texpr.poly.certify.frame import Frame, alike
 from texpr.poly.certify.meaning import Meaning
@@ -182,10 +182,13 @@ def conjuncts(e: Expr) -> list[Expr]:
     stack = [e]
     while stack:
         node = stack.pop()
-        if isinstance(node, And):
-            stack += [node.rhs, node.lhs]
-        elif not (isinstance(node, Const) and node.value is True):
-            found.append(node)
+        match node:
+            case And(a, b) | Select(a, b, Const(False)) if node.dtype == BOOL:
+                stack += [b, a]
+            case Const(True):
+                pass
+            case _:
+                found.append(node)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr
@@ -12,7 +13,7 @@ from texpr.poly.certify.pairs import Access, Joint, Order, apart, met
 from texpr.poly.certify.proof import Proof, Refuted
 from texpr.poly.certify.statements import Meeting, Statement
 from texpr.poly.certify.sums import Sums, name_of, ordered
-from texpr.poly.certify.trace import updated, written
+from texpr.poly.certify.trace import lives, updated, written
 
 
 def check_races(proof: Proof, sums: Sums) -> None:
@@ -31,12 +32,13 @@ def _check_loop(proof: Proof, sums: Sums, loop: For) -> None:
     for buffer in proof.nest.buffers.values():
         if loop.var in buffer.private:
             continue
-        writes = [a for a in (*written(proof, buffer), *updated(proof, buffer)) if _inside(a, loop)]
+        defined, more = ([a for a in each if _inside(a, loop)] for each in (written(proof, buffer), updated(proof, buffer)))
         reads = [a for a in sums.tracer.uses.get(buffer.tensor, ()) if _inside(a, loop)]
-        for w in writes:
-            for other in (*writes, *reads):
-                if not (w is other and _joined_lanes(proof, w, loop)):
-                    _check_pair(proof, loop, w, other)
+        owned = [a for a in lives(buffer) if _inside(a, loop)]
+        pairs = [*product(owned, owned), *product(defined, (*more, *reads)), *product(more, (*defined, *more, *reads))]
+        for w, other in pairs:
+            if not (w is other and _joined_lanes(proof, w, loop)):
+                _check_pair(proof, loop, w, other)
 
 
 def _inside(a: Access, loop: For) -> bool:

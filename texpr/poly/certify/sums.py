@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr.ir.build import compare, conjunction
-from texpr.ir.expr import Expr, Read, Var
+from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import substitute, variables
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Definition, Total, at_instance
@@ -40,7 +40,7 @@ class Sums:
 
     def __init__(self, proof: Proof) -> None:
         self.proof = proof
-        self.tracer = Tracer(proof, self.complete)
+        self.tracer = Tracer(proof, self.complete, self.whole)
         self._done: set[tuple[int, bool]] = set()
         self._contributions: dict[int, list[Contribution]] = {}
 
@@ -61,6 +61,27 @@ class Sums:
                     found = collide(use, u, order, self.proof.facts)
                     if found is not None:
                         raise Refuted("sums", f"{buffer.tensor.name} is used before all is folded into it", use.statement,
+                                      found[0].frame, found[1])
+
+    def whole(self, buffer: Buffer, use: Access) -> None:
+        """Where data says which elements are written: all instances of the equations run, once, and before the use.
+
+        That they define every element, and none twice, was proven of the program.
+        """
+        with self.proof.asking("covered"):
+            wanted = {d.number for t in _targets(self.proof, buffer) for d in self.proof.meaning.of[t] if not d.is_fold}
+            if buffer.home or {s.store.equation for s in buffer.definitions} != wanted:
+                raise Refuted("covered", f"whether {buffer.tensor.name} is written depends on data", buffer.definitions[0])
+            for number in wanted:
+                d = self.proof.meaning.definitions[number]
+                own = [s for s in buffer.definitions if s.store.equation == number]
+                instances = [Contribution(s, d, s.at, ()) for s in own]
+                self._every_instance(d, own[0], None, conjunction(d.domain, d.stored), d.axes, instances, buffer)
+            for s in buffer.definitions:
+                for order in later(use.statement, s):
+                    found = collide(Access(use.statement, (), False), Access(s, (), True), order, self.proof.facts)
+                    if found is not None:
+                        raise Refuted("initialised", f"{buffer.tensor.name} is read before all of it is written", use.statement,
                                       found[0].frame, found[1])
 
     def prepare(self, buffer: Buffer, *, whole: bool) -> None:
@@ -95,7 +116,7 @@ class Sums:
         place = access(buffer, u, u.indices).place
         partial = joined(self.proof.nest, u)
         if partial is None:
-            return [Contribution(u, d, u.at if folds(u, d) else u.at[len(d.axes) :], place)]
+            return [Contribution(u, d, u.at if folds(buffer, d) else u.at[len(d.axes) :], place)]
         value = u.store.value
         assert isinstance(value, Read)
         use = access(partial, u, tuple(self.tracer.traced(u, i) for i in value.indices))
@@ -148,9 +169,9 @@ class Sums:
                 d = self.proof.meaning.definitions[u.store.equation]
                 held = self.tracer.content(buffer, u, u.indices)
                 match held:
-                    case Total(number, axes) if not folds(u, d) and number == d.number:
+                    case Total(number, axes) if not folds(buffer, d) and number == d.number:
                         wanted = u.at[: len(d.axes)]
-                    case Read(tensor, axes) if folds(u, d) and tensor is d.equation.target:
+                    case Read(tensor, axes) if folds(buffer, d) and tensor is d.equation.target:
                         wanted = tuple(at_instance(i, d.axes, u.at) for i in d.element)
                     case _:
                         raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
@@ -244,9 +265,9 @@ class Sums:
                               wrong)
 
 
-def folds(u: Statement, d: Definition) -> bool:
-    """Whether an update is an instance of a fold, rather than a term of the reduction in its value."""
-    return d.is_fold and len(u.at) == len(d.axes)
+def folds(buffer: Buffer, d: Definition) -> bool:
+    """Whether updates are instances of a fold, rather than terms of the reduction in its value."""
+    return d.is_fold and not any(s.store.start for s in buffer.definitions)
 
 
 def ordered(s: Statement) -> bool:
@@ -257,6 +278,11 @@ def ordered(s: Statement) -> bool:
 def name_of(d: Definition) -> str:
     """What a sum is called in a certificate."""
     return d.equation.target.name
+
+
+def _targets(proof: Proof, buffer: Buffer) -> set[Tensor]:
+    found = (proof.meaning.definitions.get(s.store.equation) for s in buffer.definitions if not s.store.start)
+    return {d.equation.target for d in found if d is not None}
 
 
 class _Needed:

@@ -10,7 +10,7 @@ import islpy as isl
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, mul, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Expr, Node, Read, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import And, Expr, Node, Or, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import Store
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.frame import alike
@@ -33,6 +33,15 @@ def written(proof: Proof, buffer: Buffer) -> list[Access]:
     return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
 
 
+def lives(buffer: Buffer) -> list[Access]:
+    """The definitions of a buffer's elements, to be told from each other. Where data says which element it is, two instances of an
+    equation are of two elements, as was proven of the program.
+    """
+    if not any(d.data() for d in buffer.definitions):
+        return [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
+    return [Access(d, (index(d.store.equation), *(d.frame.plain(i) for i in d.at)), True) for d in buffer.definitions]
+
+
 def updated(proof: Proof, buffer: Buffer) -> list[Access]:
     """The updates of a buffer's elements."""
     return [access(buffer, u, u.indices, writes=True) for u in buffer.updates]
@@ -43,10 +52,11 @@ class Tracer:
 
     Args:
         complete: proves that a reader of a buffer with updates finds all of them done.
+        whole: proves that a reader finds all of a buffer written.
     """
 
-    def __init__(self, proof: Proof, complete: Complete) -> None:
-        self.proof, self.complete = proof, complete
+    def __init__(self, proof: Proof, complete: Complete, whole: Callable[[Buffer, Access], None]) -> None:
+        self.proof, self.complete, self.whole = proof, complete, whole
         self.uses: dict[Tensor, list[Access]] = {}
         self._values: dict[int, Expr] = {}
         self._running: set[int] = set()
@@ -147,9 +157,9 @@ class Tracer:
 
     def initialised(self, buffer: Buffer, use: Access) -> None:
         """Every element that is read was written before."""
-        for d in buffer.definitions:
-            if d.data():
-                raise Refuted("initialised", f"whether {buffer.tensor.name} is written depends on data", d)
+        if any(d.data() for d in buffer.definitions):
+            self.whole(buffer, use)
+            return
         left = covered(use, written(self.proof, buffer), self.proof.facts)
         if not left.is_empty():
             raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", use.statement,
@@ -211,7 +221,7 @@ def _integral(condition: Expr, holds: bool) -> list[tuple[Expr, bool]]:
 
 
 def _contexts(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
-    """For each read the conditions of the `if`s around it, for every way in which it is reached."""
+    """For each read the conditions under which it happens, for every way in which it is reached."""
     found: dict[int, list[tuple[tuple[Expr, bool], ...]]] = {}
     stack: list[tuple[Expr, tuple[tuple[Expr, bool], ...]]] = [(e, ())]
     seen: set[tuple[int, int]] = set()
@@ -222,7 +232,9 @@ def _contexts(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
         seen.add((id(node), id(context)))
         if isinstance(node, Read):
             found.setdefault(id(node), []).append(context)
-        if isinstance(node, Select):
+        if isinstance(node, And | Or):
+            stack += [(node.rhs, (*context, (node.lhs, isinstance(node, And)))), (node.lhs, context)]
+        elif isinstance(node, Select):
             stack += [(node.orelse, (*context, (node.cond, False))), (node.then, (*context, (node.cond, True))), (node.cond, context)]
         else:
             stack += [(c, context) for c in children(node) if isinstance(c, Expr)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from texpr.ir.build import conjunction, negation
+from texpr.ir.build import FALSE, TRUE, fold, negation
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import Const, Expr, Node, Read, Select, Tensor, index, plain
+from texpr.ir.expr import And, Const, Expr, Node, Not, Or, Read, Select, Tensor, index, plain
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, rewrite
+from texpr.ir.traverse import children, postorder, rewrite, walk
 from texpr.poly.certify.frame import alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity, within
-from texpr.poly.certify.proof import Context, Proof, Refuted, conjuncts, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, integral
 from texpr.poly.certify.statements import Statement, joined
 from texpr.poly.certify.trace import Tracer, carried_over
 
@@ -52,15 +52,37 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
     """What remains to be shown for `a` and `b`; None if they differ."""
     if a.dtype != b.dtype:
         return None
-    if a.dtype == I64 and here.equal(a, b) or a.dtype == BOOL and integral(a) and integral(b) and here.equivalent(a, b):
+    if a.dtype == I64 and here.equal(a, b) or a.dtype == BOOL and _logical(a, b) and here.equivalent(a, b):
         return []
     if isinstance(a, Select) or isinstance(b, Select):
         return _chosen(a, b, here)
-    if same_node(a, b) and (children(a) or isinstance(a, Read | Total)):
+    if same_node(a, b) and (children(a) or isinstance(a, Read | Total)) and not (a.dtype.is_int and _conditional(a, b)):
         return _below(a, b, here)
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
-    return _written_out(meaning, a, b, here)
+    return _written_out(meaning, a, b, here) or _by_cases(a, b, here)
+
+
+def _by_cases(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
+    """Integers that are folded where a condition is decided: both sides as they are in either case."""
+    if a.dtype.is_float:
+        return None
+    cond = next((n.cond for n in postorder(a, b) if isinstance(n, Select) and integral(n.cond)), None)
+    if cond is None:
+        return None
+    cases = [(TRUE, here.also(cond)), (FALSE, here.also(negation(cond)))]
+    return [(_given(a, cond, value), _given(b, cond, value), inside) for value, inside in cases if not inside.is_empty]
+
+
+def _given(e: Expr, cond: Expr, value: Expr) -> Expr:
+    """`e` where a condition has this value."""
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Select) and alike(node.cond, cond):
+            return node.then if value is TRUE else node.orelse
+        return fold(node)
+
+    return rewrite(e, rule)
 
 
 def _below(a: Node, b: Node, here: Context) -> list[_Item] | None:
@@ -70,19 +92,28 @@ def _below(a: Node, b: Node, here: Context) -> list[_Item] | None:
     return [(x, y, here) for x, y in zip(mine, other) if isinstance(x, Expr) and isinstance(y, Expr)]
 
 
+def _logical(a: Expr, b: Expr) -> bool:
+    """Whether isl is to compare two conditions: they are on integers, or put together of several."""
+    joined_ones = isinstance(a, And | Or | Not | Const | Select) or isinstance(b, And | Or | Not | Const | Select)
+    return integral(a) and integral(b) or joined_ones
+
+
+def _conditional(*roots: Expr) -> bool:
+    """Whether integers are chosen by conditions on integers, so that folding may have changed what is around them."""
+    return any(isinstance(n, Select) and n.dtype.is_int and integral(n.cond) for n in walk(*roots))
+
+
 def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     """An `if` on either side: the same on both, or one case after the other."""
     if isinstance(a, Select) and isinstance(b, Select):
-        if not (integral(a.cond) or integral(b.cond)):
-            known = [c for c in conjuncts(a.cond) if integral(c)]
-            return [(a.cond, b.cond, here), (a.then, b.then, here.also(conjunction(*known))), (a.orelse, b.orelse, here)]
-        if alike(a.cond, b.cond):
+        if not _logical(a.cond, b.cond):
+            return [(a.cond, b.cond, here), (a.then, b.then, here), (a.orelse, b.orelse, here)]
+        if alike(a.cond, b.cond) or not (integral(a.cond) and integral(b.cond)) and here.equivalent(a.cond, b.cond):
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
-    one = b if isinstance(b, Select) and integral(b.cond) else a
-    if not isinstance(one, Select) or not integral(one.cond):
-        return None
+    one = b if isinstance(b, Select) and (integral(b.cond) or not isinstance(a, Select)) else a
+    assert isinstance(one, Select), "one of them is a choice"
     if here.implies(one.cond):
-        return [(a.then, b, here)] if one is a and isinstance(a, Select) else [(a, one.then, here)]
+        return [(one.then, b, here)] if one is a else [(a, one.then, here)]
     cases = [(one.then, here.also(one.cond)), (one.orelse, here.also(negation(one.cond)))]
     return [(e, b, inside) if one is a else (a, e, inside) for e, inside in cases if not inside.is_empty]
 
