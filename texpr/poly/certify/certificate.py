@@ -19,7 +19,7 @@ from texpr.poly.certify.races import check_races
 from texpr.poly.certify.statements import Buffer, Statement, extract, reads
 from texpr.poly.certify.sums import Sums
 from texpr.poly.certify.trace import lives, written
-from texpr.poly.certify.values import Disagreement, agree, agrees, check_store
+from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
 
@@ -111,7 +111,7 @@ def _error(kernel: Kernel, e: Refuted) -> ScheduleError:
     if sizes or instance:
         at = f"at {_values(sizes)}: " if sizes else ""
         notes.append(f"{at}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
-    span = source_kernel(kernel)[1].get(id(e.statement.node)) if e.statement is not None else None
+    span = source_kernel(kernel)[1].get(id(e.statement.call or e.statement.node)) if e.statement is not None else None
     return ScheduleError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
                          label=e.obligation, notes=notes, witness={**sizes, **instance},
                          help="a step or a pass is wrong; tx.options(certify=False) compiles it unproven")
@@ -133,6 +133,8 @@ def _certified(kernel: Kernel, program: Program) -> Certificate:
         s.frame.like = agrees(proof, s)
     for s in nest.statements:
         check_store(proof, sums.tracer, s)
+    for call, readers in nest.calls:
+        check_call(proof, sums.tracer, call, readers)
     for k, output in enumerate(kernel.outputs):
         _check_output(proof, sums, nest.buffers[output], program.outputs[k])
     for buffer in nest.buffers.values():

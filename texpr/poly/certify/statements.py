@@ -9,7 +9,7 @@ import islpy as isl
 
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.poly.certify.frame import Bounds, Frame, Parameters
 
@@ -23,7 +23,8 @@ class Statement:
     Attributes:
         order: place in the text.
         conditions: of the `if`s around it, outermost first.
-        indices, at, value: of the store, once its reads are traced to what the program says.
+        indices, at: of the store, once its reads are traced to what the program says.
+        call: the call of outside code that writes here, if it is one.
     """
 
     node: Stmt
@@ -33,9 +34,9 @@ class Statement:
     frame: Frame
     indices: tuple[Expr, ...] = ()
     at: tuple[Expr, ...] = ()
-    value: Expr | None = None
     extents: tuple[Expr, ...] = ()
     held: list[Expr] = field(default_factory=list)
+    call: ExternCall | None = None
     _domain: isl.Set | None = None
 
     @property
@@ -112,6 +113,7 @@ class Nest:
     statements: list[Statement]
     buffers: dict[Tensor, Buffer]
     barriers: list[Meeting]
+    calls: list[tuple[ExternCall, list[Statement]]] = field(default_factory=list)
 
     def loops(self) -> Iterator[For]:
         return dict.fromkeys(n for s in self.statements for n in s.loops).__iter__()
@@ -136,6 +138,11 @@ def extract(kernel: Kernel) -> Nest:
                 nest.buffers[tensor] = Buffer(tensor, loops)
             case Barrier():
                 nest.barriers.append(Meeting(node, loops, conditions, order))
+            case ExternCall():
+                nest.calls.append((node, [_everywhere(parameters, node, t, order) for t in node.inputs]))
+                order += 1
+                for t in node.outputs:
+                    nest.buffers[t].definitions.append(_everywhere(parameters, node, t, order))
             case Store():
                 _add(nest, statement(parameters, node, loops, conditions, order))
     return nest
@@ -144,6 +151,15 @@ def extract(kernel: Kernel) -> Nest:
 def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int) -> Statement:
     """A statement with a frame of its own."""
     return Statement(node, loops, conditions, order, Frame(parameters, [n.var for n in loops], _ranges(loops)))
+
+
+def _everywhere(parameters: Parameters, call: ExternCall, tensor: Tensor, order: int) -> Statement:
+    """What a call does to all elements of a tensor, as a store to each."""
+    at = tuple(Var(f"x{k}") for k in range(tensor.rank))
+    loops = tuple(For(v, n, ()) for v, n in zip(at, tensor.shape))
+    made = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), order)
+    made.extents, made.indices, made.at, made.call = tensor.shape, at, at, call
+    return made
 
 
 def _ranges(loops: tuple[For, ...]) -> Mapping[Var, Bounds]:

@@ -11,7 +11,8 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Expr, Node, Or, Read, Select, Sub, Tensor, Var, index
-from texpr.ir.loop import Store
+from texpr.ir.loop import ExternCall, Store
+from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance, within
@@ -180,6 +181,9 @@ class Tracer:
     def claim(self, s: Statement) -> Expr:
         """The value of the program that an element holds after a definition, in the statement's own loops."""
         store = s.store
+        if s.call is not None:
+            unit = called(self.proof, s.call)
+            return Read(unit.targets[s.call.outputs.index(store.tensor)], s.indices)
         if store.equation < 0:
             return self.value(s)
         d = self.proof.meaning.definitions.get(store.equation)
@@ -189,6 +193,25 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
+
+
+def called(proof: Proof, call: ExternCall) -> Invoke:
+    """The call of the program that a call of the kernel is.
+
+    Raises:
+        Refuted: there is none.
+    """
+    units = proof.meaning.program.equations
+    unit = units[call.equation] if 0 <= call.equation < len(units) else None
+    if not isinstance(unit, Invoke) or unit.program.name != call.name or (len(unit.args), len(unit.targets)) != (
+            len(call.inputs), len(call.outputs)) or call.constants != extern_constants(unit):
+        raise Refuted("values", f"the program does not call {call.name} so", None)
+    return unit
+
+
+def extern_constants(unit: Invoke) -> tuple[tuple[str, int | float | bool], ...]:
+    """The constants that are passed to outside code."""
+    return tuple((n, v) for n, v in unit.program.constants if isinstance(v, int | float))
 
 
 def stays_true(s: Statement) -> None:
@@ -292,5 +315,6 @@ def _folds(proof: Proof, buffer: Buffer) -> bool:
     """Whether the elements get their values by updates."""
     if buffer.updates:
         return True
-    targets = [proof.meaning.definitions[d.store.equation].equation.target for d in buffer.definitions if d.store.equation >= 0]
+    equations = (proof.meaning.definitions.get(d.store.equation) for d in buffer.definitions)
+    targets = [d.equation.target for d in equations if d is not None]
     return any(d.store.start for d in buffer.definitions) or any(d.is_fold for t in targets for d in proof.meaning.of[t])

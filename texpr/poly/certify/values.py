@@ -7,13 +7,14 @@ from collections.abc import Callable
 from texpr.ir.build import FALSE, TRUE, fold, negation
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import And, Const, Expr, Node, Not, Or, Read, Select, Tensor, index, plain
+from texpr.ir.loop import ExternCall
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, postorder, rewrite, walk
 from texpr.poly.certify.frame import alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity, within
 from texpr.poly.certify.proof import Context, Proof, Refuted, integral
 from texpr.poly.certify.statements import Statement, joined
-from texpr.poly.certify.trace import Tracer, carried_over
+from texpr.poly.certify.trace import Tracer, called, carried_over
 
 _Item = tuple[Expr, Expr, Context]
 
@@ -161,6 +162,17 @@ def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
         outside = context.failing(within(s.indices, store.tensor))
         if outside is not None:
             raise Refuted("bounds", f"{store.tensor.name} is written outside its shape", s, s.frame, outside)
+
+
+def check_call(proof: Proof, tracer: Tracer, call: ExternCall, readers: list[Statement]) -> None:
+    """Outside code is given what the program gives it.
+
+    Raises:
+        Refuted: it is not.
+    """
+    with proof.asking("values"):
+        for reader, wanted in zip(readers, called(proof, call).args):
+            _agree(proof, reader, tracer.value(reader), Read(wanted, reader.indices), Context(proof, reader.frame, reader))
 
 
 def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
