@@ -356,3 +356,8 @@ def test_a_remainder_is_below_its_divisor(index, said):
 def test_what_is_not_known_is_not_called_wrong():
     said = complaint("op f(X: f32[N]) -> Y: f32[N] { Y[(i + 1) % N] = X[i]  for i in 0..N }")
     assert said.startswith("error[twice]: Y may be defined twice")
+
+
+def test_a_recurrence_that_only_a_size_of_zero_closes():
+    text = "op f(W: f32[N], X: f32[M]) -> Y: f32[M] { Y[i] = Y[i - N | 0] * 0.5 + X[i] }"
+    assert [show(r) for r in check_program(program(text))] == ["N >= 1 or M == 0"]
