@@ -20,6 +20,7 @@ from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
+from texpr.passes.scopes import check_scopes
 from texpr.passes.unroll import expand_unrolled
 from texpr.poly.certify import Certificate, certify
 from texpr.runtime.cache import DiskCache
@@ -60,7 +61,10 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def expand_functions(kernel: Kernel) -> Kernel:
         return expand_math(kernel, target.machine.functions, target.machine.fma)
 
-    common: list[KernelPass] = [place, expand_unrolled, drop_guards, narrow, cut_vectors, expand_functions]
+    def fitting(kernel: Kernel) -> Kernel:
+        return check_scopes(kernel, target.machine)
+
+    common: list[KernelPass] = [place, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
     return [*common, insert_polls] if target.native else common
 
 

@@ -172,6 +172,10 @@ class Steps:
         """Make a dimension of a buffer longer; see `texpr.schedule.pad`."""
         return self._step("pad", tensor, dimension, multiple, **({"extra": extra} if extra else {}))
 
+    def scope(self, tensor: str, where: str) -> Self:
+        """Say where a buffer lives: stack, heap, register or shared; see `texpr.schedule.scope`."""
+        return self._step("scope", tensor, where)
+
 
 def _caller() -> str:
     """Where the user called, as `, file.py:12`: the innermost frame that is not ours."""

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import integer, sub
+from texpr.ir.build import integer, product, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, rewrite, walk
 from texpr.passes.renew import over_tensors
+
+STACK_BYTES = 16 * 1024
+"""Larger buffers live on the heap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +116,13 @@ def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:
     assert box is not None, "a tensor with uses has a footprint"
     bases = tuple(linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents))
     shape = [size if base is None else extent for size, base, extent in zip(tensor.shape, bases, box.extents)]
-    small = replace(tensor, dims=plain(*shape), scope="stack" if loops else tensor.scope)
-    return _Home(small, loops, bases)
+    small = replace(tensor, dims=plain(*shape))
+    return _Home(replace(small, scope=_scope(small)) if loops else small, loops, bases)
+
+
+def _scope(tensor: Tensor) -> str:
+    """Where a buffer inside loops lives, unless the schedule said so."""
+    if tensor.scope != "global":
+        return tensor.scope
+    count = integer(product(tensor.shape))
+    return "stack" if count is not None and count * tensor.dtype.bytes <= STACK_BYTES else "heap"

@@ -4,7 +4,7 @@ Each step is a function from a kernel to a kernel that computes the same values,
 example of what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl
 whether every dependence keeps its direction; `vectorize`, `parallel` and `bind` whether iterations are independent; `rfactor` changes
 the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use it, of the size of
-the box an iteration touches; `layout` and `pad` say how it lies in memory.
+the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
@@ -27,6 +27,7 @@ from texpr.schedule.marks import bind, contract, parallel
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.rfactor import rfactor
+from texpr.schedule.scope import scope
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
@@ -35,5 +36,5 @@ from texpr.schedule.tile import jam, tile
 __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
     "fuse", "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "prefetch", "qualified", "reorder", "reverse",
-    "reverse_compute_at", "rfactor", "skew", "specialize", "split", "tile", "unroll", "vectorize",
+    "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "tile", "unroll", "vectorize",
 ]

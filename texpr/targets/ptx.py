@@ -11,7 +11,7 @@ from texpr.support.errors import CompileError
 from texpr.targets.base import Launch, Target, symbol_of
 from texpr.targets.function import Value
 from texpr.targets.geometry import THREADS_OF_A_BLOCK, Geometry, check_private, geometry
-from texpr.targets.gpu import GLOBAL, GpuEmitter
+from texpr.targets.gpu import GLOBAL, SHARED_BYTES, GpuEmitter
 
 # Processors and the oldest version of PTX that knows them.
 _VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_90a": 80}
@@ -19,7 +19,8 @@ NAMES = tuple(_VERSIONS)
 DEFAULT = "sm_80"
 _TRIPLE = "nvptx64-nvidia-cuda"
 PARAMETER_BYTES = 4096
-_MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
+_MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256,
+                   shared_bytes=SHARED_BYTES)
 
 
 def target(name: str) -> Target | None:

@@ -9,6 +9,7 @@ from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.passes.flatten import flat_index
+from texpr.passes.place import STACK_BYTES
 from texpr.passes.renew import folded
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
@@ -16,7 +17,6 @@ from texpr.targets.base import symbol_of
 from texpr.targets.function import Function, Value, constant, iota, memory_type
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
-STACK_LIMIT = 16 * 1024
 
 
 class Emitter(Accesses):
@@ -273,7 +273,7 @@ class Emitter(Accesses):
     @staticmethod
     def on_stack(tensor: Tensor) -> bool:
         count = integer(product(tensor.shape))
-        return count is not None and count * tensor.dtype.bytes <= STACK_LIMIT
+        return tensor.scope != "heap" and count is not None and count * tensor.dtype.bytes <= STACK_BYTES
 
 
 def _unpacking(name: str, types: list[str]) -> str:

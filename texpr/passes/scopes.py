@@ -1,0 +1,54 @@
+"""Buffers fit where the schedule puts them."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer, product
+from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.machine import Machine
+from texpr.ir.traverse import variables, walk
+from texpr.support.errors import CompileError
+
+
+def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
+    """The kernel itself, once its buffers in registers and in shared memory are known to fit the machine.
+
+    Raises:
+        CompileError: there is no such memory or not enough, or a loop counts through registers.
+    """
+    buffers = (*kernel.temporaries, *(n.tensor for n in walk(kernel) if isinstance(n, Alloc)))
+    shared = [t for t in buffers if t.scope == "shared"]
+    registers = [t for t in buffers if t.scope == "register"]
+    if shared:
+        _check_bytes(shared, machine.shared_bytes, "shared memory")
+    if registers:
+        _check_bytes(registers, machine.vector_registers * max(machine.vector_bytes, 4), "registers")
+        _check_indices(kernel, set(registers))
+    return kernel
+
+
+def _check_bytes(buffers: list[Tensor], most: int, where: str) -> None:
+    total = sum((integer(product(t.shape)) or 0) * t.dtype.bytes for t in buffers)
+    if total > most:
+        names = list(dict.fromkeys(t.name for t in buffers))
+        raise CompileError(f"{', '.join(names)} {'needs' if len(names) == 1 else 'need'} {total} bytes of {where}; this target has "
+                           f"{most or 'none'}", code="scope", help="use smaller tiles")
+
+
+def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
+    """Registers have no addresses: which one is used must be known."""
+    stack: list[tuple[Stmt, frozenset[Var]]] = [(s, frozenset()) for s in kernel.body]
+    while stack:
+        node, counting = stack.pop()
+        if isinstance(node, For):
+            own = frozenset() if node.kind == "vector" or node.kind.startswith("thread") else frozenset({node.var})
+            stack += [(s, counting | own) for s in node.body]
+        elif isinstance(node, If):
+            stack += [(s, counting) for s in node.body]
+        elif isinstance(node, Store):
+            uses: list[tuple[Tensor, tuple[Expr, ...]]] = [(n.tensor, n.indices) for n in walk(node) if isinstance(n, Read | Store)]
+            for tensor, indices in uses:
+                loop = next((v for v in variables(*indices) if v in counting), None)
+                if tensor in registers and loop is not None:
+                    raise CompileError(f"`{loop.name}` counts through {tensor.name}, which lives in registers", code="scope",
+                                       help=f'unroll("{loop.name}"), or scope("{tensor.name}", "stack")')
