@@ -84,6 +84,9 @@ TEXTS = {
         t[i, j] = X[i, j + 1 | 0] + 1 for i in 0..M, j in 0..N
         u[i, j] = t[i, j] * 2
         Y[i, j] = u[i, j] - u[i, N - 1 - j] }""",
+    "pair": """op pair(X: f32[M, N]) -> (s: f32[M], p: f32[M]) {
+        s[i] = sum(j: X[i, j])
+        p[i] = max(j in 0..N + 1: X[i, j | 0]) }""",
     "scalar": "op scalar(a: f32, b: f32) -> c: f32 { c = a * b + 1 }",
 }
 """Operators whose sizes are M, N and K."""

@@ -32,7 +32,7 @@ def narrow(kernel: Kernel) -> Kernel:
 def _narrowed(loop: For) -> For | If | None:
     body, conditions = loop.body, list[Expr]()
     while len(body) == 1 and isinstance(body[0], If) and not tensors(body[0].cond):
-        conditions += _conjuncts(body[0].cond)
+        conditions += conjuncts(body[0].cond)
         body = body[0].body
     outside = [c for c in conditions if loop.var not in variables(c)]
     low, high, inside = _bounds(loop, [c for c in conditions if loop.var in variables(c)])
@@ -54,7 +54,8 @@ def _narrowed(loop: For) -> For | If | None:
     return If(conjunction(*outside), (new,)) if outside else new
 
 
-def _conjuncts(e: Expr) -> list[Expr]:
+def conjuncts(e: Expr) -> list[Expr]:
+    """The conditions that all must hold."""
     found, stack = [], [e]
     while stack:
         node = stack.pop()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from texpr.ir.expr import Expr, Read, Tensor, Var, plain
+from texpr import poly
+from texpr.ir.build import compare, conjunction
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, variables, walk
+from texpr.ir.traverse import rewrite, tensors, variables, walk
+from texpr.passes.narrow import conjuncts
+from texpr.passes.ranges import largest
 from texpr.passes.reductions import identity
-from texpr.schedule.loops import find_loops, paths, replace_loops, span_of
+from texpr.passes.renew import folded
+from texpr.schedule.loops import find_loops, paths, replace_loops, span_of, stores
 from texpr.support.errors import ScheduleError
 
 
@@ -18,40 +23,105 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
     s = 0; for ko: for ki: s += f   ->   for ki: p[ki] = 0;  for ko: for ki: p[ki] += f;  s = 0;  for ki_sum: s += p[ki_sum]
 
     Max, min and integers give the same value in any order. A float sum or product does not: `reassoc=True` permits the new order.
+    Loops over elements of the total that stand inside the reduction get copies around the first and the last part. Other statements may
+    stand in the loop, as long as they do not use the total. Of several totals, each gets partial results.
 
     Raises:
-        ScheduleError: `loop` is no reduction loop, or the step needs `reassoc=True`.
+        ScheduleError: `loop` is no reduction loop, its length has no known maximum, or the step needs `reassoc=True`.
     Source: Suriana, Adams, Kamil, Parallel Associative Reductions in Halide, CGO 2017.
     """
-    found = find_loops(kernel, loop)
-    at = found[-1]
-    above, update = _reduction(kernel, at)
-    if not (reassoc or update.reassoc):
-        raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if update.update == 'add' else 'product'}",
+    at, updates = _reductions(kernel, find_loops(kernel, loop))
+    exact = next((s for s in updates if not (reassoc or s.reassoc)), None)
+    if exact is not None:
+        raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if exact.update == 'add' else 'product'}",
                             span_of(kernel, at), code="exact", help=f'rfactor("{at.var.name}", reassoc=True) permits it')
-    if not variables(at.extent) <= set(kernel.sizes):
-        raise ScheduleError(f"the extent of `{at.var.name}` depends on other loops, so partial results have no shape",
-                            span_of(kernel, at), code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
-    total = update.tensor
-    top = _outermost_reduction(above, update)
-    inside = next((v for n in walk(top) if isinstance(n, For) for v in [n.var] for i in update.indices if v in variables(i)), None)
-    if inside is not None:
-        raise ScheduleError(f"`{inside.name}`, a loop over elements of `{total.name}`, stands inside the reduction", span_of(kernel, at),
-                            code="rfactor", help="rfactor first, then reorder")
-    partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, at.extent))
-    start, combine = Var(at.var.name), Var(f"{at.var.name}_sum")
+    for update in updates:
+        kernel = _factored(kernel, at.var, update)
+    return kernel
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """An update that a loop reduces.
+
+    Attributes:
+        at: the loop.
+        around: the loops outside of everything that only adds to the total.
+        inner: the loops inside, outermost first.
+        conditions: inside, those that do not depend on loops that reduce.
+    """
+
+    update: Store
+    at: For
+    around: tuple[For, ...]
+    inner: tuple[For, ...]
+    conditions: tuple[Expr, ...]
+    complete: bool
+
+    @property
+    def elements(self) -> tuple[For, ...]:
+        """The inner loops over elements of the total."""
+        used = variables(*self.update.indices)
+        return tuple(n for n in self.inner if n.var in used)
+
+    def longest(self, e: Expr, over: tuple[For, ...]) -> Expr | None:
+        """The largest value of an extent over loops that it may depend on."""
+        found: Expr | None = e
+        for n in reversed(over):
+            found = None if found is None else largest(found, {n.var: n.extent})
+        return found
+
+
+def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
+    """The kernel with partial results for one update."""
+    r = _reduction(kernel, var, update)
+    total, at = update.tensor, r.at
+    length = r.longest(at.extent, (*r.around, *r.inner))
+    if length is None or not variables(length) <= set(kernel.sizes):
+        raise ScheduleError(f"the length of `{at.var.name}` has no known maximum, so partial results have no shape", span_of(kernel, at),
+                            code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
+    partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, length))
     at_total = _elements(kernel, update)
+    start, combine = Var(at.var.name), Var(f"{at.var.name}_sum")
     zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation,
                  at=at_total)
     joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation,
                    at=at_total)
+    first, last = _nest(kernel, r, start, zero), _nest(kernel, r, combine, joined)
 
     def make(rebuilt: For) -> tuple[Stmt, ...]:
-        body = replace_store(rebuilt, update, replace(update, tensor=partial, indices=(*update.indices, at.var)))
-        return (For(start, at.extent, (zero,), tensor=at.tensor), body, For(combine, at.extent, (joined,), tensor=at.tensor))
+        return first, replace_store(rebuilt, update, replace(update, tensor=partial, indices=(*update.indices, at.var))), last
 
-    after = replace_loops(kernel, [top], make)
+    after = replace_loops(kernel, [r.inner[0]], make)
     return replace(after, temporaries=(*after.temporaries, partial))
+
+
+def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
+    """A store for each element and each partial result: copies of the loops over elements, then the loop of the partial results."""
+    reduce = tuple(n for n in r.inner if n not in r.elements)
+    copies: dict[Var, Expr] = {}
+    loops: list[For] = []
+    for n in (*r.elements, replace(r.at, var=var)):
+        extent = r.longest(n.extent, reduce)
+        if extent is None:
+            raise ScheduleError(f"the length of `{n.var.name}` has no known maximum over the reduction", span_of(kernel, r.at),
+                                code="rfactor", help="rfactor first, then reorder")
+        fresh = var if n.var is var else replace(n.var)
+        loops.append(For(fresh, folded(extent, copies), (), tensor=n.tensor))
+        copies[n.var] = fresh
+    axes = [Axis(n.var, index(0), n.extent) for n in (*r.around, *loops)]
+    conditions = tuple(folded(c, copies) for c in r.conditions)
+    inside = conjunction(*(c for i, n in zip(store.indices, store.tensor.shape)
+                           for c in (compare("<=", index(0), folded(i, copies)), compare("<", folded(i, copies), n))))
+    if not r.complete and not poly.always(inside, axes, (*kernel.requires, *conditions)):
+        raise ScheduleError(f"which elements of `{r.update.tensor.name}` are added to depends on the loops that reduce",
+                            span_of(kernel, r.update), code="rfactor", help="rfactor first, then reorder")
+    body: Stmt = folded(store, copies)
+    if conditions:
+        body = If(conjunction(*conditions), (body,))
+    for n in reversed(loops):
+        body = replace(n, body=(body,))
+    return body
 
 
 def _op(update: Store) -> str:
@@ -59,30 +129,37 @@ def _op(update: Store) -> str:
     return update.update
 
 
-def _reduction(kernel: Kernel, loop: For) -> tuple[tuple[For | If, ...], Store]:
-    """The update that `loop` reduces, with what encloses it."""
-    inside = [(above, s) for above, s in paths(kernel) if any(n is loop for n in above)]
-    updates = [(above, s) for above, s in inside if isinstance(s, Store) and s.update is not None]
-    if len(inside) != 1 or not updates or any(loop.var is v for i in updates[0][1].indices for v in variables(i)):
-        raise ScheduleError(f"`{loop.var.name}` is not the loop of one reduction", span_of(kernel, loop), code="rfactor",
-                            help="rfactor takes a loop whose variable the accumulator does not have")
-    return updates[0]
+def _reductions(kernel: Kernel, found: list[For]) -> tuple[For, list[Store]]:
+    """The last of the loops that reduces something, and the updates that it reduces."""
+    for loop in reversed(found):
+        updates = [s for s in stores(loop) if s.update is not None and loop.var not in variables(*s.indices) and not _uses(loop, s)]
+        if updates:
+            return loop, updates
+    raise ScheduleError(f"`{found[-1].var.name}` is not the loop of a reduction", span_of(kernel, found[-1]), code="rfactor",
+                        help="rfactor takes a loop whose variable the accumulator does not have")
+
+
+def _reduction(kernel: Kernel, var: Var, update: Store) -> _Reduction:
+    above = next(above for above, s in paths(kernel) if s is update)
+    loops = [n for n in above if isinstance(n, For)]
+    used = variables(*update.indices)
+    at = outer = next(k for k, n in enumerate(loops) if n.var is var)
+    while outer > 0 and loops[outer - 1].var not in used and not _uses(loops[outer - 1], update):
+        outer -= 1
+    inner = tuple(loops[outer:])
+    reduce = {n.var for n in inner if n.var not in used}
+    inside = [c for n in above[above.index(inner[0]) :] if isinstance(n, If) for c in conjuncts(n.cond)]
+    kept = tuple(c for c in inside if not reduce & variables(c) and not tensors(c))
+    # What was left out may be what keeps elements inside the total.
+    complete = not any(used & variables(c) for c in inside if c not in kept) and not any(
+        reduce & variables(n.extent) for n in inner if n.var in used)
+    return _Reduction(update, loops[at], tuple(loops[:outer]), inner, kept, complete)
 
 
 def _elements(kernel: Kernel, update: Store) -> tuple[Expr, ...]:
     """The axes of the instance that `update` computes, without the binders of the reduction."""
     start = next((s for _, s in paths(kernel) if isinstance(s, Store) and s.start and s.tensor is update.tensor), None)
     return () if start is None else update.at[: len(start.at)]
-
-
-def _outermost_reduction(above: tuple[For | If, ...], update: Store) -> For:
-    """The outermost of the loops that only add to one total: in those around them it also starts, or is read."""
-    used = {v for i in update.indices for v in variables(i)}
-    loops = [n for n in above if isinstance(n, For)]
-    outer = len(loops) - 1
-    while outer > 0 and loops[outer - 1].var not in used and not _uses(loops[outer - 1], update):
-        outer -= 1
-    return loops[outer]
 
 
 def _uses(loop: For, update: Store) -> bool:
