@@ -142,6 +142,9 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             return Step("peel", (draw(name), draw(st.integers(0, 2)), draw(st.integers(0, 2))))
         case "reverse_compute_at":
             return Step(kind, (draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)}))), draw(name)))
+        case "pipeline":
+            return Step("pipeline", (draw(st.one_of(name, st.sampled_from(sorted({n.tensor for n in all_loops(kernel)})))),
+                                     draw(st.integers(2, 3))))
         case "fold":
             tensor = draw(st.sampled_from(sorted({n.tensor for n in all_loops(kernel)})))
             return Step("fold", (tensor, draw(st.integers(0, 1)), *draw(st.sampled_from([(), (2,), (3,)]))))

@@ -112,6 +112,10 @@ class Steps:
         """Keep only what is still needed of a temporary; see `texpr.schedule.fold`."""
         return self._step("fold", tensor, dim, *(() if size is None else (size,)))
 
+    def pipeline(self, what: str | Var, depth: int = 2) -> Self:
+        """Compute a tensor some iterations ahead of its use; see `texpr.schedule.pipeline`."""
+        return self._step("pipeline", what, *(() if depth == 2 else (depth,)))
+
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""
         return self._step("inline", tensor)

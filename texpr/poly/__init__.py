@@ -15,12 +15,22 @@ from texpr.poly.band import permutable
 from texpr.poly.extents import extent_of
 from texpr.poly.flow import flow_stays_within
 from texpr.poly.footprint import Footprint, footprint, unclamped
-from texpr.poly.legality import Conflict, carried, overwritten, read_after_write, read_too_early, reordered, runs_in_order, same_work
+from texpr.poly.legality import (
+           Conflict,
+           carried,
+           needs,
+           overwritten,
+           read_after_write,
+           read_too_early,
+           reordered,
+           runs_in_order,
+           same_work,
+)
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, never
 from texpr.poly.storage import Overwrite, Storage
 from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "always", "carried", "check_program", "extent_of",
-           "flow_stays_within", "footprint", "never", "order_of", "overwritten", "permutable", "read_after_write", "read_too_early",
-           "reordered", "runs_in_order", "same_work", "unclamped"]
+           "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable", "read_after_write",
+           "read_too_early", "reordered", "runs_in_order", "same_work", "unclamped"]

@@ -13,7 +13,7 @@ from itertools import product
 
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import tensors, walk
 from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
@@ -131,6 +131,28 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
         return asked(search)
     except OutOfQuota:
         return False
+
+
+def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int,
+          private: Collection[Tensor] = ()) -> Conflict | None:
+    """A dependence of one of `sinks` on one of `sources`, in the same iteration of the `depth` outermost loops; None if there is none.
+
+    Args:
+        private: tensors that do not count.
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+    def search() -> Conflict | None:
+        first_use, second_use = ({t for s in each for t in tensors(s)} - set(private) for each in (sources, sinks))
+        if not {s.tensor for s in sources} & second_use and not {s.tensor for s in sinks} & first_use:
+            return None
+        nest = model(kernel)
+        pairs = [Pair(s, t, first, second) for s in nest.statements if s.store in sources for t in nest.statements if t.store in sinks
+                 for first in s.accesses for second in t.accesses
+                 if first.tensor is second.tensor and first.tensor not in private and not first.kind == second.kind == "read"]
+        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
+
+    return _within_quota(search, "another order of these statements")
 
 
 def same_work(before: Kernel, after: Kernel, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> bool:

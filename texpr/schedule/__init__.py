@@ -26,6 +26,7 @@ from texpr.schedule.loops import find_loops, loop_names, qualified
 from texpr.schedule.marks import bind, contract, parallel
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
+from texpr.schedule.pipeline import pipeline
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scope import scope
 from texpr.schedule.shape import split
@@ -34,7 +35,7 @@ from texpr.schedule.special import specialize
 from texpr.schedule.tile import jam, tile
 
 __all__ = [
-    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
-    "fuse", "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "prefetch", "qualified", "reorder", "reverse",
+    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold", "fuse",
+    "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reorder", "reverse",
     "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "tile", "unroll", "vectorize",
 ]

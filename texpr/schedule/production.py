@@ -59,10 +59,12 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
     Raises:
         ScheduleError: its statements compute other tensors as well.
     """
+    equations = {s.equation for s in stores(kernel) if s.tensor is tensor and s.equation >= 0}
+    family = {s.tensor for s in stores(kernel) if s.equation in equations and s.tensor in kernel.temporaries} | {tensor}
     above: tuple[For | If, ...] = ()
     body = kernel.body
     while True:
-        parts = tuple(s for s in body if any(n.tensor is tensor for n in stores(s)))
+        parts = tuple(s for s in body if any(n.tensor in family for n in stores(s)))
         others = {n.tensor: n for s in parts for n in stores(s) if n.tensor is not tensor}
         used = _used_outside(kernel, parts)
         shared = [t for t in others if t not in kernel.temporaries or t in used]

@@ -1,0 +1,168 @@
+"""`pipeline`: what an iteration uses is computed some iterations ahead, into a buffer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from texpr import poly
+from texpr.ir.build import add, compare, integer, minimum, mod, sub
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
+from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.traverse import rewrite, tensors, walk
+from texpr.passes.nests import guarded
+from texpr.passes.renew import over_tensors, with_fresh_variables
+from texpr.schedule.indices import put, tidy
+from texpr.schedule.loops import find_loops, loops_around, paths, qualified, span_of, stores, twins, with_temporaries
+from texpr.schedule.production import Production, find_production, find_tensor, replaced
+from texpr.schedule.refuse import refused
+from texpr.support.errors import ScheduleError
+
+MOST_BUFFERS = 16
+
+
+def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
+    """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double buffering, software pipelining elsewhere.
+
+    for i in 0..n: { T = f(i); Y[i] = g(T) }
+    ->   for i in 0..1: T[i % 2] = f(i)
+         for i in 0..n-1: { T[(i+1) % 2] = f(i+1); Y[i] = g(T[i % 2]) }
+         for i in 0..1: Y[n-1+i] = g(T[(n-1+i) % 2])
+
+    A loop of symbolic extent has a condition instead of the last part. Iteration i uses buffer i % depth, which is written for i + depth
+    in iteration i + 1: after its last use. Legal if every iteration uses only values of its own, and what is computed ahead needs nothing
+    else that iterations compute.
+
+    Args:
+        what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such tensors that do not need each other.
+        depth: buffers, 2 to 16.
+    Raises:
+        ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier.
+    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
+    """
+    if not isinstance(depth, int) or isinstance(depth, bool) or not 2 <= depth <= MOST_BUFFERS:
+        raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
+    loop, stage = _stage(kernel, what)
+    if loop.kind != "serial":
+        raise ScheduleError(f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
+                            span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
+    buffers = {p.tensor: _buffer(kernel, p, loop, depth) for p in stage}
+    ahead = [k for k, s in enumerate(loop.body) if any(s is own for p in stage for own in p.statements)]
+    after = _moved(_buffered(kernel, buffers, loop, depth), loop, ahead, depth - 1)
+    early = {s for k in ahead for s in stores(loop.body[k])}
+    conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), buffers)
+    if conflict is not None:
+        names = ", ".join(p.tensor.name for p in stage)
+        raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",
+                      help="leave it where it is", after=after)
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    """What an iteration of the loop needs of a tensor, as one of several boxes; `bases` are taken off the indices."""
+
+    tensor: Tensor
+    bases: tuple[Expr, ...]
+
+
+def _stage(kernel: Kernel, what: str | Var) -> tuple[For, list[Production]]:
+    """The loop, and what is to be computed ahead in it."""
+    if isinstance(what, str) and any(s.tensor.name == what for s in stores(kernel)):
+        production = find_production(kernel, find_tensor(kernel, what, "pipeline"), "pipeline")
+        loop = production.above[-1] if production.above else None
+        if not isinstance(loop, For):
+            raise ScheduleError(f"`{what}` is not computed in a loop that uses it", span_of(kernel, production.statements[0]),
+                                code="pipeline", help=f'compute_at("{what}", loop) first')
+        return loop, [production]
+    found = find_loops(kernel, what)
+    stage = _first_stage(kernel, found[0])
+    if not stage or len(found) > 1:
+        raise ScheduleError(f"no iteration of `{qualified(found[0])}` computes a tensor that it then uses", span_of(kernel, found[0]),
+                            code="pipeline", help="compute_at or cache_read puts one there")
+    return found[0], stage
+
+
+def _first_stage(kernel: Kernel, loop: For) -> list[Production]:
+    """What the loop's iterations compute for themselves from what the loop does not compute."""
+    written = {s.tensor for s in stores(loop)}
+    stage: list[Production] = []
+    for t in kernel.temporaries:
+        if t not in written or any(t in p.private for p in stage):
+            continue
+        try:
+            production = find_production(kernel, t, "pipeline")
+        except ScheduleError:
+            continue  # computed together with another, which is or is not there itself
+        read = {u for s in production.statements for u in tensors(s)} - production.private - {t}
+        if production.above and production.above[-1] is loop and not read & written:
+            stage.append(production)
+    return stage
+
+
+def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _Buffer:
+    """The box of the tensor that an iteration uses, in a tensor with `depth` of them."""
+    whole = production.tensor
+    chain = (*loops_around(kernel, loop), loop)
+    if whole not in kernel.temporaries or not poly.flow_stays_within(kernel, whole, chain):
+        raise ScheduleError(f"values of `{whole.name}` are used outside the iteration of `{qualified(loop)}` that computes them",
+                            span_of(kernel, production.statements[0]), code="pipeline",
+                            help=f"a temporary that each iteration computes for itself has iterations to be ahead of: "
+                                 f'compute_at("{whole.name}", loop, recompute=True)')
+    box = poly.footprint(kernel, whole, chain)
+    assert box is not None, "the loop uses the tensor"
+    small = [integer(extent) is not None for extent in box.extents]
+    shape = [extent if fits else size for extent, size, fits in zip(box.extents, whole.shape, small)]
+    return _Buffer(replace(whole, dims=plain(index(depth), *shape)),
+                   tuple(base if fits else index(0) for base, fits in zip(box.bases, small)))
+
+
+def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], loop: For, depth: int) -> Kernel:
+    """Iterations use buffers in turn: T[i]   ->   T[iteration % depth, i - base]."""
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(tensor=t, indices=indices) | Store(tensor=t, indices=indices) if t in buffers:
+                local = (tidy(sub(i, base)) for i, base in zip(indices, buffers[t].bases))
+                return replace(node, tensor=buffers[t].tensor, indices=(mod(loop.var, index(depth)), *local))
+        return None
+
+    after = rewrite(kernel, rule)
+    return replace(after, temporaries=tuple(buffers[t].tensor if t in buffers else t for t in kernel.temporaries))
+
+
+def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel:
+    """The statements at these places in the loop's body run `lead` iterations before the others."""
+    path = next(above for above, _ in paths(kernel) if any(isinstance(n, For) and n.var is loop.var for n in above))
+    depth = next(k for k, n in enumerate(path) if isinstance(n, For) and n.var is loop.var)
+    old = path[depth]
+    assert isinstance(old, For)
+    ahead = [old.body[k] for k in early]
+    rest = [s for k, s in enumerate(old.body) if k not in early]
+    own = _own(kernel, old, ahead, "first")
+    count = integer(old.extent)
+    later = add(old.var, index(lead))
+    head = _copied(ahead, old.var, later)
+    first = Var(old.var.name)
+    parts: list[For] = [For(first, minimum(old.extent, index(lead)), _copied(ahead, old.var, first, own), tensor=old.tensor)]
+    if count is None:
+        parts.append(replace(old, body=(*guarded(compare("<", later, old.extent), head), *rest)))
+    else:
+        last, alone, most = Var(old.var.name), _own(kernel, old, rest, "last"), max(count - lead, 0)
+        parts.append(replace(old, extent=index(most), body=(*head, *rest)))
+        parts.append(For(last, index(count - most), _copied(rest, old.var, add(last, index(most)), alone), tensor=old.tensor))
+        own = own | alone
+    after = replaced(kernel, path[:depth], (old,), {id(old): tuple(n for n in parts if integer(n.extent) != 0)})
+    return with_temporaries(after, list(own.values()))
+
+
+def _copied(statements: Sequence[Stmt], var: Var, value: Expr, own: dict[Tensor, Tensor] | None = None) -> tuple[Stmt, ...]:
+    """The statements for `value` of the loop's variable, with loops and private tensors of their own."""
+    return tuple(over_tensors(with_fresh_variables(put(s, {var: value})), own or {}) for s in statements)
+
+
+def _own(kernel: Kernel, loop: For, statements: Sequence[Stmt], suffix: str) -> dict[Tensor, Tensor]:
+    """Temporaries that only these statements use in the loop, with the ones that copies of them use instead."""
+    here, others = ({n.tensor for s in loop.body if (s in statements) is inside for n in walk(s) if isinstance(n, Store | Read)}
+                    for inside in (True, False))
+    return {t: u for t, u in twins(kernel, loop, suffix).items() if t in here and t not in others}
