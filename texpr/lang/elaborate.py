@@ -16,6 +16,7 @@ from texpr.lang.calls import invoke
 from texpr.lang.declaration import OpDeclaration
 from texpr.lang.equations import equations_of, ordered
 from texpr.lang.functions import is_scalar_function
+from texpr.lang.recurrent import circular, likely_type
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import OUTSIDE, Names, names_in, shown
 from texpr.lang.shapes import bind_constants, bind_dtypes, bind_sizes, check_factors, check_packs, tensor
@@ -208,7 +209,7 @@ def check_updates(statements: list[tree.Equation], inputs: set[str], names: Name
             if name in names.constants or name in names.sizes:
                 raise CheckError(f"`{name}` is not a tensor", target.span, code="name")
             if node.update == "=":
-                _check_definition(name, target, first, operator, names)
+                _check_definition(name, node, target, first, operator, names)
                 first.setdefault(name, node)
                 continue
             if name not in first:
@@ -230,14 +231,15 @@ def _first_definition(name: str, names: Names) -> str:
     return f"{name}[{letters(len(known.dims))}] = 0" if known.dims else f"{name} = 0"
 
 
-def _check_definition(name: str, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str], names: Names) -> None:
+def _check_definition(name: str, node: tree.Equation, target: tree.Target, first: dict[str, tree.Equation], operator: dict[str, str],
+                      names: Names) -> None:
     if name in operator:
         raise CheckError(f"`{name}` is defined after it is updated", target.span, code="coverage",
                          help=f"put `=` before `{operator[name]}`")
     if name in first and name not in names.tensors:
         place = first[name].span
         raise CheckError(f"`{name}` has two equations and no declaration", target.span, code="shape", label="second",
-                         notes=shown("first", place), help=f"declare its shape: let {name}: f32[...]")
+                         notes=shown("first", place), help=f"declare its shape: let {name}: {likely_type(node, names)}")
 
 
 def definitions_first(statements: list[tree.Equation], names: Names, is_call: Callable[[tree.Equation], bool]) -> list[tree.Equation]:
@@ -257,9 +259,9 @@ def definitions_first(statements: list[tree.Equation], names: Names, is_call: Ca
                 stack.append((statement, True))
                 for needed in _needed(statement, defining):
                     if id(needed) in path:
-                        if any(t.name.text in names.tensors for t in needed.targets):
-                            continue  # its shape is known: whether there is an order is for the proofs to say
-                        raise _circular(needed)
+                        if needed is statement or any(t.name.text in names.tensors for t in needed.targets):
+                            continue  # its shape is known, or its own to say: whether there is an order is for the proofs to say
+                        raise circular(needed, names)
                     stack.append((needed, False))
     return list(result.values())
 
@@ -273,9 +275,3 @@ def _needed(statement: tree.Equation, defining: dict[str, tree.Equation]) -> lis
     for extra in (*statement.ranges, *([statement.where] if statement.where else [])):
         found |= names_in(extra)
     return [defining[name] for name in found if name in defining]
-
-
-def _circular(statement: tree.Equation) -> CheckError:
-    name = statement.targets[0].name.text
-    return CheckError(f"the shape of `{name}` depends on itself", statement.targets[0].span, code="shape",
-                      help=f"a recurrence needs a declaration: let {name}: f32[...]")

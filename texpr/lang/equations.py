@@ -11,9 +11,10 @@ from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, tensors, variables
 from texpr.lang import tree
+from texpr.lang.recurrent import likely_type, value_reading_itself
 from texpr.lang.reductions import axis_of, fresh, range_steps
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Scope, Steps, below, run
+from texpr.lang.scope import Scope, Steps, below, names_in, run
 from texpr.lang.values import Value, materialize
 from texpr.passes.ranges import needed_by, nested
 from texpr.support.errors import CheckError
@@ -34,11 +35,13 @@ def equations_of(node: tree.Equation, s: Scalars) -> list[Equation]:
 
 def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | None) -> Equation:
     """One equation; `which` selects a result of an argmax over several binders."""
+    known = s.names.tensors.get(target.name.text)
+    if known is None and target.name.text in names_in(node.value):
+        known = _of_itself(node, target, s)
     variables = left_indices(target, s)
     scope = Scope().bind(variables)
     bounds = _bounds(node, variables, scope, s)
-    known = s.names.tensors.get(target.name.text)
-    indices = run(_left(target, known, scope, s))
+    indices = run(_left(node, target, known, scope, s))
     where = None if node.where is None else s.condition(node.where, scope)
     value = s.value(node.value, scope)
     if which is not None:
@@ -47,12 +50,25 @@ def equation(node: tree.Equation, target: tree.Target, s: Scalars, which: int | 
     declared = _declared(target, known, indices)
     axes = tuple(_axis(target, s, v, bounds.get(v) or declared.get(v)) for v in variables.values())
     if known is None:
+        of_numbers = value.weak == "literal" or s.arithmetic.is_of_numbers(value.expr)
         value = Value(materialize(value, value.dtype, node.value.span)) if value.weak else value
         known = infer(target, node, indices, axes, value, s)
+        s.arithmetic.of_numbers |= {known} if of_numbers else set()
     axes = tuple(_in_order(axes, target))
     guard = None if target.guard is None else Guard(target.guard.mode)
     stored = s.arithmetic.store(value, known.dtype, node.value.span)
     return Equation(known, indices, axes, stored, UPDATES[node.update], where, guard, span=node.span)
+
+
+def _of_itself(node: tree.Equation, target: tree.Target, s: Scalars) -> Tensor:
+    """An intermediate that its equation reads: as `infer`, from what else is read."""
+    variables = left_indices(target, s)
+    scope = Scope().bind(variables)
+    bounds = _bounds(node, variables, scope, s)
+    indices = run(_left(node, target, None, scope, s))
+    value = value_reading_itself(node, target, variables, s)
+    axes = tuple(_axis(target, s, v, bounds.get(v)) for v in variables.values())
+    return infer(target, node, indices, axes, value, s)
 
 
 def _axis(target: tree.Target, s: Scalars, var: Var, bounds: tuple[Expr, Expr] | None) -> Axis:
@@ -103,15 +119,16 @@ def _bounds(node: tree.Equation, variables: dict[str, Var], scope: Scope, s: Sca
     return bounds
 
 
-def _left(target: tree.Target, known: Tensor | None, scope: Scope, s: Scalars) -> Steps:
+def _left(node: tree.Equation, target: tree.Target, known: Tensor | None, scope: Scope, s: Scalars) -> Steps:
     if known is not None:
         return (yield s.indices(known, target.indices, target.span, scope, False))
     result = []
-    for node in target.indices:
-        var = scope.local.get(node.text) if isinstance(node, tree.Name | tree.PackName) else None
+    for entry in target.indices:
+        var = scope.local.get(entry.text) if isinstance(entry, tree.Name | tree.PackName) else None
         if not isinstance(var, Var) or var in result:
-            raise CheckError(f"the shape of `{target.name.text}` cannot be inferred", node.span, code="shape",
-                             help=f"only bare, distinct indices say a shape; declare it: let {target.name.text}: f32[...]")
+            likely = likely_type(node, s.names)
+            raise CheckError(f"the shape of `{target.name.text}` cannot be inferred", entry.span, code="shape",
+                             help=f"only bare, distinct indices say a shape; declare it: let {target.name.text}: {likely}")
         result.append(var)
     return tuple(result)
 
@@ -132,20 +149,21 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
     """An intermediate with the shape of its indices and the type of its value."""
     name = target.name
     s.names.declare(name.text, name.span)
+    declare = f"declare it: let {name.text}: {likely_type(node, s.names, value.dtype)}"
     if node.update != "=" or target.guard is not None or node.where is not None:
         raise CheckError(f"`{name.text}` is not declared, and this equation cannot say its shape", target.span, code="shape",
-                         help=f"declare it: let {name.text}: {value.dtype}[...]")
+                         help=declare)
     ranges = {axis.var: axis for axis in axes}
     dims: list[Dim] = []
     for entry, e in zip(target.indices, indices):
         axis = ranges[e]  # type: ignore[index]
         if integer(axis.lo) != 0:
             raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` starts at {show(axis.lo)}", entry.span,
-                             code="shape", help=f"declare it: let {name.text}: {value.dtype}[...]")
+                             code="shape", help=declare)
         if tensors(axis.hi) or not variables(axis.hi) <= {*s.names.sizes.values()}:
             raise CheckError(f"the shape of `{name.text}` cannot be inferred: `{entry.span.text}` ends at {show(axis.hi)}", entry.span,
                              code="shape", label="that is not the same everywhere",
-                             help=f"declare it: let {name.text}: {value.dtype}[...]")
+                             help=declare)
         dims.append(Dim((axis.hi,), axis.var.pack))
     known = Tensor(name.text, value.dtype, tuple(dims), span=target.span)
     s.names.tensors[name.text] = known

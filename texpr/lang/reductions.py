@@ -121,4 +121,7 @@ def _reduce(s: Scalars, node: tree.Reduction, axes: tuple[Axis, ...], body: Valu
     e = materialize(body, dtype, span) if body.weak else s.arithmetic.accumulate(body.expr, dtype)
     if e.dtype != dtype:
         raise CheckError(f"the body of `{op}<{dtype}>` is {e.dtype}", span, code="dtype", help=f"convert it: {dtype}(...)")
-    return Reduce(op, axes, e, where, dtype=dtype, span=node.span)
+    made = Reduce(op, axes, e, where, dtype=dtype, span=node.span)
+    if body.weak == "literal" and not isinstance(parameter, DType):
+        s.arithmetic.of_numbers.add(made)
+    return made

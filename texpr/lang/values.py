@@ -13,7 +13,28 @@ from typing import NamedTuple
 
 from texpr.ir import build
 from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, I64, U64, DType, int_range, round_float
-from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Pow, Select, Sub, Var
+from texpr.ir.expr import (
+    Add,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Div,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Pow,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+)
 from texpr.ir.random import RANDOM
 from texpr.lang import tree
 from texpr.lang.advice import conversion, words
@@ -59,8 +80,24 @@ def describe(value: Value) -> str:
 
 
 def own_dtype(value: Value) -> DType:
-    """The type of a value where nothing around it asks for another: of a parameter, the declared one."""
-    return value.expr.operand.dtype if value.weak == "parameter" and isinstance(value.expr, Cast) else value.dtype
+    """The type of a value where nothing around it asks for another: the declared one of a parameter, or of a choice of parameters."""
+    if value.weak != "parameter":
+        return value.dtype
+    found = {e.operand.dtype if isinstance(e, Cast) else e.dtype for e in _choices(value.expr) if not isinstance(e, Const)}
+    return found.pop() if len(found) == 1 else value.dtype
+
+
+def _choices(e: Expr) -> list[Expr]:
+    """The values one of which `e` is."""
+    found: list[Expr] = []
+    stack = [e]
+    while stack:
+        match stack.pop():
+            case Select(_, then, orelse):
+                stack += [orelse, then]
+            case choice:
+                found.append(choice)
+    return found
 
 
 def at(e: Expr, span: Span) -> Expr:
@@ -117,7 +154,14 @@ def literal_at(e: Const, dtype: DType, span: Span) -> Const:
 
 
 class Arithmetic:
-    """What operators and conversions mean in the language."""
+    """What operators and conversions mean in the language.
+
+    Attributes:
+        of_numbers: reductions of weak values, and intermediates whose type came from numbers alone. Their type is rarely meant.
+    """
+
+    def __init__(self) -> None:
+        self.of_numbers: set[Expr | Tensor] = set()
 
     def variable(self, var: Var) -> Value:
         """An index: i64."""
@@ -160,8 +204,22 @@ class Arithmetic:
             x, y = self.meet(x, y)
         if x.dtype != y.dtype:
             raise CheckError(f"{what} needs two values of one type; found {a.dtype} and {b.dtype}", span, code="dtype",
-                             help=_conversion(a.expr, b.expr))
+                             help=self.conversion(a.expr, b.expr))
         return x, y, ""
+
+    def conversion(self, a: Expr, b: Expr) -> str:
+        """What to write where two types meet: the wider one, but for what has its type from numbers as they were written."""
+        if BOOL in (a.dtype, b.dtype):
+            return f"choose a number: if {words(a if a.dtype == BOOL else b)} then 1 else 0"
+        wider, other = (a, b) if (a.dtype.is_float, a.dtype.bits) > (b.dtype.is_float, b.dtype.bits) else (b, a)
+        if self.is_of_numbers(wider) and other.dtype.is_float:
+            said = f"a {wider.op} of numbers" if isinstance(wider, Reduce) else f"`{words(wider)}`"
+            return f"{said} is {wider.dtype}, as numbers are; convert it: {conversion(other.dtype, wider)}"
+        return f"convert one of them: {conversion(wider.dtype, other)}"
+
+    def is_of_numbers(self, e: Expr) -> bool:
+        """Whether the type of a value came from numbers alone."""
+        return e in self.of_numbers or isinstance(e, Read) and e.tensor in self.of_numbers
 
     def meet(self, x: Expr, y: Expr) -> tuple[Expr, Expr]:
         """16-bit floats meet f32 there; narrower integers meet i64 there."""
@@ -289,13 +347,6 @@ class Arithmetic:
 
 def _fits_i64(t: DType) -> bool:
     return t.is_int and t != U64
-
-
-def _conversion(a: Expr, b: Expr) -> str:
-    if BOOL in (a.dtype, b.dtype):
-        return f"choose a number: if {words(a if a.dtype == BOOL else b)} then 1 else 0"
-    wider, other = (a, b) if (a.dtype.is_float, a.dtype.bits) > (b.dtype.is_float, b.dtype.bits) else (b, a)
-    return f"convert one of them: {conversion(wider.dtype, other)}"
 
 
 def _float_operation(symbol: str, a: float, b: float) -> float:
