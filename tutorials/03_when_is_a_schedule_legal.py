@@ -64,20 +64,20 @@ refusal.witness
 # %% [markdown]
 # ## 2. The picture behind it
 #
-# Each dot is an iteration, each arrow a value that must be there before. Rows and columns are crossed by arrows. The anti-diagonals are
-# not: all points with the same `i + j` may run at once.
+# Each dot is an iteration, each arrow a value that must be there before. Dots of one colour would run at once. On the left arrows join dots
+# of one colour; on the right, where all points with the same `i + j` have one colour, none does.
 
 # %%
 ROWS, COLUMNS = 5, 7
-fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True)
-for ax, colour, title in ((axes[0], lambda i, j: i, "row by row"), (axes[1], lambda i, j: i + j, "anti-diagonal by anti-diagonal")):
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.6))
+for ax, colour, title in ((axes[0], lambda i, j: i, "parallel(\"j\"): refused"), (axes[1], lambda i, j: i + j, "anti-diagonals: legal")):
     for i in range(ROWS):
         for j in range(COLUMNS):
             for di, dj in ((1, 0), (0, 1)):
                 if i + di < ROWS and j + dj < COLUMNS:
                     ax.annotate("", (j + dj, i + di), (j, i), arrowprops={"arrowstyle": "->", "color": "0.6", "shrinkA": 6, "shrinkB": 6})
             ax.scatter(j, i, s=110, color=plt.get_cmap("viridis")(colour(i, j) / (ROWS + COLUMNS - 2)), zorder=3)
-    ax.set(title=f"{title}: one colour runs at a time", xlabel="j", ylabel="i")
+    ax.set(title=title, xlabel="j", ylabel="i", xticks=range(COLUMNS), yticks=range(ROWS))
     ax.invert_yaxis()
 plt.show()
 
