@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, ceiling, linear, same_value
 from texpr.ir.build import add, compare, disjunction, integer, mul, sub
-from texpr.ir.expr import Expr, FloorDiv, Max, Min, Read, Select, Tensor, index
+from texpr.ir.expr import Const, Expr, FloorDiv, Max, Min, Read, Select, Tensor, index
 from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.poly.affine import Converter
@@ -113,11 +113,11 @@ def _box(uses: Sequence[tuple[Expr, tuple[For, ...]]], loops: Sequence[For]) -> 
 
 
 def unclamped(e: Expr) -> Expr:
-    """An index as it is away from the edges: clamps and the turns of `wrap` and `reflect` left out."""
+    """An index as it is away from the edges: clamps, or what is left of them, and the turns of `wrap` and `reflect` left out."""
     match e:
-        case Max(_, Min(inside, _)):
-            return inside
-        case Select(orelse=Select(orelse=inside)):
+        case Max(Const(), inside):
+            return unclamped(inside)
+        case Min(inside, _) | Select(orelse=Select(orelse=inside)):
             return inside
     return e
 

@@ -13,7 +13,7 @@ from texpr.poly.flow import mentions, parameters
 from texpr.poly.forms import Form, Key, Piece, Unknown, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
 from texpr.poly.order import earlier
-from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
+from texpr.poly.solver import OutOfQuota, Question, Region, System, asked, contradict
 from texpr.support.errors import ScheduleError
 
 READ, CLOBBER, WRITE = 1, 2, 3
@@ -157,9 +157,9 @@ def _written_again(question: Question, element: Sequence[Unknown], reader: State
 
 def _ordered(question: Question, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:
     """The systems in which the first of each pair runs before the second."""
-    ways = [list(earlier(question, first, second, a, b)) for first, second, a, b in pairs]
-    system = question.system()
-    for rows in product(*ways):
-        both = system.also([r for each in rows for r in each])
-        if not both.is_empty:
-            yield both
+    same = question.representatives()
+    ways = [[rows for rows in earlier(question, first, second, a, b) if not contradict(rows, same)] for first, second, a, b in pairs]
+    systems = [question.system()] if all(ways) else []
+    for each in ways:
+        systems = [both for system in systems if not system.is_empty for rows in each if not (both := system.also(rows)).is_empty]
+    yield from systems
