@@ -63,7 +63,22 @@ def test_gradients_of_operators(name: str, floats):
 @pytest.mark.parametrize("text", [
     "op f(X: f32[N]) -> Y: f32[N, N] { Y[i, j] = if X[i] < X[j] then min(k: X[i] / X[max(i - 1, 0)] + 0 * X[k]) else X[j] }",
     "op f(X: f32[L, D], h0: f32[D]) -> h: f32[L + 1, D] { h[0, j] = h0[j]  h[t + 1, j] = 0.5 * h[t, j] + X[t, j]  for t in 0..L }",
-], ids=["a reduction under a condition", "a recurrence of one tensor"])
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = if i > 0 then max(k in 0..i: X[k]) else 0 }",
+    "op f(X: f32[N], Z: f32[N]) -> Y: f32[N] { Y[i] = if i > 0 and X[i] > 0 then Z[i] * max(k in 0..i: X[k]) else 0 }",
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = if i > 0 then sum(j in 0..i: X[j] * max(k in 0..j + 1: X[k])) else 0 }",
+    "op f(X: f32[N]) -> Y: f32[N] { Y[i] = sum(j in 0..i: if j > 0 then X[j] * min(k in 0..j: X[k]) else 0) }",
+], ids=["a reduction under a condition", "a recurrence of one tensor", "a maximum of nothing", "a maximum of nothing in a product",
+        "a maximum in a triangle", "a minimum of nothing in a triangle"])
 def test_found_by_fuzzing(text):
     gradient = grad(elaborate(parse(text).ops["f"], {}, {}))
     assert_round_trip(replace(gradient, requires=(*gradient.requires, *check_program(gradient))))
+
+
+def test_conditions_stay_around_maxima():
+    gradient = grad(elaborate(parse("op f(X: f64[N]) -> Y: f64[N] { Y[i] = if i > 0 then max(k in 0..i: X[k]) else 0 }").ops["f"], {}, {}))
+    assert show_program(gradient) == """op f_grad(X: f64[N], dY: f64[N]) -> dX: f64[N] {
+  let Y_argmax: i64[N]
+  Y_argmax[i] = if i > 0 then argmax(k in 0..i: X[k]) else 0
+  dX[k] = sum(i where k < i and i > 0: if k == Y_argmax[i] then dY[i] else 0.0)
+}
+"""

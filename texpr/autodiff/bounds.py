@@ -91,14 +91,21 @@ def always_defined(e: Expr, axes: Sequence[Axis]) -> bool:
             case Read(tensor=tensor, indices=indices, guard=None):
                 if not all(at_least(i, index(0), inner) and below(i, size, inner) for i, size in zip(indices, tensor.shape)):
                     return False
-            case Reduce(op=op, where=where) if op not in ("sum", "prod", "any", "all") and where is not None:
-                return False
+            case Reduce(op=op, axes=binders, where=where) if op not in ("sum", "prod", "any", "all"):
+                if where is not None or not all(_has_some(axis, inner) for axis in binders):
+                    return False
             case Select():
                 return False
     return True
 
 
-def rectangle(axes: Sequence[Axis]) -> bool:
-    """Whether no range depends on another of the axes or on data."""
-    bound = {axis.var for axis in axes}
+def _has_some(axis: Axis, axes: Sequence[Axis]) -> bool:
+    """Whether a range is not empty; that of a size may be, for no instance more than for another."""
+    extent = build.sub(axis.hi, axis.lo)
+    return isinstance(extent, Var) and all(extent is not a.var for a in axes) or at_least(extent, index(1), axes)
+
+
+def rectangle(axes: Sequence[Axis], around: Sequence[Axis]) -> bool:
+    """Whether no range of `axes` depends on data or on one of `around`, which they are among."""
+    bound = {axis.var for axis in around}
     return not any(isinstance(n, Read | Reduce) or n in bound for axis in axes for n in walk(axis.lo, axis.hi))

@@ -145,7 +145,7 @@ def shared(value: Expr) -> Expr:
 
 def storable(node: Expr, scope: Scope) -> bool:
     """Whether a temporary can hold `node`: the axes it depends on span a rectangle."""
-    return rectangle(_needed(node, scope)[0])
+    return rectangle(_needed(node, scope)[0], scope.axes)
 
 
 def _needed(node: Expr, scope: Scope) -> tuple[tuple[Axis, ...], tuple[Expr, ...]]:
