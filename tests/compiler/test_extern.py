@@ -99,12 +99,37 @@ def test_what_is_wrong_with_functions():
 
 def test_declared_values_are_checked():
     x = X[0]
-    tx.register_extern("argsort", lambda x, down: np.argsort(x) + 1)
-    with pytest.raises(tx.CallError, match=r"is 5, expected a value in 0..5"):
-        SORTED(x)
-    tx.register_extern("argsort", lambda x, down: np.argsort(x) * 0)
-    with pytest.raises(tx.CallError, match="are both 0, expected distinct values"):
-        SORTED(x)
+    for run in (SORTED, lambda x: tx.interpret(SORTED, x)):
+        tx.register_extern("argsort", lambda x, down: np.argsort(x) + 1)
+        with pytest.raises(tx.CallError) as caught:
+            run(x)
+        first = tuple(np.argwhere(np.argsort(x) == 4)[0])
+        assert str(caught.value) == f"error[range]: `p[{first[0]}, {first[1]}]` is 5, expected a value in 0..5"
+        tx.register_extern("argsort", lambda x, down: np.argsort(x) * 0)
+        with pytest.raises(tx.CallError) as caught:
+            run(x)
+        assert str(caught.value) == "error[distinct]: `p[0, 0]` and `p[0, 1]` are both 0, expected distinct values"
+
+
+def test_it_sees_the_dimensions_of_callers():
+    seen: list[tuple[int, ...]] = []
+
+    def shapes(*arrays: np.ndarray, **constants: int) -> np.ndarray:
+        seen.extend(a.shape for a in arrays)
+        return arrays[0] + 1
+
+    tx.register_extern("shapes", shapes)
+    extern = "extern op shapes(X: f32[*A, N], Z: f32[(C, H)]; H = 2) -> Y: f32[*A, N]\n"
+    whole = tx.op(extern)
+    inner = tx.op(extern + "op f(X: f32[*S, N], Z: f32[(C, 2)]) -> Y: f32[*S, N] { T[*s, i] = 2 * X[*s, i]  W = shapes(T, Z)  Y[*s, i] = W[*s, i] }")
+    fixed = tx.op(extern + "op g(X: f32[M, K, N], Z: f32[P, 2]) -> Y: f32[M, K, N] { let U: f32[(P, 2)]  U[(i, j)] = Z[i, j]  Y = shapes(X, U) }")
+    z = np.ones(6, np.float32)
+    for operator, third in ((whole, z), (inner, z), (fixed, z.reshape(3, 2))):
+        for x in (X, X[:, :1], X[0]) if operator is not fixed else (X,):
+            for run in (operator, lambda *a, o=operator: tx.interpret(o, *a), tx.schedule(operator).auto().compile()):
+                seen.clear()
+                run(x, third)
+                assert seen == [x.shape, (6,)]
 
 
 def test_what_it_raises_reaches_the_caller():

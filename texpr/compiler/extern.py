@@ -2,63 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.expr import Expr, Tensor, Var
-from texpr.ir.extern import extern_address, extern_symbol, run_function
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.extern import extern_address, extern_symbol, opened_shape, run_function
 from texpr.ir.loop import ExternCall, Kernel
-from texpr.ir.shapes import evaluate_size
-from texpr.ir.traverse import variables
+from texpr.ir.tensor import Program
+from texpr.passes.inline import inline_calls
 from texpr.runtime.extern import NativeFunction, native_function
-from texpr.runtime.spec import DistinctCheck, RangeCheck
 
-Extents = Mapping[Var, int]
-
-
-def extern_functions(kernel: Kernel) -> dict[str, NativeFunction]:
-    """The code behind every symbol that the kernel calls."""
-    return {extern_symbol(s): _function(s) for s in kernel.body if isinstance(s, ExternCall)}
+Shape = tuple[int, ...]
+_running = threading.local()
 
 
-def _function(call: ExternCall) -> NativeFunction:
+def extern_functions(kernel: Kernel, program: Program) -> dict[str, NativeFunction]:
+    """The code behind every symbol that the kernel calls.
+
+    Args:
+        program: what the kernel computes; in it, sizes have names that became numbers in the kernel.
+    """
+    calls = [s for s in kernel.body if isinstance(s, ExternCall)]
+    if not calls:
+        return {}
+    whole = inline_calls(program)
+    declared = {t.name: t for t in (*whole.inputs, *whole.outputs, *whole.temporaries)}
+    return {extern_symbol(s): _function(s, declared) for s in calls}
+
+
+def _function(call: ExternCall, declared: Mapping[str, Tensor]) -> NativeFunction:
     address = extern_address(call.name)
     if address is not None:
         return NativeFunction(address, None)
+    tensors = [declared.get(t.name, t) for t in (*call.inputs, *call.outputs)]
+    outputs = tensors[len(call.inputs) :]
 
-    def run(arrays: list[np.ndarray], shapes: list[tuple[int, ...]]) -> Sequence[np.ndarray]:
-        results = run_function(call.name, call.constants, call.outputs, arrays, shapes)
-        extents = _extents(call, [*(a.shape for a in arrays), *shapes])
-        for k, tensor in enumerate(call.outputs):
-            _check(tensor, k, results, extents)
-        return results
+    def run(arrays: list[np.ndarray], shapes: list[Shape]) -> Sequence[np.ndarray]:
+        flat = [*(a.shape for a in arrays), *shapes]
+        known, packs = getattr(_running, "call", ({}, {}))
+        sizes = {**_extents(tensors, flat), **known}
+        opened = [opened_shape(t, shape, packs) for t, shape in zip(tensors, flat)]
+        given = [a.reshape(shape) for a, shape in zip(arrays, opened)]
+        results = run_function(call.name, call.constants, outputs, given, opened[len(arrays) :], sizes)
+        return [r.reshape(shape) for r, shape in zip(results, shapes)]
 
-    inputs, outputs = ([(numpy_dtype(t.dtype), t.rank) for t in part] for part in (call.inputs, call.outputs))
-    return native_function(run, inputs, outputs)
+    inputs, results = ([(numpy_dtype(t.dtype), t.rank) for t in part] for part in (call.inputs, call.outputs))
+    return native_function(run, inputs, results)
 
 
-def _extents(call: ExternCall, shapes: Sequence[tuple[int, ...]]) -> Extents:
+def _extents(tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> dict[Var, int]:
     """The sizes that the shapes of a call tell."""
-    found: dict[Var, int] = {}
-    for tensor, shape in zip((*call.inputs, *call.outputs), shapes):
-        found |= {size: n for size, n in zip(tensor.shape, shape) if isinstance(size, Var)}
-    return found
+    return {size: n for t, shape in zip(tensors, shapes) for size, n in zip(t.shape, shape) if isinstance(size, Var)}
 
 
-def _check(tensor: Tensor, position: int, results: Sequence[np.ndarray], extents: Extents) -> None:
-    """What the operator declares of the values it gives.
+def knowing(sizes: Mapping[Var, int], packs: Mapping[Var, Shape], call: Callable[..., object]) -> Callable[..., object]:
+    """`call`, during which extern functions see these sizes, and packs in the callers' dimensions."""
 
-    Raises:
-        CallError: one of them is something else.
-    """
-    if tensor.value_range is not None and _known(tensor.value_range, extents):
-        lo, hi = (evaluate_size(e, extents) for e in tensor.value_range)
-        RangeCheck(position, tensor.name, lo, hi)(results, {})
-    if tensor.distinct and tensor.rank:
-        DistinctCheck(position, tensor.name, results[position].shape[-1])(results, {})
+    def run(*arrays: object, **options: object) -> object:
+        before = getattr(_running, "call", ({}, {}))
+        _running.call = sizes, packs
+        try:
+            return call(*arrays, **options)
+        finally:
+            _running.call = before
 
-
-def _known(bounds: Sequence[Expr], extents: Extents) -> bool:
-    return variables(*bounds) <= set(extents)
+    return run

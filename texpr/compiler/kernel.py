@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from texpr.compiler import pipeline
-from texpr.compiler.extern import extern_functions
+from texpr.compiler.extern import extern_functions, knowing
 from texpr.compiler.header import c_header
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -107,7 +107,7 @@ class CompiledKernel:
     @cached_property
     def _externs(self) -> dict[str, NativeFunction]:
         """What the code calls; it has to outlive it."""
-        return extern_functions(self.kernel)
+        return extern_functions(self.kernel, self.program)
 
     @property
     def address(self) -> int:
@@ -165,7 +165,8 @@ class CompiledKernel:
         spec = CallSpec(kernel.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.gpu:
             return partial(self._foreign, run_on_gpu)
-        return make_callable(self.address, self._symbolic(spec, sizes) if kernel.sizes else spec, keep=self, otherwise=otherwise)
+        made = make_callable(self.address, self._symbolic(spec, sizes) if kernel.sizes else spec, keep=self, otherwise=otherwise)
+        return knowing(sizes, packs, made) if self._externs else made
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
         """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""

@@ -10,14 +10,17 @@ success; anything else ends the kernel with a ResourceError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
 
 import numpy as np
 
 from texpr.ir.dtypes import DType, numpy_dtype
 from texpr.ir.expr import Cast, Read, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For, Store
+from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Invoke, Program
+from texpr.ir.traverse import variables
 from texpr.support.errors import CallError
 
 Constants = Sequence[tuple[str, object]]
@@ -33,8 +36,8 @@ def register_extern(name: str, function: Callable[..., object] | None = None, *,
 
     Args:
         function: takes one read-only array per input, and the operator's constants by name; gives an array, or a tuple with one per
-            output. Called on arrays from Python it sees their shapes; in a kernel a pack is one dimension. A later registration
-            replaces an earlier one for kernels that were compiled before, too.
+            output. It sees the callers' dimensions: a pack has those of the array that is passed, a group is one. A later
+            registration replaces an earlier one for kernels that were compiled before, too.
         address: of a C function `int32_t (const void *input, ..., void *output, ..., int64_t extent, ...)`; the extents are those of all
             inputs and then of all outputs, outermost first. Whoever registers it keeps it loaded. Constants are not passed.
     Raises:
@@ -89,18 +92,24 @@ def extern_symbol(call: ExternCall) -> str:
     return f"texpr_extern_{text}"
 
 
-def run_extern(program: Program, arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+def run_extern(program: Program, arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]],
+               sizes: Mapping[Var, int]) -> tuple[np.ndarray, ...]:
     """The outputs of an extern operator, in the given shapes.
 
     Raises:
-        CallError: no function is registered, or its results have other shapes or dtypes than the operator declares.
+        CallError: no function is registered, or its results are other than the operator declares.
     """
-    return run_function(program.name, program.constants, program.outputs, arrays, shapes)
+    return run_function(program.name, program.constants, program.outputs, arrays, shapes, sizes)
 
 
 def run_function(name: str, constants: Constants, outputs: Sequence[Tensor], arrays: Sequence[np.ndarray],
-                 shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
-    """What the function registered for `name` gives, one array per output."""
+                 shapes: Sequence[tuple[int, ...]], sizes: Mapping[Var, int]) -> tuple[np.ndarray, ...]:
+    """What the function registered for `name` gives, one array per output, checked against what is declared of them.
+
+    Args:
+        arrays, shapes: in the callers' dimensions, as far as they are known.
+        sizes: the sizes that are known; a range with others is not checked.
+    """
     function = _FUNCTIONS.get(name)
     if function is None:
         raise CallError(f"`{name}` is extern and nothing computes it", code="extern", help=f"texpr.register_extern({name!r}, function)")
@@ -114,5 +123,47 @@ def run_function(name: str, constants: Constants, outputs: Sequence[Tensor], arr
         if array.shape != shape or array.dtype != numpy_dtype(tensor.dtype):
             raise CallError(f"the function of `{name}` gives {array.dtype}{list(array.shape)} for `{tensor.name}`, expected "
                             f"{numpy_dtype(tensor.dtype)}{list(shape)}", code="extern")
+        _check_range(tensor, array, sizes)
+        _check_distinct(tensor, array, sizes)
         stored.append(array)
     return tuple(stored)
+
+
+def opened_shape(tensor: Tensor, flat: Sequence[int], packs: Mapping[Var, tuple[int, ...]]) -> tuple[int, ...]:
+    """The callers' dimensions of an array in flat ones: groups multiplied, packs opened where their shape is known."""
+    shape: tuple[int, ...] = ()
+    extents = iter(flat)
+    for dim in tensor.dims:
+        whole = prod(next(extents) for _ in dim.sizes)
+        shape += packs.get(dim.sizes[0], (whole,)) if dim.pack else (whole,)  # type: ignore[arg-type]
+    return shape
+
+
+def _check_range(tensor: Tensor, array: np.ndarray, sizes: Mapping[Var, int]) -> None:
+    if tensor.value_range is None or not array.size or not variables(*tensor.value_range) <= sizes.keys():
+        return
+    lo, hi = (evaluate_size(e, sizes) for e in tensor.value_range)
+    outside = (array < lo) | (array >= hi)
+    if outside.any():
+        first = np.unravel_index(int(np.argmax(outside)), array.shape)
+        raise CallError(f"{_element(tensor, first)} is {array[first]}, expected a value in {lo}..{hi}", code="range")
+
+
+def _check_distinct(tensor: Tensor, array: np.ndarray, sizes: Mapping[Var, int]) -> None:
+    if not tensor.distinct or not tensor.dims or not array.size:
+        return
+    last = tensor.shape[-1]
+    rows = array.reshape(-1, evaluate_size(last, sizes) if variables(last) <= sizes.keys() else array.shape[-1])
+    order = np.argsort(rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=1)
+    repeated = ordered[:, 1:] == ordered[:, :-1]
+    if repeated.any():
+        row = int(np.argmax(repeated.any(axis=1)))
+        k = int(np.argmax(repeated[row]))
+        places = [np.unravel_index(row * rows.shape[1] + int(order[row, j]), array.shape) for j in (k, k + 1)]
+        said = " and ".join(_element(tensor, place) for place in places)
+        raise CallError(f"{said} are both {array[places[0]]}, expected distinct values", code="distinct")
+
+
+def _element(tensor: Tensor, place: Sequence[int]) -> str:
+    return f"`{tensor.name}[{', '.join(map(str, place))}]`" if place else f"`{tensor.name}`"

@@ -42,7 +42,7 @@ def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str
     known = {by_name[name]: int(value) for name, value in (sizes or {}).items() if name in by_name}
     values, packs = bind_sizes(program.inputs, [array.shape for array in stored], known)
     if is_extern(program):
-        return run_extern(program, stored, [caller_shape(t, values, packs) for t in program.outputs])
+        return run_extern(program, stored, [caller_shape(t, values, packs) for t in program.outputs], values)
     with quiet():
         run = _Run(program, values, packs)
         for tensor, array in zip(program.inputs, stored):

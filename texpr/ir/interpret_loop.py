@@ -14,7 +14,7 @@ import numpy as np
 from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.extern import run_function
+from texpr.ir.extern import opened_shape, run_function
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
@@ -140,10 +140,11 @@ class _KernelWriter:
         """Runs the registered function over the buffers."""
 
         def run() -> None:
-            given = [store(self.buffers[t], t.dtype) for t in call.inputs]
-            shapes = [self.buffers[t].shape for t in call.outputs]
-            for tensor, result in zip(call.outputs, run_function(call.name, call.constants, call.outputs, given, shapes)):
-                self.buffers[tensor][...] = load(result, tensor.dtype)
+            shape = {t: opened_shape(t, self.buffers[t].shape, {}) for t in (*call.inputs, *call.outputs)}
+            given = [store(self.buffers[t], t.dtype).reshape(shape[t]) for t in call.inputs]
+            results = run_function(call.name, call.constants, call.outputs, given, [shape[t] for t in call.outputs], {})
+            for tensor, result in zip(call.outputs, results):
+                self.buffers[tensor][...] = load(result, tensor.dtype).reshape(self.buffers[tensor].shape)
 
         return run
 
