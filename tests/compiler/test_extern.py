@@ -121,8 +121,14 @@ def test_it_sees_the_dimensions_of_callers():
     tx.register_extern("shapes", shapes)
     extern = "extern op shapes(X: f32[*A, N], Z: f32[(C, H)]; H = 2) -> Y: f32[*A, N]\n"
     whole = tx.op(extern)
-    inner = tx.op(extern + "op f(X: f32[*S, N], Z: f32[(C, 2)]) -> Y: f32[*S, N] { T[*s, i] = 2 * X[*s, i]  W = shapes(T, Z)  Y[*s, i] = W[*s, i] }")
-    fixed = tx.op(extern + "op g(X: f32[M, K, N], Z: f32[P, 2]) -> Y: f32[M, K, N] { let U: f32[(P, 2)]  U[(i, j)] = Z[i, j]  Y = shapes(X, U) }")
+    inner = tx.op(extern + """op f(X: f32[*S, N], Z: f32[(C, 2)]) -> Y: f32[*S, N] {
+  T[*s, i] = 2 * X[*s, i]
+  W = shapes(T, Z)
+  Y[*s, i] = W[*s, i] }""")
+    fixed = tx.op(extern + """op g(X: f32[M, K, N], Z: f32[P, 2]) -> Y: f32[M, K, N] {
+  let U: f32[(P, 2)]
+  U[(i, j)] = Z[i, j]
+  Y = shapes(X, U) }""")
     z = np.ones(6, np.float32)
     for operator, third in ((whole, z), (inner, z), (fixed, z.reshape(3, 2))):
         for x in (X, X[:, :1], X[0]) if operator is not fixed else (X,):

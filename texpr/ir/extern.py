@@ -165,5 +165,5 @@ def _check_distinct(tensor: Tensor, array: np.ndarray, sizes: Mapping[Var, int])
         raise CallError(f"{said} are both {array[places[0]]}, expected distinct values", code="distinct")
 
 
-def _element(tensor: Tensor, place: Sequence[int]) -> str:
+def _element(tensor: Tensor, place: Sequence[np.intp]) -> str:
     return f"`{tensor.name}[{', '.join(map(str, place))}]`" if place else f"`{tensor.name}`"
