@@ -128,7 +128,7 @@ CONTRACTIONS = {
 }
 
 
-@pytest.mark.parametrize("size", [(64, 16, 17), (133, 19, 33), (72, 40, 64)])
+@pytest.mark.parametrize("size", [(128, 16, 17), (133, 19, 33), (136, 40, 64)])
 @pytest.mark.parametrize("name", CONTRACTIONS)
 def test_large_contractions_keep_every_bit(name, size, monkeypatch):
     monkeypatch.setattr(panels, "DEPTH", 32)
@@ -137,6 +137,14 @@ def test_large_contractions_keep_every_bit(name, size, monkeypatch):
     assert "cache_read" in s.script(), s.script()
     bound = {v: size["MNK".index(v.name)] for v in s.program.sizes}
     check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+
+
+@pytest.mark.parametrize("name", CONTRACTIONS)
+def test_large_contractions_are_certified(name):
+    s = tx.schedule(tx.op(CONTRACTIONS[name]), M=133, N=35, K=33)
+    s.steps, s.kernel = auto(s.kernel, TINY)
+    assert "cache_read" in s.script()
+    assert "every sum has all its terms" in str(s.certificate())
 
 
 @pytest.mark.parametrize("name", ["nn", "nt"])

@@ -19,8 +19,8 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest
 from texpr.schedule.plan import Plan
 
-DEPTH = 512
-"""The most terms of a sum that are added before the sums go back to memory."""
+DEPTH = 4096
+"""The most terms of a sum that are added before the sums go back to memory: a panel of so many rows still fits the second cache."""
 LEAST_ROWS = 64
 """Rows that share a panel below which packing costs more than it saves."""
 MOST_ROWS = 512
@@ -104,23 +104,38 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     lane_tiles, lane = plan.cut(qualified(c.lane), c.width)
     row_tiles, row = plan.cut(qualified(c.row), c.height)
     deep, shallow = _depths(plan, nest)
-    row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, _size(c.row), c.height), "clip")
     lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip")
+    scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
+    row_blocks = ""
+    if scattered or not _few_rows(plan, c):
+        row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, _size(c.row), c.height), "clip")
     others = [qualified(n) for n in nest.spatial if n is not c.lane and n is not c.row]
-    outer = [*others, *(n for n in (row_blocks, lane_blocks) if n)]
+    rows_alone = [*others, *([row_blocks] if row_blocks else [])]
+    outer = [*rows_alone, *([lane_blocks] if lane_blocks else [])]
     if not outer or not plan.step("reorder", *outer, *deep, lane_tiles, row_tiles, *shallow, row, lane):
         return None
     at = (outer + deep)[-1]
     if not _pack(plan, c.panel, at, c.lane, c.width):
         return None
-    for a in nest.accesses[1:]:
-        if a is not c.panel and a.stride(nest.reduction[-1].var) not in (0, 1) and a.stride(c.row.var) != 0:
-            _pack(plan, a, at, c.row, c.height)
+    for a in scattered:
+        _pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
     if deep:
         _in_registers(plan, c, [row_tiles, lane_tiles])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     return outer
+
+
+def _scattered(c: _Contraction, access: Access) -> bool:
+    """Terms of one sum that lie apart: a tile would touch as many lines of memory as it has terms."""
+    return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row.var) != 0
+
+
+def _few_rows(plan: Plan, c: _Contraction) -> bool:
+    """All rows stay in the last cache while the lanes are shared among cores: then a panel is packed once."""
+    depth = prod(_size(n) for n in c.nest.reduction)
+    fits = _size(c.row) * depth * c.panel.tensor.dtype.bytes <= plan.machine.caches[-1] // 2
+    return fits and _size(c.lane) >= 2 * plan.machine.cores * _block_width(plan, c)
 
 
 def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
@@ -156,10 +171,10 @@ def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
 
 
 def _block_width(plan: Plan, c: _Contraction) -> int:
-    """As many lanes as make a packed block of half the second cache."""
+    """As many lanes as make a packed block of half the second cache, at least four tiles."""
     nearby = plan.machine.caches[:2][-1]
     depth = min(DEPTH, prod(_size(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
-    return max(c.width, nearby // 2 // (depth * c.panel.tensor.dtype.bytes))
+    return max(4 * c.width, nearby // 2 // (depth * c.panel.tensor.dtype.bytes))
 
 
 def _pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
