@@ -18,7 +18,7 @@ from texpr.ir.extern import opened_shape, run_function
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import variables, walk
 
 ORDERS = ("serial", "reversed", "shuffled", "apart")
 DEEPEST = 15
@@ -124,7 +124,7 @@ class _KernelWriter:
         if loop.kind in ("serial", "unroll"):
             values = f"_serially({extent})"
         else:
-            written = {} if meets else dict.fromkeys(s.tensor for s in walk(loop) if isinstance(s, Store))
+            written = {} if meets else dict.fromkeys(s.tensor for s in walk(loop) if isinstance(s, Store) and not _joined(loop, s))
             values = f"_order({extent}, _stored[{len(self.stored)}])"
             self.stored.append([self.buffers[t] for t in written])
         if meets and loop.kind.startswith("thread"):
@@ -158,6 +158,11 @@ class _KernelWriter:
             old = self.out.element_value(place, t)
             value = combine(UPDATE[node.update], old, value, t, self.out)
         self.out.line(f"{place} = {value}")
+
+
+def _joined(loop: For, s: Store) -> bool:
+    """Whether lanes join what they add to one element before it is touched."""
+    return loop.kind == "vector" and s.update is not None and loop.var not in variables(*s.indices)
 
 
 def _loops_around_barriers(kernel: Kernel) -> set[For]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product
+from math import prod
 
 from texpr.ir.dtypes import BOOL, I64, U64, DType, int_range
 from texpr.ir.expr import (
@@ -56,6 +57,8 @@ from texpr.poly.forms import (
 
 Range = tuple[Expr, Expr]
 """lo inclusive, hi exclusive."""
+Case = tuple[Piece, tuple[Form, ...]]
+"""When integer expressions have these values."""
 
 
 class _Bounded(OrderedDict):
@@ -122,12 +125,18 @@ class Converter:
         found = ALWAYS if e is None else self._convert(e)
         return found if isinstance(found, Truth) else ANYTHING
 
-    def tuples(self, indices: Iterable[Expr]) -> tuple[tuple[tuple[Piece, tuple[Form, ...]], ...], bool]:
-        """Several integer expressions at once: the cases of all, and whether they are exact."""
-        cases: tuple[tuple[Piece, tuple[Form, ...]], ...] = (((), ()),)
+    def tuples(self, indices: Sequence[Expr], happens: Callable[[Piece], bool] | None = None) -> tuple[tuple[Case, ...], bool]:
+        """Several integer expressions at once: the cases of all, and whether they are exact.
+
+        Args:
+            happens: asked about the cases of each expression if there would be too many together; those that never happen are left out.
+        """
+        cases: tuple[Case, ...] = (((), ()),)
         exact = True
-        for e in indices:
-            found = self.values(e)
+        values = [self.values(e) for e in indices]
+        if happens is not None and prod(len(v.cases) for v in values) > CASES_LIMIT:
+            values = [replace(v, cases=tuple(c for c in v.cases if happens(c[0]))) for v in values]
+        for e, found in zip(indices, values):
             if len(cases) * len(found.cases) > CASES_LIMIT:
                 found = self._unknown(e)
             exact = exact and found.exact and not any(f.opaque for _, f in found.cases)

@@ -16,7 +16,7 @@ from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_exact, is_parameter, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
-from texpr.poly.solver import Question, Region, System, contradict
+from texpr.poly.solver import Question, Region, System, contradict, possible
 from texpr.support.errors import CheckError
 
 Element = tuple[Piece, tuple[Form, ...]]
@@ -73,7 +73,10 @@ def elements(proof: Proof, condition: Truth, tensor: Tensor, indices: Sequence[E
     """The elements an access touches, and whether it surely does."""
     if guard is not None and guard.mode in ("value", "drop"):
         condition = conjoined(condition, proof.converter.truth(inside(indices, tensor.shape)))
-    cases, exact = proof.converter.tuples(folded(indices, tensor.shape, guard))
+    def happens(case: Piece) -> bool:
+        return any(possible(proof.converter, p + case) for p in condition.true)
+
+    cases, exact = proof.converter.tuples(folded(indices, tensor.shape, guard), happens)
     sure = condition.exact and exact and not any(c.form.opaque for p in condition.true for c in p)
     return [(p + q, forms) for p in condition.true for q, forms in cases], sure
 

@@ -8,9 +8,11 @@ asked one by one. A solution is a conflict, and its lexicographic minimum the ex
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
+from texpr.ir.affine import linear
+from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.traverse import tensors, walk
@@ -81,18 +83,20 @@ def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, pri
 
 
 def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
-              instance: Mapping[Store, Mapping[Var, Expr]]) -> Conflict | None:
+              instance: Mapping[Store, Mapping[Var, Expr]], private: Mapping[Tensor, tuple[Var, ...]] | None = None) -> Conflict | None:
     """A dependence of `before` that `after` turns around; None if it keeps them all.
 
     Args:
         origin: the store of `before` that each store of `after` comes from.
         instance: for each store of `after`, the loop variables of its origin in terms of its own; a variable left out stays.
+        private: tensors whose values stay within an iteration of these loops, in both kernels.
     Raises:
         ScheduleError: the question takes too long, or the ranges of the loops are not linear.
         AssertionError: `after` does not run exactly the instances of `before`.
     """
     def search() -> Conflict | None:
         old, new = map(model, changed(before, after))
+        old = replace(old, private={**old.private, **(private or {})})
         found = images(old, new, origin, instance)
         if not same_instances(old, new, found):
             assert not all(s.exact for s in (*old.statements, *new.statements)), "the step loses or repeats instances"
@@ -256,7 +260,17 @@ def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], boo
         for (s, first), (t, second) in product(accesses, accesses):
             if first.kind == second.kind == "read" or (first is second and first.kind == "update" and ignored(s.store)):
                 continue
+            if first is second and first.kind == "write" and _same_again(s.store):
+                continue
             yield Pair(s, t, first, second)
+
+
+def _same_again(store: Store) -> bool:
+    """Whether instances that write one element are one instance of the equation, run twice: they write one value, in any order."""
+    def tells(at: Expr) -> bool:
+        return any(not linear(sub(at, i)).terms for i in store.indices)
+
+    return store.equation >= 0 and bool(store.at) and all(map(tells, store.at))
 
 
 _Witness = tuple[Pair, tuple[int, ...]]

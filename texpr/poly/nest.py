@@ -213,7 +213,7 @@ def within_extent(converter: Converter, loop: For) -> Truth:
 
 
 def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:
-    cases, exact = converter.tuples(indices)
+    cases, exact = converter.tuples(indices, lambda case: any(possible(converter, p + case) for p in condition.true))
     sizes, _ = converter.tuples(tensor.shape)
     bounded = []
     for (p, at), (q, shape) in product(cases, sizes):

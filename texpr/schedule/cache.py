@@ -86,12 +86,12 @@ def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None
     """
     box = _box(kernel, tensor, loop, name or f"{tensor}_cache", "read")
     at = box.chain[-1]
+    pad = _padding(kernel, box)
+    after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
     conflict = poly.read_after_write(kernel, box.tensor, box.chain)
     if conflict is not None:
         raise refused(kernel, f"cache_read of {tensor} at `{at.var.name}` would read it too early", conflict,
-                      "the copy would be made before", help="cache it at an inner loop")
-    pad = _padding(kernel, box)
-    after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
+                      "the copy would be made before", help="cache it at an inner loop", after=after)
     check_moved(kernel, after, "cache_read")
     return after
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from texpr import poly
-from texpr.ir.expr import Expr, Var
+from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, substitute, tensors
 from texpr.passes.renew import folded
@@ -85,11 +86,32 @@ def checked(kernel: Kernel, moved: Moved, step: str, text: str, help: str) -> Ke
         ScheduleError: an instance would run before one it needs.
     """
     conflict = poly.reordered(kernel, moved.kernel, moved.origin, moved.instance)
+    if conflict is not None and conflict.tensor in kernel.temporaries:
+        private = {t: of for t in kernel.temporaries if (of := _private(kernel, moved.kernel, t))}
+        conflict = poly.reordered(kernel, moved.kernel, moved.origin, moved.instance, private) if private else conflict
     if conflict is not None:
         raise refused(kernel, f"{text} reverses a dependence", conflict, "the new order runs the second first", help=help,
                       after=moved.kernel)
     check_moved(kernel, moved.kernel, step)
     return moved.kernel
+
+
+def _private(before: Kernel, after: Kernel, tensor: Tensor) -> tuple[Var, ...]:
+    """The most loops, the same in both kernels, within an iteration of which the values of a temporary stay."""
+    old, new = _loops_of(before, tensor), _loops_of(after, tensor)
+    for k in range(min(len(old), len(new)), 0, -1):
+        if {n.var for n in old[:k]} == {n.var for n in new[:k]}:
+            both = poly.flow_stays_within(before, tensor, old[:k]) and poly.flow_stays_within(after, tensor, new[:k])
+            return tuple(n.var for n in old[:k]) if both else ()
+    return ()
+
+
+def _loops_of(kernel: Kernel, tensor: Tensor) -> tuple[For, ...]:
+    """The loops around all uses of a tensor."""
+    chains = [tuple(n for n in above if isinstance(n, For)) for above, s in paths(kernel)
+              if tensor in tensors(s, *(n.cond if isinstance(n, If) else n.extent for n in above))]
+    shared = zip(*chains) if chains else ()
+    return tuple(level[0] for level in takewhile(lambda level: all(n is level[0] for n in level), shared))
 
 
 def apart(given: Sequence[Leaf], parts: Sequence[int], found: Collection[Var]) -> list[Leaf]:

@@ -57,8 +57,10 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
     """The outermost statements of one body that compute `tensor` and nothing else that is used elsewhere.
 
     Raises:
-        ScheduleError: its statements compute other tensors as well.
+        ScheduleError: its statements compute other tensors as well, or there are none.
     """
+    if all(s.tensor is not tensor for s in stores(kernel)):
+        raise ScheduleError(f"`{tensor.name}` has no elements, so nothing computes it", code=step)
     equations = {s.equation for s in stores(kernel) if s.tensor is tensor and s.equation >= 0}
     family = {s.tensor for s in stores(kernel) if s.equation in equations and s.tensor in kernel.temporaries} | {tensor}
     above: tuple[For | If, ...] = ()
