@@ -36,13 +36,13 @@ class OutOfQuota(Exception):
     """A question took more isl operations than it may."""
 
 
-def asked(question: Callable[[], T], quota: int = QUOTA) -> T:
-    """Run a function that asks isl, within the quota, one thread at a time."""
+def asked(question: Callable[[], T], quota: int | None = None) -> T:
+    """Run a function that asks isl, within the quota (`QUOTA` unless given), one thread at a time."""
     with _LOCK:
         outer = _CONTEXT.get_max_operations()
         if outer == 0:
             _CONTEXT.reset_operations()
-            _CONTEXT.set_max_operations(quota)
+            _CONTEXT.set_max_operations(QUOTA if quota is None else quota)
         try:
             return question()
         except isl.Error as e:
