@@ -78,6 +78,8 @@ OTHERS = {
     "shifted": ['s.split("Y.1.i", 4, tail="overlap")', 's.split("Y.i", 4, tail="pad")'],
     "lagging": ['s.fission("i")', 's.fission("i", "h")', 's.split("i", 4, tail="overlap")'],
     "delayed": ['s.prefetch("E", "k", 4)'],
+    "gather": ['s.cache_read("idx", "d").cache_read("E", "k")'],
+    "sequence": ['s.specialize("Y.i", N=6).compute_at("t", "i_N6", recompute=False)'],
     "scalar": ['s.split("i", 2)', "s.reorder('i', 'j')"],
 }
 

@@ -61,7 +61,14 @@ def _is_candidate(kernel: Kernel, tensor: str, at: For) -> bool:
     """Whether the loops match, so that the first form is worth a proof."""
     producer = next((s for s in kernel.body if isinstance(s, For) and s.tensor == tensor), None)
     chain = (*loops_around(kernel, at), at)
-    return producer is not None and producer.var is not chain[0].var and _mismatch(producer, chain) is None
+    return (producer is not None and producer.var is not chain[0].var and _unconditional(kernel, chain)
+            and _mismatch(producer, chain) is None)
+
+
+def _unconditional(kernel: Kernel, chain: tuple[For, ...]) -> bool:
+    """Whether nothing but loops stands around the innermost of the chain."""
+    bodies = (kernel.body, *(n.body for n in chain))
+    return all(any(n is s for s in body) for n, body in zip(chain, bodies))
 
 
 def _mismatch(producer: For, chain: tuple[For, ...]) -> For | None:
@@ -82,6 +89,9 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
     if producer is None or producer.var is chain[0].var:
         raise ScheduleError(f"no nest of its own produces `{tensor}`", span_of(kernel, at), code="compute_at",
                             help="name a tensor whose outermost loop is at the top of the kernel")
+    if not _unconditional(kernel, chain):
+        raise ScheduleError(f"`{at.var.name}` stands under a condition, so not every instance would run", span_of(kernel, at),
+                            code="compute_at", help="without recompute, all of it is produced in loops that run unconditionally")
     moved, renamed = _merged(kernel, producer, chain)
     body = tuple(_inserted(s, chain, moved) if s is chain[0] else s for s in kernel.body if s is not producer)
     after = replace(kernel, body=body)

@@ -142,6 +142,11 @@ def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> 
                             code="cache", help="make the buffer first, then mark the loop")
     found = poly.footprint(kernel, t, chain, kinds=("read",) if kind == "read" else ("read", "write"))
     assert found is not None, "the loop uses the tensor"
+    written = [s.tensor for s in stores(at)]
+    moving = next((n.tensor for b in found.bases for n in walk(b) if isinstance(n, Read) and any(n.tensor is w for w in written)), None)
+    if moving is not None:
+        raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
+                            span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
     buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*found.extents), t.value_range if kind == "read" else None)
     return _Box(t, buffer, chain, found.bases, kernel)
 
