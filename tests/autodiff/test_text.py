@@ -67,8 +67,10 @@ def test_gradients_of_operators(name: str, floats):
     "op f(X: f32[N], Z: f32[N]) -> Y: f32[N] { Y[i] = if i > 0 and X[i] > 0 then Z[i] * max(k in 0..i: X[k]) else 0 }",
     "op f(X: f32[N]) -> Y: f32[N] { Y[i] = if i > 0 then sum(j in 0..i: X[j] * max(k in 0..j + 1: X[k])) else 0 }",
     "op f(X: f32[N]) -> Y: f32[N] { Y[i] = sum(j in 0..i: if j > 0 then X[j] * min(k in 0..j: X[k]) else 0) }",
+    "op f(X: f32[N, C], t: i64[N, S] in 0..C) -> Y: f32[N, 2*S + 1] { Y[n, k] = if k % 2 == 1 then X[n, t[n, k//2]] else X[n, 0] }",
 ], ids=["a reduction under a condition", "a recurrence of one tensor", "a maximum of nothing", "a maximum of nothing in a product",
-        "a maximum in a triangle", "a minimum of nothing in a triangle"])
+        "a maximum in a triangle", "a minimum of nothing in a triangle",
+        "an index that is read under a condition"])
 def test_found_by_fuzzing(text):
     gradient = grad(elaborate(parse(text).ops["f"], {}, {}))
     assert_round_trip(replace(gradient, requires=(*gradient.requires, *check_program(gradient))))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.ops import elementwise_cases, image_cases, linear_cases, movement_cases, sequence_cases
+from tests.ops import elementwise_cases, image_cases, layer_cases, linear_cases, movement_cases, sequence_cases
 from tests.ops.table import Case
 from texpr import ops
 
@@ -37,10 +37,12 @@ def check_case(case: Case, dtype: str) -> None:
         assert_close(c, i.astype(np.float64) if i.dtype.kind == "f" else i, case.slack, f"{case.name}: compiled against interpreted")
 
 
-CASES = tuple(case for module in (elementwise_cases, image_cases, linear_cases, movement_cases, sequence_cases) for case in module.CASES)
+MODULES = (elementwise_cases, image_cases, layer_cases, linear_cases, movement_cases, sequence_cases)
+CASES = tuple(case for module in MODULES for case in module.CASES)
 FIRST = {case.name: case for case in reversed(CASES)}
 OTHERS = {name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()}
-ELSEWHERE = {"adam_update", "adamw_update", "momentum_update", "nesterov_update", "sgd_update", "dropout", "next_seed"}
+ELSEWHERE = {"adam_update", "adamw_update", "momentum_update", "nesterov_update", "sgd_update", "dropout", "next_seed",
+             "random_uniform", "random_normal", "uniform_like", "normal_like", "bernoulli"}
 """Tested with the optimizers and with random numbers."""
 
 

@@ -17,6 +17,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import (
     Add,
     Axis,
+    Call,
     Cast,
     Compare,
     Const,
@@ -24,6 +25,7 @@ from texpr.ir.expr import (
     Expr,
     FloorDiv,
     Guard,
+    Mod,
     Mul,
     Neg,
     Node,
@@ -75,9 +77,35 @@ def scatter(contribution: Contribution, into: Tensor) -> Equation:
     outer = tuple(_widened(axis, inner) for axis in left)
     widened = [old for old, new in zip(left, outer) if old is not new]
     narrow = [c for axis in widened for c in (_at_most(axis.lo, axis.var), build.compare("<", axis.var, axis.hi))]
-    value = _as_sum(_Term(inner, (*narrow, *term.conditions), term.value))
+    where = _reading(term, inner)
+    rest = tuple(c for c in term.conditions if not any(c is w for w in where))
+    value = _as_sum(_Term(inner, (*narrow, *rest), term.value))
     mode = None if guard is None else Guard("drop") if guard.mode == "value" else guard
-    return Equation(into, term.indices, outer, convert(value, into.dtype), "add", None, mode, contribution.span)
+    return Equation(into, term.indices, outer, convert(value, into.dtype), "add", build.conjunction(*where) if where else None, mode,
+                    contribution.span)
+
+
+def _reading(term: _Term, inner: tuple[Axis, ...]) -> tuple[Expr, ...]:
+    """The conditions under which the indices can be read: they stay around an equation whose left side reads."""
+    bound = {axis.var for axis in inner}
+    if not any(tensors(i) for i in term.indices):
+        return ()
+    return tuple(c for c in term.conditions if not variables(c) & bound and _is_affine(c))
+
+
+def _is_affine(condition: Expr) -> bool:
+    """Whether it compares indices and sizes by arithmetic that proofs follow."""
+    for node in walk(condition):
+        match node:
+            case Mul(lhs, rhs) if not isinstance(lhs, Const) and not isinstance(rhs, Const):
+                return False
+            case FloorDiv(_, rhs) | Mod(_, rhs) if not isinstance(rhs, Const):
+                return False
+            case Read() | Reduce() | Cast() | Call():
+                return False
+            case Expr() if node.dtype.is_float:
+                return False
+    return True
 
 
 def _widened(axis: Axis, inner: tuple[Axis, ...]) -> Axis:

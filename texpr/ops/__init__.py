@@ -1,6 +1,6 @@
 """The operator library: `.tx` files beside this one, in the same language and through the same door as users' operators.
 
-`texpr.ops.linear` parses and proves the file that defines it, on first use. `names()` lists what there is.
+`texpr.ops.linear` parses and proves the file that defines it, on first use. `names()` lists what there is. `einsum` makes more.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from types import SimpleNamespace
 
 from texpr.compiler import Op, load
 from texpr.ops.lists import of_lists
+from texpr.ops.summation import einsum, einsum_op
 from texpr.support.suggest import did_you_mean
 
+__all__ = ["LISTS", "einsum", "einsum_op", "names"]
 _DEFINITION = re.compile(r"^op ([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 
 
@@ -56,4 +58,4 @@ def __getattr__(name: str) -> Op:
 
 
 def __dir__() -> list[str]:
-    return sorted([*names(), "names"])
+    return sorted([*names(), "einsum", "einsum_op", "names"])
