@@ -4,8 +4,8 @@ Each step is a function from a kernel to a kernel that computes the same values,
 example of what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl
 whether every dependence keeps its direction, and so do `tile`, `jam`, `fission` and `reverse`, which move statements as it does
 (`leaves`); `skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent;
-`rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use it, of the size of
-the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where.
+`rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use
+it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
