@@ -8,11 +8,13 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
 from texpr.ir.expr import Var
+from texpr.ir.instructions import read_with
 from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_kernel, verify_program
+from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
@@ -27,6 +29,8 @@ from texpr.runtime.cache import DiskCache
 from texpr.support.options import current
 from texpr.support.trace import run_passes, traced
 from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
+
+read_with(parse_kernel)
 
 KernelPass = Callable[[Kernel], Kernel]
 

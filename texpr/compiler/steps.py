@@ -180,6 +180,10 @@ class Steps:
         """Say where a buffer lives: stack, heap, register or shared; see `texpr.schedule.scope`."""
         return self._step("scope", tensor, where)
 
+    def tensorize(self, loop: str | Var, instruction: str) -> Self:
+        """Run the nest of a loop as one instruction; see `texpr.schedule.tensorize`."""
+        return self._step("tensorize", loop, instruction)
+
 
 def _caller() -> str:
     """Where the user called, as `, file.py:12`: the innermost frame that is not ours."""

@@ -15,7 +15,7 @@ from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.extern import opened_shape, run_function
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import variables, walk
@@ -121,7 +121,7 @@ class _KernelWriter:
             return [(indent + 1, 0, threads, loop), (indent, depth, threads, after)]
         name = self.out.bind(loop.var)
         extent = self.out.expr(loop.extent)
-        if loop.kind in ("serial", "unroll"):
+        if loop.kind in ("serial", "unroll") or loop.kind.startswith(INSTRUCTION):
             values = f"_serially({extent})"
         else:
             written = {} if meets else dict.fromkeys(s.tensor for s in walk(loop) if isinstance(s, Store) and not _joined(loop, s))

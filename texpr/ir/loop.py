@@ -13,6 +13,13 @@ from texpr.ir.expr import Expr, Node, Tensor, Var
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll",
               "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
+INSTRUCTION = "instruction."
+"""What the kind of a loop begins with whose nest is run by one instruction (`ir.instructions`)."""
+
+
+def is_kind(kind: str) -> bool:
+    """Whether loops can be of this kind."""
+    return kind in LOOP_KINDS or kind.startswith(INSTRUCTION)
 
 
 class Stmt(Node):
@@ -26,7 +33,7 @@ class For(Stmt):
     """`for var in 0..extent`. The variable is the loop's handle and survives rebuilds.
 
     Attributes:
-        kind: one of `LOOP_KINDS`.
+        kind: one of `LOOP_KINDS`, or `instruction.NAME`.
         tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
         notes: what `annotate` put there: free marks without meaning.
     """

@@ -16,6 +16,7 @@ class Machine:
         cores: threads that run at once.
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
+        instructions: those of `ir.instructions` that it has.
         shared_bytes: memory that the threads of a block share.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
@@ -28,3 +29,4 @@ class Machine:
     fma: bool = True
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
+    instructions: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, is_kind
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
@@ -173,8 +173,8 @@ def _verify_value(e: Expr, place: _Place) -> None:
 def _verify_loop(loop: For, place: _Place) -> None:
     _verify_value(loop.extent, place)
     check(loop.extent.dtype == I64, "an extent is i64", loop.extent)
-    check(loop.kind in LOOP_KINDS, f"no kind of loop {loop.kind}", loop.var)
-    known = isinstance(loop.extent, Const) or loop.kind not in ("vector", "unroll")
+    check(is_kind(loop.kind), f"no kind of loop {loop.kind}", loop.var)
+    known = isinstance(loop.extent, Const) or loop.kind not in ("vector", "unroll") and not loop.kind.startswith(INSTRUCTION)
     check(known, f"the extent of the {loop.kind} loop {loop.var.name} is not constant", loop.extent)
 
 

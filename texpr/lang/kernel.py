@@ -11,7 +11,7 @@ from typing import NamedTuple
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.extern import extern_effect
-from texpr.ir.loop import LOOP_KINDS, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, is_kind
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
 from texpr.lang.exact import ExactArithmetic
@@ -199,7 +199,7 @@ class _Reader:
         notes = tuple(self._note(word, line) for word in re.findall(_NOTE, marks.group(1))) if marks else ()
         line = line._replace(stop=line.start + marks.start()) if marks else line
         kind = self.text(line).rsplit(" ", 1)[-1]
-        stop = line.stop - len(kind) if kind in LOOP_KINDS else line.stop
+        stop = line.stop - len(kind) if is_kind(kind) else line.stop
         limits: tree.Range = parse_part(self.source, "range", found.end(), stop)
         if integer(self.scalars.index(limits.lo, scope)) != 0:
             raise ParseError("loops count from 0", limits.lo.span)
@@ -207,7 +207,7 @@ class _Reader:
         if name in scope.local or name in self.names:
             raise CheckError(f"the loop variable `{name}` hides another `{name}`", self.span(line), code="name", help=f"call it {name}_1")
         extent = self.scalars.index(limits.hi, scope)
-        return For(Var(name), extent, (), kind if kind in LOOP_KINDS else "serial", found.group(1) or "", notes)
+        return For(Var(name), extent, (), kind if is_kind(kind) else "serial", found.group(1) or "", notes)
 
     def _note(self, word: str, line: Line) -> tuple[str, str | int | float | bool]:
         """`@key(value)` behind a loop."""

@@ -8,7 +8,7 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, product, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
-from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, rewrite, walk
 from texpr.passes.renew import over_tensors
 
@@ -104,7 +104,7 @@ def _common(uses: list[_Access]) -> tuple[For, ...]:
             length += 1
         common = common[:length]
     # A vector loop's lanes share one buffer, so the buffer stays outside it.
-    lanes = next((k for k, n in enumerate(common) if n.kind in ("vector", "unroll")), len(common))
+    lanes = next((k for k, n in enumerate(common) if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), len(common))
     return common[:lanes]
 
 

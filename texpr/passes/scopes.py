@@ -1,21 +1,24 @@
-"""Buffers fit where the schedule puts them."""
+"""What the schedule asks of the machine: buffers that fit where they are, instructions that exist."""
 
 from __future__ import annotations
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
 
 
 def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
-    """The kernel itself, once its buffers in registers and in shared memory are known to fit the machine.
+    """The kernel itself, once its buffers in registers and in shared memory are known to fit the machine, and its instructions exist.
 
     Raises:
-        CompileError: there is no such memory or not enough, or a loop counts through registers.
+        CompileError: there is no such memory or not enough, a loop counts through registers, or there is no such instruction.
     """
+    for n in walk(kernel):
+        if isinstance(n, For) and n.kind.startswith(INSTRUCTION):
+            _check_instruction(n.kind.removeprefix(INSTRUCTION), machine)
     buffers = (*kernel.temporaries, *(n.tensor for n in walk(kernel) if isinstance(n, Alloc)))
     shared = [t for t in buffers if t.scope == "shared"]
     registers = [t for t in buffers if t.scope == "register"]
@@ -25,6 +28,13 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
         _check_bytes(registers, machine.vector_registers * max(machine.vector_bytes, 4), "registers")
         _check_indices(kernel, set(registers))
     return kernel
+
+
+def _check_instruction(name: str, machine: Machine) -> None:
+    if name not in machine.instructions:
+        has = ", ".join(sorted(machine.instructions)) or "none"
+        raise CompileError(f"this target has no instruction {name}", code="tensorize",
+                           help=f"it has {has}; without tensorize the loops run anywhere")
 
 
 def _check_bytes(buffers: list[Tensor], most: int, where: str) -> None:

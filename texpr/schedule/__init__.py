@@ -5,7 +5,8 @@ example of what would go wrong. Steps that keep the order of execution (`split`,
 whether every dependence keeps its direction, and so do `tile`, `jam`, `fission` and `reverse`, which move statements as it does
 (`leaves`); `skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent;
 `rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use
-it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where.
+it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest
+as one instruction whose meaning is that nest.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
@@ -33,10 +34,11 @@ from texpr.schedule.scope import scope
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
+from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tile import jam, tile
 
 __all__ = [
-    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold", "fuse",
-    "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reorder", "reverse",
-    "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "tile", "unroll", "vectorize",
+    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
+    "fuse", "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reorder",
+    "reverse", "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "tensorize", "tile", "unroll", "vectorize",
 ]

@@ -9,7 +9,7 @@ from texpr import poly
 from texpr.ir.affine import linear
 from texpr.ir.build import add, compare, conjunction, disjunction, integer, negation, select, sub
 from texpr.ir.expr import Axis, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_moved
@@ -136,7 +136,7 @@ def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> 
     t = find_tensor(kernel, tensor)
     at = _user(kernel, t, find_loops(kernel, loop), kind)
     chain = (*loops_around(kernel, at), at)
-    lanes = next((n for n in chain if n.kind in ("vector", "unroll")), None)
+    lanes = next((n for n in chain if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), None)
     if lanes is not None:
         raise ScheduleError(f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer", span_of(kernel, lanes),
                             code="cache", help="make the buffer first, then mark the loop")

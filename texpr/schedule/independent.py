@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
 from texpr.schedule.refuse import refused
@@ -66,7 +66,7 @@ def _check_still(after: Kernel, loop: For, step: str) -> None:
 
 
 def _at_once(loop: For) -> bool:
-    return loop.kind not in ("serial", "unroll")
+    return loop.kind not in ("serial", "unroll") and not loop.kind.startswith(INSTRUCTION)
 
 
 def _outer(kernel: Kernel, loop: For) -> tuple[Var, ...]:

@@ -29,6 +29,7 @@ from texpr.schedule.scope import scope
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
+from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tile import jam, tile
 from texpr.support.errors import ScheduleError
 
@@ -36,7 +37,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
     "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
     "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold, "pipeline": pipeline,
-    "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad, "scope": scope,
+    "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad, "scope": scope, "tensorize": tensorize,
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch,

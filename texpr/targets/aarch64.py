@@ -11,20 +11,25 @@ from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 
-NAMES = ("aarch64", "aarch64+sve")
+NAMES = ("aarch64", "aarch64+dotprod", "aarch64+sve")
 _TRIPLE = "aarch64-unknown-linux-gnu"
 _CACHES = (64 << 10, 512 << 10)
-_FEATURES = {"aarch64": "+neon", "aarch64+sve": "+neon,+sve"}
+_FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+sve": "+neon,+sve"}
 
 
 def target(name: str) -> Target | None:
-    """`aarch64` (ARMv8.0 with NEON), `aarch64+sve`, or `native` on such a host."""
+    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+sve`, or `native` on such a host."""
     if name == "native" and platform.machine() == "aarch64":
-        machine = Machine(16, 32, host.caches() or _CACHES, host.cores())
+        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), instructions=_instructions("asimddp" in host.cpu_features()))
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
     if name not in _FEATURES:
         return None
-    return Target(name, _TRIPLE, "generic", _FEATURES[name], Machine(16, 32, _CACHES, 4), _emit)
+    machine = Machine(16, 32, _CACHES, 4, instructions=_instructions("dotprod" in name))
+    return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit)
+
+
+def _instructions(dot: bool) -> frozenset[str]:
+    return frozenset({"sdot", "udot"} if dot else ())
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

@@ -6,7 +6,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.place import STACK_BYTES
@@ -15,6 +15,7 @@ from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
 from texpr.targets.function import Function, Value, constant, iota, memory_type
+from texpr.targets.instructions import emit_instruction
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
@@ -132,6 +133,8 @@ class Emitter(Accesses):
 
     def loop(self, loop: For) -> None:
         match loop.kind:
+            case kind if kind.startswith(INSTRUCTION):
+                emit_instruction(self, loop)
             case "vector" if self.lane is None:
                 self._vector(loop)
             case "parallel" if not self.in_worker and self.lane is None:

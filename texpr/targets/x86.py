@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 
 from texpr.ir.dtypes import I32
 from texpr.ir.expr import Call
@@ -25,6 +26,8 @@ def target(name: str) -> Target | None:
         features = host.cpu_features()
         wide = "avx512f" in features
         machine = _machine(64 if wide else 32, 32 if wide else 16, host.caches(), host.cores(), "fma" in features)
+        if "avx512vnni" in features:
+            machine = replace(machine, instructions=frozenset({"vpdpbusd", "vpdpwssd"}))
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
     levels = {"x86-64": (16, 16, False), "x86-64-v2": (16, 16, False), "x86-64-v3": (32, 16, True), "x86-64-v4": (64, 32, True)}
     if name in levels:

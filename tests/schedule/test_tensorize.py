@@ -1,0 +1,105 @@
+"""Instructions: nests that are one and nests that are none, what they compute, and the instruction in the assembly."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import Scheduled, check
+from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import equal
+from texpr.lang import parse_kernel
+from texpr.targets import find_target
+
+BYTES = "op bytes(A: {0}[M, K], B: {1}[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
+OPS = {
+    "vpdpbusd": (BYTES.format("u8", "i8"), 16, 4),
+    "vpdpwssd": (BYTES.format("i16", "i16"), 16, 2),
+    "sdot": (BYTES.format("i8", "i8"), 4, 4),
+    "udot": (BYTES.format("u8", "u8"), 4, 4),
+}
+
+
+def scheduled(name: str, **sizes: int) -> tx.Schedule:
+    """A product of small integers, the right operand in panels, its inner loops run by the instruction."""
+    text, lanes, terms = OPS[name]
+    s = tx.schedule(tx.op(text), **sizes).split("j", lanes, tail="exact").split("k", terms, tail="exact")
+    s.reorder("jo", "i", "ko", "ji", "ki").cache_read("B", "jo").layout("B_cache", f"k j -> k/{terms} j k%{terms}")
+    return s.tensorize("ji", name)
+
+
+def arrays(s: tx.Schedule, m: int, k: int, n: int) -> list[np.ndarray]:
+    generator = np.random.default_rng(0)
+    types = [np.dtype(f"{'uint' if t.dtype.kind == 'u' else 'int'}{t.dtype.bits}") for t in s.program.inputs]
+    return [generator.integers(np.iinfo(t).min, np.iinfo(t).max, shape, dtype=t, endpoint=True)
+            for t, shape in zip(types, ((m, k), (k, n)))]
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_the_meaning_is_what_runs(name):
+    s = scheduled(name, M=3, K=16, N=32)
+    assert f"instruction.{name}" in str(s)
+    assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
+    check(Scheduled(s.program, dict(zip(s.program.sizes, (3, 16, 32))), s.kernel, s.steps), s.kernel, arrays(s, 3, 16, 32))
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_native_code_agrees(name):
+    if name not in find_target("native").machine.instructions:
+        pytest.skip("this machine lacks it")
+    s = scheduled(name, M=5, K=64, N=48)
+    a, b = arrays(s, 5, 64, 48)
+    wrapped = (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int32)
+    kernel = s.compile()
+    assert (kernel(a, b) == wrapped).all()
+    assert re.search(rf"\b{name}\b", kernel.asm)
+
+
+@pytest.mark.parametrize("name", ["sdot", "udot"])
+def test_the_instruction_is_in_the_assembly(name):
+    assert re.search(rf"\b{name}\b", scheduled(name, M=4, K=64, N=16).compile("aarch64+dotprod").asm)
+
+
+def test_a_picture(golden):
+    s = scheduled("vpdpbusd", M=4, K=64, N=32)
+    golden(f"{s.script()}\n{show_kernel(s.kernel)}\n" + "\n".join(i.text for i in INSTRUCTIONS.values()))
+
+
+REFUSED = {
+    "sums of floats": ("op f(A: f32[M, 8], B: f32[8, 16]) -> C: f32[M, 16] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", "",
+                       's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
+    "another number of lanes": ("", "M=4, K=8, N=8", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
+    "rows apart": ("", "M=4, K=8, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
+    "a condition": ("", "M=4, K=8, N=20", 's.split("j", 16).split("k", 4).reorder("i", "jo", "ko", "ji", "ki").tensorize("ji", "vpdpbusd")'),
+    "other loops": ("", "M=4, K=4, N=16", 's.tensorize("j", "vpdpbusd")'),
+    "no such instruction": ("", "", 's.tensorize("j", "vpdpbusds")'),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name, golden):
+    text, sizes, steps = REFUSED[name]
+    s = tx.schedule(tx.op(text or OPS["vpdpbusd"][0]), **eval(f"dict({sizes})"))
+    with pytest.raises(tx.ScheduleError) as error:
+        eval(steps, {"s": s})
+    golden(str(error.value))
+
+
+def test_a_target_without_it(golden):
+    with pytest.raises(tx.CompileError) as error:
+        _ = scheduled("vpdpbusd", M=4, K=64, N=32).compile("x86-64-v3").asm
+    golden(str(error.value))
+
+
+@pytest.mark.parametrize("name", INSTRUCTIONS)
+def test_an_instruction_is_an_instance_of_itself(name):
+    k = meaning(name)
+    assert show_kernel(k).splitlines()[1:] == parse_and_show(INSTRUCTIONS[name].text)
+
+
+def parse_and_show(text: str) -> list[str]:
+    return show_kernel(parse_kernel(text)).splitlines()[1:]

@@ -1,0 +1,44 @@
+"""Instructions that do the work of a small nest of loops, with what they mean as a listing. Targets fill the table.
+
+A loop of kind `instruction.NAME` holds the nest that one instruction runs: its meaning stays in the kernel, so the interpreter and the
+proofs need to know nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from texpr.ir.loop import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An instruction.
+
+    Attributes:
+        text: a kernel of one nest that does the same; its tensors are the operands, in row-major order without gaps.
+        emit: what a target needs to know to write it.
+    """
+
+    name: str
+    text: str
+    emit: object
+
+
+INSTRUCTIONS: dict[str, Instruction] = {}
+"""All of them, whatever target has them."""
+
+_READERS: list[Callable[[str], Kernel]] = []
+
+
+def read_with(reader: Callable[[str], Kernel]) -> None:
+    """Say how a listing becomes a kernel: the parser stands above the targets and the steps."""
+    _READERS.append(reader)
+
+
+@lru_cache(maxsize=64)
+def meaning(name: str) -> Kernel:
+    """What an instruction does."""
+    return _READERS[-1](INSTRUCTIONS[name].text)

@@ -1,0 +1,88 @@
+"""Is a nest of loops an instance of another one, with other tensors for its own?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Add, Cast, Const, Expr, Mul, Read, Tensor, Var
+from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.show_expr import show
+from texpr.ir.traverse import equal, variables
+from texpr.passes.flatten import flat_index
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What stands for the operands of a pattern: an access of the nest for each of its tensors."""
+
+    loops: Mapping[Var, Var]
+    operands: Mapping[str, tuple[Tensor, tuple[Expr, ...]]]
+
+
+class Mismatch(Exception):
+    """Why a nest is no instance of the pattern."""
+
+
+def unify(pattern: Kernel, loop: For) -> Match:
+    """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same operations up to the order of operands of
+    sums and products, operands that lie in memory as the pattern's do.
+
+    Raises:
+        Mismatch: it is none.
+    """
+    (mine,) = pattern.body
+    loops: dict[Var, Var] = {}
+    theirs: Stmt = loop
+    while isinstance(mine, For):
+        if not isinstance(theirs, For) or integer(theirs.extent) != integer(mine.extent):
+            found = f"`{theirs.var.name}` has {show(theirs.extent)} iterations" if isinstance(theirs, For) else "there is none"
+            raise Mismatch(f"its loop `{mine.var.name}` has {show(mine.extent)} iterations, {found}")
+        if len(theirs.body) != 1:
+            raise Mismatch(f"`{theirs.var.name}` holds {len(theirs.body)} statements, it has one")
+        loops[mine.var] = theirs.var
+        mine, theirs = mine.body[0], theirs.body[0]
+    assert isinstance(mine, Store)
+    if not isinstance(theirs, Store):
+        raise Mismatch("a loop or a condition stands inside, it has none")
+    if (mine.update, mine.tensor.dtype) != (theirs.update, theirs.tensor.dtype):
+        how = theirs.update or "a plain store"
+        raise Mismatch(f"it updates {mine.tensor.dtype} by {mine.update}, the nest {theirs.tensor.dtype} by {how}")
+    operands = {mine.tensor.name: (theirs.tensor, theirs.indices)}
+    _same_place(mine.tensor, mine.indices, theirs.tensor, theirs.indices, loops)
+    _values(mine.value, theirs.value, loops, operands)
+    return Match(loops, operands)
+
+
+def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[str, tuple[Tensor, tuple[Expr, ...]]]) -> None:
+    match mine, theirs:
+        case Read(p, at), Read(t, indices) if p.dtype == t.dtype:
+            _same_place(p, at, t, indices, loops)
+            operands[p.name] = t, indices
+        case Cast(a), Cast(b) if mine.dtype == theirs.dtype:
+            _values(a, b, loops, operands)
+        case (Add(a, b), Add(c, d)) | (Mul(a, b), Mul(c, d)):
+            before = dict(operands)
+            try:
+                _values(a, c, loops, operands)
+                _values(b, d, loops, operands)
+            except Mismatch:
+                operands.clear()
+                operands.update(before)
+                _values(a, d, loops, operands)
+                _values(b, c, loops, operands)
+        case Const(), Const() if equal(mine, theirs):
+            return
+        case _:
+            raise Mismatch(f"it has {show(mine)} where the nest has {show(theirs)}")
+
+
+def _same_place(p: Tensor, at: tuple[Expr, ...], t: Tensor, indices: tuple[Expr, ...], loops: Mapping[Var, Var]) -> None:
+    """The element moves with the loops as the pattern's does."""
+    mine, theirs = flat_index(p, at), flat_index(t, indices)
+    for v, w in loops.items():
+        if any(w in variables(term) for term, _ in theirs.terms if term is not w):
+            raise Mismatch(f"{t.name} moves with `{w.name}` in no fixed stride")
+        if mine.coefficient(v) != theirs.coefficient(w):
+            raise Mismatch(f"its {p.name} moves by {mine.coefficient(v)} with `{v.name}`, {t.name} by {theirs.coefficient(w)}")

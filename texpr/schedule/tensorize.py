@@ -1,0 +1,49 @@
+"""`tensorize`: a nest of loops run by one instruction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+
+from texpr.ir.expr import Var
+from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.loop import INSTRUCTION, For, Kernel
+from texpr.passes.unify import Mismatch, unify
+from texpr.schedule.loops import find_loops, replace_loops, span_of, stores
+from texpr.support.errors import ScheduleError
+
+
+def tensorize(kernel: Kernel, loop: str | Var, instruction: str) -> Kernel:
+    """Run the nest of `loop` as one instruction. `replace` in Exo.
+
+    for j in 0..16: for k in 0..4: C[j] += i32(A[k]) * i32(B[j, k])   ->   the same, marked `instruction.vpdpbusd`
+
+    Legal where the nest is the instruction's meaning (a listing in `ir.instructions`) with other tensors for its operands: equal loops,
+    the same operations, operands that lie in memory as it wants them; `cache_read` and `layout` bring them there. Conditions inside
+    would leave lanes out, so there may be none. Which targets have the instruction is asked when the kernel is compiled. Of several
+    loops of that name, those that match.
+
+    Raises:
+        ScheduleError: there is no such instruction, or the nest is not what it does.
+    Source: Ikarashi and others, Exocompilation for Productive Programming of Hardware Accelerators, PLDI 2022.
+    """
+    found = find_loops(kernel, loop)
+    if instruction not in INSTRUCTIONS:
+        close = get_close_matches(str(instruction), INSTRUCTIONS, 1)
+        raise ScheduleError(f"there is no instruction {instruction!r}", code="tensorize",
+                            help=f"did you mean `{close[0]}`?" if close else f"instructions: {', '.join(sorted(INSTRUCTIONS))}")
+    matching: list[For] = []
+    wrong: list[tuple[For, str]] = []
+    for n in found:
+        try:
+            unify(meaning(instruction), n)
+            matching.append(n)
+        except Mismatch as why:
+            wrong.append((n, str(why)))
+    if not matching:
+        # Of the copies of a loop, the one that adds is the one that was meant.
+        at, why = next(((n, text) for n, text in wrong if any(s.update for s in stores(n))), wrong[0])
+        raise ScheduleError(f"the nest of `{at.var.name}` is not {instruction}: {why}", span_of(kernel, at),
+                            code="tensorize", notes=[line for line in INSTRUCTIONS[instruction].text.strip().splitlines()[1:]],
+                            help="split and reorder the loops to these; cache_read and layout change how operands lie in memory")
+    return replace_loops(kernel, matching, lambda n: replace(n, kind=INSTRUCTION + instruction))
