@@ -74,7 +74,8 @@ REFUSED = {
                        's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
     "another number of lanes": ("", "M=4, K=8, N=8", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
     "rows apart": ("", "M=4, K=8, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
-    "a condition": ("", "M=4, K=8, N=20", 's.split("j", 16).split("k", 4).reorder("i", "jo", "ko", "ji", "ki").tensorize("ji", "vpdpbusd")'),
+    "a condition": ("", "M=4, K=8, N=20",
+                    's.split("j", 16).split("k", 4).reorder("i", "jo", "ko", "ji", "ki").tensorize("ji", "vpdpbusd")'),
     "other loops": ("", "M=4, K=4, N=16", 's.tensorize("j", "vpdpbusd")'),
     "no such instruction": ("", "", 's.tensorize("j", "vpdpbusds")'),
 }

@@ -67,11 +67,14 @@ def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[s
             try:
                 _values(a, c, loops, operands)
                 _values(b, d, loops, operands)
-            except Mismatch:
+            except Mismatch as first:
                 operands.clear()
                 operands.update(before)
-                _values(a, d, loops, operands)
-                _values(b, c, loops, operands)
+                try:
+                    _values(a, d, loops, operands)
+                    _values(b, c, loops, operands)
+                except Mismatch:
+                    raise first from None
         case Const(), Const() if equal(mine, theirs):
             return
         case _:
