@@ -117,7 +117,7 @@ def _outside(proof: Proof, access: Access, k: int, i: Expr, example: Example) ->
     n = tensor.shape[k]
     known = _is_known(proof, i, n)
     values = {**example.sizes, **{a.var: v for a, v in zip(access.axes, example.shown)}}
-    at = str(evaluate_size(i, values)) if known else i.span.text if i.span is not None else show(i)
+    at = str(evaluate_size(i, values)) if known and not tensors(i) else i.span.text if i.span is not None else show(i)
     example = example if known else replace(example, holds="")
     size = f"{show(n)} = {evaluate_size(n, example.sizes)}" if variables(n) <= values.keys() and not isinstance(n, Const) else show(n)
     used = telling(example, access.condition, variables(i, n))
