@@ -59,7 +59,7 @@ except tx.ScheduleError as error:
 
 # %%
 print(refusal.replay())
-refusal.witness
+print(refusal.witness)
 
 # %% [markdown]
 # ## 2. The picture behind it
