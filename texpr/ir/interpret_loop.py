@@ -162,7 +162,6 @@ class _KernelWriter:
 
 def _joined(loop: For, s: Store) -> bool:
     """Whether lanes join what they add to one element before it is touched."""
-    """Lanes of a vector that update one element are joined before it is touched, so none of their updates is lost."""
     return loop.kind == "vector" and s.update is not None and loop.var not in variables(*s.indices)
 
 

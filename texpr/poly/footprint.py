@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, ceiling, linear, same_value
-from texpr.ir.build import add, compare, disjunction, integer, mul, sub
-from texpr.ir.expr import Const, Expr, FloorDiv, Max, Min, Read, Select, Tensor, index
-from texpr.ir.loop import For, Kernel
-from texpr.ir.traverse import variables
+from texpr.ir.build import add, compare, conjunction, disjunction, integer, mul, sub
+from texpr.ir.expr import Axis, Const, Expr, FloorDiv, Max, Min, Read, Select, Tensor, index
+from texpr.ir.loop import For, If, Kernel
+from texpr.ir.traverse import variables, walk
 from texpr.poly.affine import Converter
 from texpr.poly.forms import Truth, conjoined
 from texpr.poly.nest import Nest, holds, model, part, placed_stores, within_extent
-from texpr.poly.sites import sites
+from texpr.poly.prove import always
+from texpr.poly.sites import inside, sites
 from texpr.poly.solver import OutOfQuota, asked, possible
 
 
@@ -43,7 +44,8 @@ def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Co
     """The box of `tensor` that one iteration of `loops` touches; None if it touches nothing.
 
     The box is that of a tile no edge clips, so its extents are constants wherever those of the loops inside are; clamps and conditions
-    are left out. Proven to hold every access. Along a dimension whose indices are not affine it is the whole tensor.
+    are left out. Proven to hold every access. Along a dimension whose indices are not affine it is the whole tensor; so it is where the
+    base depends on data that are not there in some iteration, whose uses a condition holds off.
 
     Args:
         loops: nested loops of the kernel, outermost first; one iteration of each. None for the whole kernel.
@@ -54,7 +56,30 @@ def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Co
     if not uses:
         return None
     boxes = [_along(uses, d, size, loops, nest.converter) for d, size in enumerate(tensor.shape)]
+    boxes = [box if _is_there(kernel, box[0], loops) else (index(0), size) for box, size in zip(boxes, tensor.shape)]
     return Footprint(tuple(base for base, _ in boxes), tuple(extent for _, extent in boxes))
+
+
+def _is_there(kernel: Kernel, base: Expr, loops: Sequence[For]) -> bool:
+    """Whether data that the base depends on are elements of their tensors in every iteration of the loops."""
+    data = [n for n in walk(base) if isinstance(n, Read)]
+    if not data:
+        return True
+    axes = [Axis(n.var, index(0), n.extent) for n in loops]
+    return always(conjunction(*(inside(n.indices, n.tensor.shape) for n in data)), axes, (*kernel.requires, *_conditions(kernel, loops)))
+
+
+def _conditions(kernel: Kernel, loops: Sequence[For]) -> list[Expr]:
+    """The conditions around the innermost of nested loops."""
+    found: list[Expr] = []
+    body = kernel.body
+    while loops:
+        node = next(s for s in body if isinstance(s, For | If) and holds(s, loops[-1].var))
+        if isinstance(node, For) and node.var is loops[-1].var:
+            break
+        found += [node.cond] if isinstance(node, If) else []
+        body = node.body
+    return found
 
 
 def _uses(nest: Nest, tensor: Tensor, loops: Sequence[For], kinds: Collection[str]) -> Iterator[_Use]:

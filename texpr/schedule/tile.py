@@ -22,7 +22,8 @@ def tile(kernel: Kernel, loops: Sequence[str | Var], sizes: Sequence[int], *, ta
 
     for i: for j: S   -- sizes=(4, 8) -->   for io: for jo: for ii in 0..4: for ji in 0..8: S[i := 4*io + ii, j := 8*jo + ji]
 
-    Legal for tiles of every size if all dependences go forward in all of the loops, which is proven once; else if this size keeps them.
+    Legal for tiles of every size if all dependences go forward in all of the loops, which is proven once; else if this size keeps them,
+    as where a loop stands in several places.
 
     Args:
         sizes: iterations per tile, one per loop.
@@ -38,7 +39,8 @@ def tile(kernel: Kernel, loops: Sequence[str | Var], sizes: Sequence[int], *, ta
     names = [(n.tensor, n.var.name) for n in found]
     if len(set(names)) < len(names):
         raise ScheduleError(f"tile names a loop twice: {', '.join(map(qualified, found))}", code="tile")
-    band = _band(kernel, found)
+    alone = all(len(find_loops(kernel, name)) == 1 for name in loops)
+    band = _band(kernel, found) if alone else []
     cut = kernel
     for n, size in zip(found, sizes):
         cut = split(cut, qualified(n), size, tail=tail)
