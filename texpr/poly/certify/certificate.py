@@ -13,7 +13,7 @@ from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Meaning, within
-from texpr.poly.certify.pairs import Access, collide, covered, later
+from texpr.poly.certify.pairs import Access, collide, covered, different, later
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.statements import Buffer, Statement, extract, reads
@@ -172,8 +172,8 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
             for b in definitions:
                 for order in later(a.statement, b.statement):
                     found = collide(a, b, order, proof.facts)
-                    if found is not None:
-                        raise Refuted("once", f"an element of {output.name} is computed twice", b.statement, found[0].frame, found[1])
+                    if found is not None and not (pairs := different(found[0], a, b, found[1])).is_empty():
+                        raise Refuted("once", f"an element of {output.name} is computed twice", b.statement, found[0].frame, pairs)
     with proof.asking("values"):
         for d in buffer.definitions:
             _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))

@@ -10,6 +10,7 @@ import islpy as isl
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Sub, Var
+from texpr.ir.loop import Store
 from texpr.ir.traverse import substitute
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.statements import Statement
@@ -77,6 +78,16 @@ class Joint:
 def met(joint: Joint, a: Access, b: Access) -> Expr:
     """Both accesses are of one element."""
     return conjunction(*(compare("==", x, joint.there(y)) for x, y in zip(a.place, b.place)))
+
+
+def different(joint: Joint, a: Access, b: Access, pairs: isl.Set) -> isl.Set:
+    """The pairs but for those that write one instance of one equation: whichever is last, the element holds the same."""
+    s, t = a.statement, b.statement
+    if not (a.writes and b.writes and isinstance(s.node, Store) and isinstance(t.node, Store)):
+        return pairs
+    if s.node.update or t.node.update or s.node.equation != t.node.equation or len(s.at) != len(t.at) or not s.at:
+        return pairs
+    return pairs.subtract(joint.frame.holds(conjunction(*(compare("==", x, joint.there(y)) for x, y in zip(s.at, t.at)))))
 
 
 def later(a: Statement, b: Statement, *, same_instance: bool = False) -> Iterator[Order]:

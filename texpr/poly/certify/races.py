@@ -9,7 +9,7 @@ from texpr.ir.build import compare
 from texpr.ir.expr import Expr
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
-from texpr.poly.certify.pairs import Access, Joint, Order, apart, met
+from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
 from texpr.poly.certify.statements import Meeting, Statement
 from texpr.poly.certify.sums import Sums, name_of, ordered
@@ -75,7 +75,7 @@ def _ask(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions
     assert order.sign is not None
     relations: list[Expr] = [compare(order.sign, loop.var, joint.there(loop.var))]
     relations += [compare(sign, n.var, joint.there(n.var)) for sign, n in conditions]
-    pairs = joint.also(met(joint, a, b), *relations)
+    pairs = different(joint, a, b, joint.also(met(joint, a, b), *relations))
     if not pairs.is_empty():
         name = a.statement.store.tensor.name if a.writes else b.statement.store.tensor.name
         raise Refuted("races", f"iterations of the {loop.kind} loop {loop.var.name} use one element of {name}", b.statement,
