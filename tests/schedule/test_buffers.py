@@ -147,6 +147,20 @@ def test_large_contractions_are_certified(name):
     assert "every sum has all its terms" in str(s.certificate())
 
 
+CONVOLUTION = """op convolution(X: f32[B, H, W, C], F: f32[R, S, C, O]) -> Y: f32[B, H - R + 1, W - S + 1, O] require R <= H and S <= W {
+    Y[b, y, x, o] = sum(r, s, c: X[b, y + r, x + s, c] * F[r, s, c, o]) }"""
+
+
+@pytest.mark.parametrize("sizes", [(2, 6, 11, 3, 2, 3, 70), (1, 9, 12, 5, 2, 2, 64)])
+def test_a_convolution_is_a_contraction(sizes, monkeypatch):
+    monkeypatch.setattr(panels, "DEPTH", 8)
+    s = tx.schedule(tx.op(CONVOLUTION), **dict(zip("BHWCRSO", sizes)))
+    s.steps, s.kernel = auto(s.kernel, TINY)
+    assert "cache_read" in s.script(), s.script()
+    bound = {v: sizes["BHWCRSO".index(v.name)] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+
+
 @pytest.mark.parametrize("name", ["nn", "nt"])
 def test_auto_of_a_large_product(name, golden):
     s = tx.schedule(tx.op(CONTRACTIONS[name]), M=1000, N=1024, K=2048)

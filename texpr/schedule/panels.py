@@ -73,11 +73,13 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    rows = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0 and _size(n) >= LEAST_ROWS]
-    if not rows or not _is_large(plan, nest, panel, lane):
-        return None
     width, height = _tile(plan, _size(lane), lanes)
-    return _Contraction(nest, lane, rows[-1], panel, width, height)
+    sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
+    rows = [n for n in sharing if _size(n) >= height]
+    if not rows or prod(map(_size, sharing)) < LEAST_ROWS or not _is_large(plan, nest, panel, lane):
+        return None
+    row = max(reversed(rows), key=lambda n: min(_size(n), LEAST_ROWS))
+    return _Contraction(nest, lane, row, panel, width, _height(_size(row), height))
 
 
 def _size(loop: For) -> int:
@@ -99,6 +101,13 @@ def _tile(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
     return vectors * lanes, {2: 8, 3: 8, 4: 6}[vectors]
 
 
+def _height(rows: int, most: int) -> int:
+    """As tall as fits; of few rows, as many at a time as leave the fewest over."""
+    if rows >= LEAST_ROWS:
+        return most
+    return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
+
+
 def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     nest = c.nest
     lane_tiles, lane = plan.cut(qualified(c.lane), c.width)
@@ -107,12 +116,14 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip")
     scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
     row_blocks = ""
-    if scattered or not _few_rows(plan, c):
+    others = [n for n in nest.spatial if n is not c.lane and n is not c.row]
+    sharing = [qualified(n) for n in others if c.panel.stride(n.var) == 0]
+    if not sharing and (scattered or not _few_rows(plan, c)):
         row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, _size(c.row), c.height), "clip")
-    others = [qualified(n) for n in nest.spatial if n is not c.lane and n is not c.row]
-    rows_alone = [*others, *([row_blocks] if row_blocks else [])]
+    rows_alone = [*(qualified(n) for n in others if c.panel.stride(n.var) != 0), *([row_blocks] if row_blocks else [])]
     outer = [*rows_alone, *([lane_blocks] if lane_blocks else [])]
-    if not outer or not plan.step("reorder", *outer, *deep, lane_tiles, row_tiles, *shallow, row, lane):
+    tiles = [row_tiles] if row_tiles else []
+    if not outer or not plan.step("reorder", *outer, *deep, lane_tiles, *sharing, *tiles, *shallow, row, lane):
         return None
     at = (outer + deep)[-1]
     if not _pack(plan, c.panel, at, c.lane, c.width):
@@ -120,7 +131,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     for a in scattered:
         _pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
     if deep:
-        _in_registers(plan, c, [row_tiles, lane_tiles])
+        _in_registers(plan, c, [*tiles, *sharing, lane_tiles])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     return outer
