@@ -53,3 +53,16 @@ def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, register, 
     assert len(re.findall(rf"vmovups\s+\S+, %{register}", inner)) == 2
     assert "(%rsp" not in inner
     assert not re.search(rf"vmov\w+\s+%{register}\d+, ", inner)
+
+
+def test_a_packed_matmul_has_the_bits_of_a_plain_one():
+    sizes = {"M": 139, "N": 1061, "K": 1031}
+    a, b = (np.random.default_rng(0).standard_normal(shape, dtype=np.float32) for shape in ((139, 1031), (1031, 1061)))
+    packed = tx.schedule(matmul, **sizes).auto()
+    if "cache_read" not in packed.script():
+        pytest.skip("this machine's caches hold the operand")
+    plain = tx.schedule(matmul, **sizes).contract().split("j", 16, tail="peel").reorder("i", "jo", "k", "ji").vectorize("ji")
+    expected = plain.compile()(a, b)
+    for threads in (1, 2):
+        with tx.options(threads=threads):
+            assert (packed.compile()(a, b) == expected).all()
