@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from statistics import NormalDist
 
 import numpy as np
 
@@ -71,6 +72,25 @@ ELEMENTARY: dict[str, tuple[tuple[float, float], Callable[[Array], Array]]] = {
     "erfc": ((-3, 3), np.vectorize(math.erfc, otypes=[np.float64])),
 }
 
+def harmonic(x: float) -> float:
+    """digamma of a number above 0: the series of 1 / (k + 1) - 1 / (k + x), its rest by Euler and Maclaurin."""
+    n = 2000
+    k = np.arange(n)
+    return -0.5772156649015329 + math.fsum(1 / (k + 1) - 1 / (k + x)) + math.log((n + x - 0.5) / (n + 0.5)) + 1 / 24 * (
+        1 / (n + x - 0.5) ** 2 - 1 / (n + 0.5) ** 2)
+
+
+def quantile(x: float) -> float:
+    """erfinv as a quantile of the normal distribution."""
+    return NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)
+
+
+GAMMAS: dict[str, tuple[tuple[float, float], Callable[[Array], Array]]] = {
+    name: (domain, np.vectorize(reference, otypes=[np.float64])) for name, domain, reference in (
+        ("lgamma", (0.2, 9), math.lgamma), ("gamma", (0.1, 6), math.gamma), ("digamma", (0.1, 9), harmonic),
+        ("erfinv", (-0.9, 0.9), quantile))
+}
+
 ROUNDING: dict[str, Callable[[Array], Array]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
 
 ARITHMETIC: dict[str, Callable[..., Array]] = {
@@ -94,6 +114,8 @@ def functions() -> Iterator[Case]:
         yield Case(name, (normal(3, 5),), reference, constants, slack=4)
     for name, (domain, reference) in ELEMENTARY.items():
         yield from (Case(name, (between(*domain, *s),), reference, slack=8) for s in SHAPES)
+    for name, (domain, reference) in GAMMAS.items():
+        yield from (Case(name, (between(*domain, *s),), reference, slack=8, gradient=name != "digamma") for s in SHAPES)
     for name, reference in ROUNDING.items():
         yield from (Case(name, (between(-5, 5, *s),), reference, gradient=False) for s in SHAPES)
         yield Case(name, (given([0.5, -0.5, 1.5, 2.5, -0.0, np.inf, -np.inf, np.nan]),), reference)

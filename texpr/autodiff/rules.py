@@ -266,6 +266,24 @@ def erfc(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     return (negative(times(a, times(_of(2 / math.sqrt(math.pi), x), Call("exp", (negative(times(x, x)),))))),)
 
 
+@derivative("lgamma")
+def lgamma(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """lgamma' = digamma"""
+    return (times(a, Call("digamma", (x,))),)
+
+
+@derivative("gamma")
+def gamma(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """gamma' = gamma digamma"""
+    return (times(a, times(y, Call("digamma", (x,)))),)
+
+
+@derivative("erfinv")
+def erfinv(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """erfinv' = sqrt(pi) / 2 exp(y ** 2)"""
+    return (times(a, times(_of(math.sqrt(math.pi) / 2, x), Call("exp", (times(y, y),)))),)
+
+
 @derivative("fmod")
 def fmod(a: Expr, y: Expr, lhs: Expr, rhs: Expr) -> tuple[Expr | None, ...]:
     """fmod(x, z) = x - z trunc(x / z), the trunc constant"""

@@ -13,6 +13,7 @@ from texpr.ir.traverse import rewrite
 from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.error_function import erf
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
+from texpr.passes.math.gamma import digamma, erfinv, gamma, lgamma
 from texpr.passes.math.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from texpr.passes.math.inverse_trigonometric import acos, asin, atan, atan2
 from texpr.passes.math.logarithm import log, log1p, log2
@@ -57,7 +58,21 @@ BINARY: dict[str, Callable[..., Expr]] = {"atan2": _in_pairs(atan2), "hypot": _i
 SIMPLE: dict[str, Callable[..., Expr]] = {"fmod": fmod, "copysign": copysign, "isfinite": isfinite, "round": nearest_whole}
 """Functions without a rounding error."""
 
-_ALL = {**EXPANSIONS, **BINARY, **SIMPLE}
+
+def _in_doubles(build: Callable[..., Expr]) -> Callable[..., Expr]:
+    """f64, and f32 by way of it."""
+
+    def expansion(m: Arithmetic, x: Expr) -> Expr:
+        wide = replace(DOUBLE, native=m.native)
+        return build(m, x) if m.real == F64 else m.cast(build(wide, m.cast(x, F64)), F32)
+
+    return expansion
+
+
+SPECIAL: dict[str, Callable[..., Expr]] = {f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, erfinv)}
+"""Functions of one float whose bounds are wider."""
+
+_ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL}
 
 
 NUMBERS: dict[str, Callable[..., Expr]] = {"uniform": uniform, "normal": normal}
