@@ -22,7 +22,7 @@ from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_kernel
 from texpr.passes import lower, specialize
 from texpr.schedule.loops import all_loops, loop_names
-from texpr.schedule.script import Step
+from texpr.schedule.script import STEPS, Step
 from texpr.support.errors import ResourceError, ScheduleError
 
 TEXTS = {
@@ -116,15 +116,17 @@ def random_arrays(program: Program, sizes: Mapping[Var, int], seed: int = 0) -> 
     return arrays
 
 
-def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
+KINDS = [*STEPS, "split", "reorder", "compute_at", "cache_read", "cache_write"]
+"""Every step there is, those that others build on twice."""
+
+
+def a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
+    """Any step, its arguments taken from what is in the kernel; one that is not known here gets a loop."""
     names = loop_names(kernel)
     if not names:
         return Step("contract")
     name = st.sampled_from(names)
-    kind = draw(st.sampled_from(["split", "split", "fuse", "reorder", "reorder", "unroll", "vectorize", "parallel", "rfactor", "peel",
-                                 "compute_at", "compute_at", "reverse_compute_at", "inline", "cache_read", "cache_read", "cache_write",
-                                 "cache_write", "layout", "pad", "tile", "jam", "fission", "skew", "reverse", "specialize", "annotate",
-                                 "prefetch"]))
+    kind = draw(st.sampled_from(KINDS))
     match kind:
         case "split":
             tail = draw(st.sampled_from(["guard", "peel", "exact", "clip", "mask", "pad", "overlap"]))
@@ -171,6 +173,21 @@ def _a_step(draw: st.DrawFn, kernel: Kernel) -> Step:
             tensors = sorted({n.tensor for n in all_loops(kernel)})
             how = draw(st.sampled_from([(), (), (("recompute", True),), (("slide", True),)]))
             return Step("compute_at", (draw(st.sampled_from(tensors)), draw(name)), how)
+        case "bind":
+            return Step("bind", (draw(name), draw(st.sampled_from(["block.x", "thread.x"]))))
+        case "contract":
+            return Step("contract")
+        case "pipeline":
+            return Step("pipeline", (draw(st.one_of(name, st.sampled_from([t.name for t in _tensors(kernel)]))), draw(st.integers(2, 3))))
+        case "prefetch":
+            return Step("prefetch", (draw(st.sampled_from([t.name for t in _tensors(kernel)])), draw(name), draw(st.integers(1, 3))))
+        case "specialize":
+            sizes = st.sampled_from([v.name for v in kernel.sizes] or ["M"])
+            return Step("specialize", draw(st.sampled_from([(), (draw(name),)])), ((draw(sizes), draw(st.integers(0, 7))),))
+        case "annotate":
+            return Step("annotate", (draw(name),), (("mark", draw(st.integers(0, 9))),))
+        case "scope":
+            return Step("scope", (draw(st.sampled_from([t.name for t in _tensors(kernel)])), draw(st.sampled_from(["stack", "heap"]))))
         case "cache_read" | "cache_write":
             return Step(kind, (draw(st.sampled_from([t.name for t in _tensors(kernel)])), draw(name)))
         case "pad":
@@ -195,7 +212,7 @@ def scheduled(draw: st.DrawFn, naive: Kernel, most: int = 6) -> tuple[Kernel, li
     """A kernel after random legal steps, and the steps; illegal ones are refused and left out."""
     kernel, steps = naive, []
     for _ in range(draw(st.integers(1, most))):
-        step = _a_step(draw, kernel)
+        step = a_step(draw, kernel)
         try:
             kernel = step.apply(kernel)
         except (ScheduleError, ResourceError):

@@ -10,16 +10,18 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests.schedule.brute import index_data, meeting, turned_around, unchecked
+from tests.schedule.drawing import Scheduled, a_step, check, random_arrays
 from texpr.compiler.op import op
 from texpr.ir.expr import Var
+from texpr.ir.interpret_loop import ORDERS
 from texpr.ir.loop import For, Kernel
-from texpr.ir.shapes import flat_shape
+from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import variables
 from texpr.passes import lower
 from texpr.schedule.loops import find_loops, loop_names, private_temporaries, stores
 from texpr.schedule.script import Step
-from texpr.support.errors import CheckError, ScheduleError
+from texpr.support.errors import CheckError, ResourceError, ScheduleError
 
 LARGEST = 4
 
@@ -71,11 +73,23 @@ def summed(draw: st.DrawFn) -> str:
 @st.composite
 def steps(draw: st.DrawFn, kernel: Kernel) -> Step:
     names = st.sampled_from(loop_names(kernel))
-    kind = draw(st.sampled_from(["reorder", "reorder", "parallel", "vectorize", "compute_at"]))
+    kind = draw(st.sampled_from(["reorder", "reorder", "parallel", "vectorize", "compute_at", "tile", "jam", "fission", "skew", "reverse",
+                                 "fuse", "unroll", "peel", "reverse_compute_at"]))
     if kind == "reorder":
         return Step("reorder", tuple(draw(st.permutations(draw(st.lists(names, min_size=2, max_size=4, unique=True))))))
-    if kind == "compute_at":
-        return Step("compute_at", (draw(st.sampled_from(["h", "g", "Y", "C"])), draw(names)))
+    if kind in ("compute_at", "reverse_compute_at"):
+        return Step(kind, (draw(st.sampled_from(["h", "g", "Y", "C"])), draw(names)))
+    if kind == "tile":
+        loops = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+        return Step(kind, tuple(loops), (("sizes", tuple(draw(st.integers(1, 3)) for _ in loops)),))
+    if kind == "jam":
+        return Step(kind, (draw(names), draw(st.integers(1, 3))))
+    if kind == "skew":
+        return Step(kind, (draw(names), draw(names), draw(st.sampled_from([1, -1]))))
+    if kind == "fuse":
+        return Step(kind, (draw(names), draw(names)))
+    if kind == "peel":
+        return Step(kind, (draw(names), draw(st.integers(0, 1)), draw(st.integers(0, 1))))
     return Step(kind, (draw(names),))
 
 
@@ -124,6 +138,31 @@ def _meeting(kernel: Kernel, loop: For, lanes: bool, sizes: dict[Var, int], data
     private = frozenset() if lanes else frozenset(t.name for t in private_temporaries(kernel, loop))
     joined = lanes and all(loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None)
     return meeting(kernel, loop.var, sizes, data, private, joined)
+
+
+@given(texts(), st.data())
+@settings(max_examples=40)
+def test_accepted_steps_compute_the_same_at_all_small_sizes(text: str, data: st.DataObject):
+    """Any steps, in a row; sizes of zero and one, and those around a tile."""
+    try:
+        program = op(text).program()
+        kernel = lower(program)
+    except CheckError:
+        return
+    applied = []
+    for _ in range(data.draw(st.integers(1, 4))):
+        step = data.draw(st.composite(a_step)(kernel))
+        try:
+            kernel = step.apply(kernel)
+        except (ScheduleError, ResourceError):
+            continue
+        applied.append(step)
+        note(f"{text}\n{step}\n{show_kernel(kernel)}")
+    order = data.draw(st.sampled_from(ORDERS))
+    for values in product(range(LARGEST), repeat=len(program.sizes)):
+        sizes = dict(zip(program.sizes, values))
+        if applied and all(evaluate_size(c, sizes) for c in (*program.requires, *kernel.requires)):
+            check(Scheduled(program, sizes, kernel, applied), kernel, random_arrays(program, sizes), order)
 
 
 @pytest.mark.parametrize("text, step", [
