@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from texpr import poly
 from texpr.ir.affine import linear
-from texpr.ir.build import add, compare, conjunction, disjunction, integer, negation, select, sub
+from texpr.ir.build import add, compare, conjunction, disjunction, integer, maximum, negation, select, sub
 from texpr.ir.expr import Axis, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
@@ -147,7 +147,9 @@ def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> 
     if moving is not None:
         raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
                             span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
-    buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*found.extents), t.value_range if kind == "read" else None)
+    # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
+    extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in found.extents)
+    buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
     return _Box(t, buffer, chain, found.bases, kernel)
 
 
