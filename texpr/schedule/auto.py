@@ -1,9 +1,9 @@
 """The default schedule: public steps chosen from the structure of each nest and the machine's record.
 
-It sees loops, strides and reuse, never names of operators. Per nest: join loops that are one run of memory; pick the vector loop with
-the fewest gathers; where it reduces, give each lane a partial result; keep a tile of accumulators in registers over loops along which
-reads are reused; block large contractions and pack an operand (`panels`); share the outermost loop among threads. A step that is not
-legal is left out.
+It sees loops, strides and reuse, never names of operators. First, what is cheap to compute again is inlined (`cheap`). Then per nest:
+join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
+keep a tile of accumulators in registers over loops along which reads are reused; block large contractions and pack an operand
+(`panels`); share the outermost loop among threads. A step that is not legal is left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
+from texpr.schedule.cheap import cheap
 from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, edges, extent, find_nests
 from texpr.schedule.panels import packed
@@ -29,8 +30,11 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
+    for tensor in kernel.temporaries:
+        if cheap(plan.kernel, tensor):
+            plan.step("inline", tensor.name)
     outer: list[tuple[Nest, list[str]]] = []
-    for nest in find_nests(kernel):
+    for nest in find_nests(plan.kernel):
         if machine.gpu_threads:
             _gpu(plan, nest)
         else:

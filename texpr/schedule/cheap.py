@@ -1,0 +1,77 @@
+"""Which tensors cost less to compute again than to store and read."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Call, Compare, Div, Expr, FloorDiv, Max, Min, Mod, Pow, Read, Select, Tensor
+from texpr.ir.loop import For, If, Kernel, Store
+from texpr.ir.traverse import children, equal, walk
+from texpr.schedule.loops import paths
+from texpr.schedule.nests import TYPICAL_EXTENT
+
+# Operations that one store and one load of an element are worth, and what slow ones count as.
+WORTH = 12
+SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
+FUNCTION = 20
+
+
+def cheap(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether a temporary is worth inlining: it is computed element by element, and again nowhere more often than it is worth."""
+    placed = [(above, s) for above, s in paths(kernel) if isinstance(s, Store)]
+    written = [(above, s) for above, s in placed if s.tensor is tensor]
+    if len(written) != 1 or written[0][1].update is not None or written[0][1].start or _conditions_read(kernel, tensor):
+        return False
+    (around, producer) = written[0]
+    uses = 0
+    for above, s in placed:
+        reads = [n for n in walk(s) if isinstance(n, Read) and n.tensor is tensor]
+        if not reads:
+            continue
+        if s is producer or _iterations(above) > _iterations(around):
+            return False
+        uses += len(_distinct(reads))
+        if any(map(_at_an_edge, reads)):
+            return False
+    if _at_an_edge(producer.value):
+        return False
+    return uses == 1 or 0 < (uses - 1) * _operations(producer.value) <= WORTH
+
+
+def _at_an_edge(e: Expr) -> bool:
+    """Whether indices are clamped or tested: inlined, edges of one stencil would meet those of another."""
+    return any(isinstance(n, Max | Min | Select | Compare) and (n.dtype == I64 or isinstance(n, Select | Compare)) for n in walk(e))
+
+
+def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
+    heads = [n.cond if isinstance(n, If) else n.extent for n in walk(kernel) if isinstance(n, If | For)]
+    return any(isinstance(n, Read) and n.tensor is tensor for n in walk(*heads))
+
+
+def _iterations(above: tuple[For | If, ...]) -> int:
+    total = 1
+    for n in above:
+        if isinstance(n, For):
+            extent = integer(n.extent)
+            total *= TYPICAL_EXTENT if extent is None else extent
+    return total
+
+
+def _distinct(reads: list[Read]) -> list[Read]:
+    found: list[Read] = []
+    for n in reads:
+        if not any(equal(n, other) for other in found):
+            found.append(n)
+    return found
+
+
+def _operations(value: Expr) -> int:
+    """What the value costs, index arithmetic left out."""
+    found: list[Expr] = []
+    stack: list[Expr] = [value]
+    while stack:
+        e = stack.pop()
+        if not any(e is other for other in found):
+            found.append(e)
+            stack += [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr)]
+    return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found)
