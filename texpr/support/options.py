@@ -43,7 +43,7 @@ class Options:
     threads: int = field(default_factory=_cores)
     cache_dir: Path | None = field(default_factory=_cache_dir)
     verify: bool = False
-    certify: bool = False
+    certify: bool = True
     print: tuple[str, ...] = ()
     text_limit: int = 1_000_000
     specializations: int = 8

@@ -8,12 +8,13 @@ from html import escape
 
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.loop import Kernel, Poll
+from texpr.ir.loop import Kernel, Poll, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access, collide, covered, different, later
+from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.statements import Buffer, Statement, extract, reads
@@ -95,23 +96,31 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
     Raises:
         ScheduleError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
     """
+    stores: dict[Store, Store] = {}
+
+    def prove() -> Certificate:
+        cut, origin = in_phases(kernel)
+        stores.update(origin)
+        return _certified(cut, program, kernel)
+
     try:
-        return asked(lambda: _certified(kernel, program), QUOTA)
+        return asked(prove, QUOTA)
     except Refuted as e:
-        raise _error(kernel, e) from None
+        raise _error(kernel, e, stores) from None
     except OutOfQuota as e:
         assert "operations" in str(e), str(e)
         raise ScheduleError(f"{kernel.name} is not proven within the quota", code="certificate",
                             help="give the sizes as constants: tx.schedule(op, N=...)") from None
 
 
-def _error(kernel: Kernel, e: Refuted) -> ScheduleError:
+def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> ScheduleError:
     sizes, instance = e.witness()
     notes = []
     if sizes or instance:
-        at = f"at {_values(sizes)}: " if sizes else ""
-        notes.append(f"{at}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
-    span = source_kernel(kernel)[1].get(id(e.statement.call or e.statement.node)) if e.statement is not None else None
+        where = f"at {_values(sizes)}: " if sizes else ""
+        notes.append(f"{where}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
+    at = e.statement and (e.statement.call or e.statement.node)
+    span = source_kernel(kernel)[1].get(id(stores.get(at, at) if isinstance(at, Store) else at))
     return ScheduleError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
                          label=e.obligation, notes=notes, witness={**sizes, **instance},
                          help="a step or a pass is wrong; tx.options(certify=False) compiles it unproven")
@@ -121,7 +130,7 @@ def _values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in values.items())
 
 
-def _certified(kernel: Kernel, program: Program) -> Certificate:
+def _certified(kernel: Kernel, program: Program, whole: Kernel) -> Certificate:
     nest = extract(kernel)
     nest.parameters.alias(program.sizes)
     named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
@@ -140,7 +149,7 @@ def _certified(kernel: Kernel, program: Program) -> Certificate:
     for buffer in nest.buffers.values():
         if buffer.updates:
             sums.prepare(buffer, whole=False)
-    check_races(proof, sums)
+    check_races(proof, sums, whole)
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract)
 

@@ -204,14 +204,14 @@ class Frame:
     def _aff(self, form: Linear) -> isl.Aff:
         space = self.parameters.space(len(self.variables))
         aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)).set_constant_val(_val(form.constant))
+        sums: dict[tuple[isl.dim_type, int], int] = {}
         for t, c in form.terms:
             assert isinstance(t, Var), "an affine form"
-            if t in self.position:
-                aff = aff.set_coefficient_val(_IN, self.position[t], _val(c))
-            elif t in self.parameters.position:
-                aff = aff.set_coefficient_val(_PARAM, self.parameters.position[t], _val(c))
-            else:
-                raise AssertionError(f"`{t.name}` is not in the frame")
+            column = self.position.get(t)
+            at = (_IN, column) if column is not None else (_PARAM, self.parameters.position[t])
+            sums[at] = sums.get(at, 0) + c  # A size may have two variables.
+        for (kind, column), c in sums.items():
+            aff = aff.set_coefficient_val(kind, column, _val(c))
         return aff
 
     def value(self, e: Expr) -> isl.PwAff:

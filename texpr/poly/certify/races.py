@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from texpr.ir.build import compare
-from texpr.ir.expr import Expr
-from texpr.ir.loop import For
+from texpr.ir.expr import Expr, Tensor
+from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
-from texpr.poly.certify.statements import Meeting, Statement
+from texpr.poly.certify.statements import Meeting, Nest, Statement, as_written
 from texpr.poly.certify.sums import Sums, name_of, ordered
-from texpr.poly.certify.trace import lives, updated, written
+from texpr.poly.certify.trace import access, lives, updated, written
+
+Uses = Mapping[Tensor, Sequence[Access]]
 
 
-def check_races(proof: Proof, sums: Sums) -> None:
+def check_races(proof: Proof, sums: Sums, kernel: Kernel) -> None:
     """No iteration of a loop that runs at once with others uses what another one writes.
 
+    Args:
+        kernel: with its barriers, where the proof is of one without them.
     Raises:
         Refuted: with two iterations that do.
     """
-    loops = {n.var: n for s in proof.nest.statements for n in s.loops if n.kind not in ("serial", "unroll")}
+    nest, uses = proof.nest, sums.tracer.uses
+    if kernel is not nest.kernel:
+        nest, found = as_written(kernel)
+        uses = {}
+        for tensor, s, indices in found:
+            uses.setdefault(tensor, []).append(access(nest.buffers[tensor], s, indices))
+    loops = {n.var: n for s in nest.statements for n in s.loops if n.kind not in ("serial", "unroll")}
     for loop in loops.values():
         with proof.asking("races"):
-            _check_loop(proof, sums, loop)
+            _check_loop(proof, nest, uses, loop)
 
 
-def _check_loop(proof: Proof, sums: Sums, loop: For) -> None:
-    for buffer in proof.nest.buffers.values():
+def _check_loop(proof: Proof, nest: Nest, uses: Uses, loop: For) -> None:
+    for buffer in nest.buffers.values():
         if loop.var in buffer.private:
             continue
         defined, more = ([a for a in each if _inside(a, loop)] for each in (written(proof, buffer), updated(proof, buffer)))
-        reads = [a for a in sums.tracer.uses.get(buffer.tensor, ()) if _inside(a, loop)]
+        reads = [a for a in uses.get(buffer.tensor, ()) if _inside(a, loop)]
         owned = [a for a in lives(buffer) if _inside(a, loop)]
         pairs = [*product(owned, owned), *product(defined, (*more, *reads)), *product(more, (*defined, *more, *reads))]
         for w, other in pairs:
             if not (w is other and _joined_lanes(proof, w, loop)):
-                _check_pair(proof, loop, w, other)
+                _check_pair(proof, nest, loop, w, other)
 
 
 def _inside(a: Access, loop: For) -> bool:
@@ -57,14 +67,14 @@ def _joined_lanes(proof: Proof, w: Access, loop: For) -> bool:
     return True
 
 
-def _check_pair(proof: Proof, loop: For, w: Access, other: Access) -> None:
+def _check_pair(proof: Proof, nest: Nest, loop: For, w: Access, other: Access) -> None:
     depth = next(k for k, n in enumerate(w.statement.loops) if n.var is loop.var)
-    if not loop.kind.startswith("thread") or not proof.nest.barriers:
+    if not loop.kind.startswith("thread") or not nest.barriers:
         for a, b in ((w, other), (other, w))[: 1 if w is other else 2]:
             _ask(proof, loop, a, b, Order(depth, "<"), ())
         return
     for a, b in ((w, other), (other, w)):
-        for conditions in _unmet(proof, a.statement, b.statement, depth):
+        for conditions in _unmet(nest, a.statement, b.statement, depth):
             _ask(proof, loop, a, b, Order(depth, "!="), conditions)
 
 
@@ -82,12 +92,12 @@ def _ask(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions
                       joint.frame, pairs)
 
 
-def _unmet(proof: Proof, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
+def _unmet(nest: Nest, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
     """The orders in the serial loops inside a thread loop in which `a` comes first and no barrier stands between."""
     shared = a.loops[depth + 1 : a.common(b)]
     serial = [n for n in shared if not n.kind.startswith("thread")]
-    meetings = [m for m in proof.nest.barriers if not m.conditions]
-    if not any(_directly_in(m, a, depth, serial, len(serial)) and a.order < m.order < b.order for m in meetings):
+    meetings = [m for m in nest.barriers if not m.conditions]
+    if a.order <= b.order and not any(_directly_in(m, a, depth, serial, len(serial)) and a.order < m.order < b.order for m in meetings):
         yield tuple(("==", n) for n in serial)
     for k, n in enumerate(serial):
         here = [m for m in meetings if _directly_in(m, a, depth, serial, k + 1)]

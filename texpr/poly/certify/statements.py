@@ -148,6 +148,19 @@ def extract(kernel: Kernel) -> Nest:
     return nest
 
 
+def as_written(kernel: Kernel) -> tuple[Nest, list[tuple[Tensor, Statement, tuple[Expr, ...]]]]:
+    """The statements with their own indices and conditions, whatever those read, and all that they read."""
+    nest = extract(kernel)
+    uses = []
+    for s in nest.statements:
+        s.extents, s.held = tuple(n.extent for n in s.loops), list(s.conditions)
+        s.indices, s.at = s.store.indices, s.store.at
+        for n in walk(*s.extents, *s.conditions, *s.indices, s.store.value):
+            if isinstance(n, Read) and n.tensor in nest.buffers:
+                uses.append((n.tensor, s, n.indices))
+    return nest, uses
+
+
 def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int) -> Statement:
     """A statement with a frame of its own."""
     return Statement(node, loops, conditions, order, Frame(parameters, [n.var for n in loops], _ranges(loops)))

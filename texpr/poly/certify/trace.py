@@ -11,7 +11,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Expr, Node, Or, Read, Select, Sub, Tensor, Var, index
-from texpr.ir.loop import ExternCall, Store
+from texpr.ir.loop import ExternCall, For, Store
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.frame import alike
@@ -130,7 +130,7 @@ class Tracer:
                 self.initialised(buffer, use)
             if _folds(self.proof, buffer):
                 self.complete(self.proof, buffer, use)
-        return self.content(buffer, s, read.indices)
+        return self.content(buffer, s, read.indices, uses)
 
     def _in_bounds(self, s: Statement, read: Read, when: list[tuple[Expr, bool]]) -> None:
         with self.proof.asking("bounds"):
@@ -166,17 +166,41 @@ class Tracer:
             raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", use.statement,
                           use.statement.frame, left)
 
-    def content(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...]) -> Expr:
-        """What the elements hold, in terms of the indices: the same by all definitions."""
-        stays = buffer.private | set(self.proof.nest.parameters.variables)
+    def content(self, buffer: Buffer, s: Statement, indices: tuple[Expr, ...], uses: Sequence[Access] = ()) -> Expr:
+        """What the elements hold, in terms of the indices: the same by all definitions.
+
+        Where elements are written again and again, this is so within an iteration of some loops around: if a use finds its element
+        written in its own iteration, then whatever was written last was written there, too.
+        """
+        for depth in range(len(buffer.home), len(s.loops) + 1):
+            near = [d for d in buffer.definitions if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]]
+            if not near:
+                break
+            found = self._told(buffer, near, s.loops[:depth], indices)
+            if found is None:
+                continue
+            if depth == len(buffer.home) or uses and all(self._written_near(buffer, near, depth, use) for use in uses):
+                return found
+        raise Refuted("values", f"which element of the program {buffer.tensor.name} holds is not told by its index", buffer.definitions[0])
+
+    def _told(self, buffer: Buffer, near: list[Statement], around: tuple[For, ...], indices: tuple[Expr, ...]) -> Expr | None:
+        """What all of these definitions say of an element within an iteration of the loops around."""
+        stays = {n.var for n in around} | set(self.proof.nest.parameters.variables)
         contents: list[Expr] = []
-        for d in buffer.definitions:
-            claimed = self.claim(d)
-            content = carried_over(claimed, d.indices, stays, indices)
+        for d in near:
+            content = carried_over(self.claim(d), d.indices, stays, indices)
             if content is None or contents and not alike(contents[0], content):
-                raise Refuted("values", f"which element of the program {buffer.tensor.name} holds is not told by its index", d)
+                return None
             contents.append(content)
         return contents[0]
+
+    def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
+        """A use finds its element written in its own iteration of the outermost loops."""
+        here = tuple(n.var for n in use.statement.loops[:depth])
+        inner = Access(use.statement, (*here, *use.place[len(buffer.home) :]), False, use.when)
+        sources = [Access(d, (*here, *(d.frame.plain(i) for i in d.indices)), True) for d in near if not d.data()]
+        with self.proof.asking("initialised"):
+            return covered(inner, sources, self.proof.facts).is_empty()
 
     def claim(self, s: Statement) -> Expr:
         """The value of the program that an element holds after a definition, in the statement's own loops."""

@@ -1,0 +1,285 @@
+"""Faults planted in final loops, as a wrong step or pass would make them: every one is refused, for the right reason, with an example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import texpr as tx
+from texpr.compiler.pipeline import ready
+from texpr.lang import parse_kernel
+from texpr.poly.certify import certify
+
+
+@dataclass(frozen=True)
+class Sound:
+    """An operator, and a listing of loops that compute it."""
+
+    op: str
+    loops: str
+
+
+KERNELS = {
+    "matmul": Sound("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", """
+kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N])
+  for io in 0..(M + 7) // 8 parallel
+    for j in 0..N
+      let acc: f32[8]  stack
+      for i0 in 0..8
+        acc[i0] = 0.0  start  at[io * 8 + i0, j]
+      for k in 0..K
+        for i1 in 0..8
+          if io * 8 + i1 < M
+            acc[i1] += A[io * 8 + i1, k] * B[k, j]  at[io * 8 + i1, j, k]
+      for i2 in 0..8
+        if io * 8 + i2 < M
+          C[io * 8 + i2, j] = acc[i2]  at[io * 8 + i2, j]
+""".replace("        acc[i0] = 0.0  start", "        if io * 8 + i0 < M\n          acc[i0] = 0.0  start")),
+    "parts": Sound("op parts(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }", """
+kernel parts(X: f32[N]) -> (y: f32)
+  let total: f32
+  let part: f32[8]
+  for l0 in 0..8
+    part[l0] = 0.0  start  at[]
+  for o in 0..N // 8
+    for l1 in 0..8
+      part[l1] += X[o * 8 + l1]  at[o * 8 + l1]
+  for r in 0..N % 8
+    part[r] += X[N // 8 * 8 + r]  at[N // 8 * 8 + r]
+  total = 0.0  start  at[]
+  for l2 in 0..8
+    total += part[l2]  reassoc  at[]
+  y = total  at[]
+""".replace("  at[]", "")),
+    "blur": Sound("""op blur(X: f32[N]) -> Y: f32[N] {
+  T[i] = X[i] * 2 for i in 0..N
+  Y[i] = T[i] + T[i + 1 | 0] }""", """
+kernel blur(X: f32[N]) -> (Y: f32[N])
+  for o in 0..(N + 3) // 4 parallel
+    let T: f32[5]  stack
+    for i0 in 0..5
+      if o * 4 + i0 < N
+        T[i0] = X[o * 4 + i0] * 2.0  at[o * 4 + i0]
+    for i1 in 0..4
+      if o * 4 + i1 < N
+        Y[o * 4 + i1] = T[i1] + (if o * 4 + i1 + 1 < N then T[i1 + 1] else 0.0)  eq 1  at[o * 4 + i1]
+"""),
+    "padded": Sound("op padded(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | 0] + X[i + 1 | 0] }", """
+kernel padded(X: f32[N]) -> (Y: f32[N])
+  let P: f32[N + 2]
+  for p in 0..N + 2
+    P[p] = if 1 <= p and p < N + 1 then X[p - 1] else 0.0  copy
+  for i in 0..N
+    Y[i] = P[i] + P[i + 2]  at[i]
+"""),
+    "scan": Sound("op scan(X: f32[N]) -> Y: f32[N] { Y[i] = Y[i - 1 | 0] + X[i] }", """
+kernel scan(X: f32[N]) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = (if 1 <= i then Y[i - 1] else 0.0) + X[i]  at[i]
+"""),
+    "scatter": Sound("op scatter(idx: i32[N] in 0..V, X: f32[N]; V = 4) -> c: f32[V] {\n  c[v] = 0\n  c[idx[n]] += X[n] }", """
+kernel scatter(idx: i32[N] in 0..4, X: f32[N]) -> (c: f32[4])
+  for v in 0..4
+    c[v] = 0.0  at[v]
+  for n in 0..N
+    c[i64(idx[n])] += X[n]  eq 1  at[n]
+"""),
+    "chosen": Sound("op chosen(X: f32[N], m: bool[N]) -> y: f32 { y = sum(i where m[i]: X[i]) }", """
+kernel chosen(X: f32[N], m: bool[N]) -> (y: f32)
+  let total: f32
+  total = 0.0  start
+  for i in 0..N
+    if m[i]
+      total += X[i]  at[i]
+  y = total
+"""),
+    "gathered": Sound("op gathered(idx: i32[N] in 0..V, E: f32[V, D]) -> Y: f32[N, D] { Y[n, d] = E[idx[n], d] }", """
+kernel gathered(idx: i32[N] in 0..V, E: f32[V, D]) -> (Y: f32[N, D])
+  for n in 0..N
+    for d in 0..D
+      Y[n, d] = E[i64(idx[n]), d]  at[n, d]
+"""),
+    "shared": Sound("op shared(X: f32[N, 32]) -> Y: f32[N, 32] { Y[n, t] = X[n, 31 - t] for t in 0..32 }", """
+kernel shared(X: f32[N, 32]) -> (Y: f32[N, 32])
+  for n in 0..N block.x
+    let S: f32[32]
+    for t in 0..32 thread.x
+      S[t] = X[n, t]  copy
+      barrier
+      Y[n, t] = S[31 - t]  at[n, t]
+"""),
+    "rounds": Sound("op rounds(X: f32[8, 32]) -> y: f32[32] { y[t] = sum(k: X[k, 31 - t]) for t in 0..32 }", """
+kernel rounds(X: f32[8, 32]) -> (y: f32[32])
+  let S: f32[32]
+  for t in 0..32 thread.x
+    let acc: f32  stack
+    acc = 0.0  start  at[t]
+    for k in 0..8
+      S[t] = X[k, t]  copy
+      barrier
+      acc += S[31 - t]  at[t, k]
+      barrier
+    y[t] = acc  at[t]
+"""),
+    "lanes": Sound("op lanes(X: f32[N, 16]) -> y: f32[N] { y[n] = max(i: X[n, i]) }", """
+kernel lanes(X: f32[N, 16]) -> (y: f32[N])
+  for n in 0..N parallel
+    let best: f32  stack
+    best = -inf  start  at[n]
+    for i in 0..16 vector
+      best max= X[n, i]  reassoc  at[n, i]
+    y[n] = best  at[n]
+"""),
+    "folded": Sound("""op folded(X: f32[N, M]) -> Y: f32[N, M] {
+  T[n, m] = X[n, m] + 1
+  Y[n, m] = T[n, m] * 2 }""", """
+kernel folded(X: f32[N, M]) -> (Y: f32[N, M])
+  let T: f32[N, M]
+  for n in 0..N
+    for m in 0..M
+      T[n, m] = X[n, m] + 1.0  at[n, m]
+  for n1 in 0..N
+    for m1 in 0..M
+      Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]
+"""),
+}
+
+FAULTS = {
+    "matmul": [
+        ("A[io * 8 + i1, k]", "A[io * 8 + i1, k + 1]", "bounds"),  # an index off by one
+        ("B[k, j]", "B[j, k]", "bounds"),
+        ("* B[k, j]", "* B[k, N - 1 - j]", "values"),
+        ("+= A[io * 8 + i1, k] * B[k, j]", "+= A[io * 8 + i1, k] + B[k, j]", "values"),
+        ("for k in 0..K", "for k in 0..K - 1", "sums"),  # an extent too short
+        ("for k in 0..K", "for k in 0..K + 1", "bounds"),
+        ("for i2 in 0..8", "for i2 in 0..7", "covered"),
+        ("for i2 in 0..8", "for i2 in 0..9", "bounds"),
+        ("        if io * 8 + i2 < M\n          C[", "        if true\n          C[", "initialised"),  # a guard dropped
+        ("        if io * 8 + i1 < M\n", "        if true\n", "bounds"),
+        ("        if io * 8 + i1 < M\n", "        if io * 8 + i1 < M - 1\n", "sums"),
+        ("acc[i0] = 0.0", "acc[i0] = 1.0", "values"),  # another start
+        ("for i0 in 0..8", "for i0 in 0..7", "initialised"),
+        ("let acc: f32[8]", "let acc: f32[7]", "bounds"),  # a buffer one too small
+        ("for k in 0..K", "for k in 0..K parallel", "races"),  # a mark on a loop that carries
+        ("for k in 0..K", "for k in 0..K vector", "races"),
+        ("at[io * 8 + i1, j, k]", "at[io * 8 + i1, j, K - 1 - k]", "values"),  # a wrong instance
+        ("at[io * 8 + i1, j, k]", "at[io * 8 + i1, j, 0]", "values"),
+        ("at[io * 8 + i2, j]", "at[j, io * 8 + i2]", "values"),
+        ("C[io * 8 + i2, j] = acc[i2]", "C[io * 8 + i2, j] = acc[7 - i2]", "initialised"),
+        ("acc[i1] += A[io * 8 + i1, k]", "acc[i1] += A[io * 8 + i1, K - 1 - k]", "values"),
+        ("acc[i1] += ", "acc[7 - i1] += ", "initialised"),
+        ("io in 0..(M + 7) // 8", "io in 0..M // 8", "covered"),
+        ("io * 8", "io * 4", "covered"),
+    ],
+    "parts": [
+        ("l2 in 0..8", "l2 in 0..7", "sums"),
+        ("  for r in 0..N % 8\n    part[r] += X[N // 8 * 8 + r]  at[N // 8 * 8 + r]\n", "", "sums"),
+        ("total += part[l2]  reassoc", "total += part[l2]", "order"),  # reassociated, and nothing permits it
+        ("    part[l0] = 0.0", "    part[l0] = 2.0", "values"),
+        ("X[N // 8 * 8 + r]  at[N // 8 * 8 + r]", "X[r]  at[r]", "sums"),  # one contribution twice
+        ("o in 0..N // 8", "o in 0..N // 8 parallel", "races"),
+    ],
+    "blur": [
+        ("i0 in 0..5", "i0 in 0..4", "initialised"),  # a halo forgotten
+        ("let T: f32[5]", "let T: f32[4]", "bounds"),
+        ("then T[i1 + 1]", "then T[i1]", "values"),
+        ("if o * 4 + i1 + 1 < N then", "if o * 4 + i1 < N then", "initialised"),
+        ("X[o * 4 + i0] * 2.0", "X[o * 4 + i0] * 3.0", "values"),
+        ("at[o * 4 + i0]", "at[o * 4 + i0 + 1]", "values"),
+        ("    let T: f32[5]  stack\n", "", "races"),  # one buffer for all threads
+    ],
+    "padded": [
+        ("1 <= p and p < N + 1", "1 <= p and p < N", "values"),
+        ("1 <= p and p < N + 1", "0 <= p and p < N + 1", "bounds"),
+        ("then X[p - 1] else 0.0", "then X[p - 1] else 1.0", "values"),
+        ("P[i] + P[i + 2]", "P[i + 2] + P[i]", "values"),
+        ("P[i] + P[i + 2]", "P[i] + P[i + 1]", "values"),
+        ("for p in 0..N + 2\n", "for p in 0..N + 1\n", "initialised"),
+        ("for i in 0..N\n", "for i in 0..N parallel\n", None),
+    ],
+    "scan": [
+        ("for i in 0..N", "for i in 0..N parallel", "races"),
+        ("Y[i] = (if 1 <= i then Y[i - 1] else 0.0) + X[i]  at[i]",
+         "Y[N - 1 - i] = (if 1 <= N - 1 - i then Y[N - 2 - i] else 0.0) + X[N - 1 - i]  at[N - 1 - i]", "initialised"),
+        ("Y[i - 1] else", "Y[i] else", "initialised"),
+    ],
+    "scatter": [
+        ("c[i64(idx[n])] += X[n]  eq 1  at[n]", "c[i64(idx[n])] += X[n]  eq 1  at[N - 1 - n]", "values"),
+        ("c[i64(idx[n])] += X[n]  eq 1  at[n]", "c[i64(idx[N - 1 - n])] += X[N - 1 - n]  eq 1  at[N - 1 - n]", "order"),
+        ("c[i64(idx[n])]", "c[0]", "sums"),
+        ("n in 0..N\n", "n in 0..N parallel\n", "races"),
+        ("n in 0..N\n", "n in 1..N\n".replace("1..N", "0..N - 1"), "sums"),
+        ("c[v] = 0.0", "c[v] = 1.0", "values"),
+        ("v in 0..4", "v in 0..3", "covered"),
+    ],
+    "chosen": [
+        ("    if m[i]\n      total += X[i]  at[i]", "    total += X[i]  at[i]", "values"),
+        ("if m[i]", "if not m[i]", "values"),
+        ("if m[i]", "if m[N - 1 - i]", "values"),
+        ("if m[i]", "if m[i] and X[i] > 0.0", "sums"),
+    ],
+    "gathered": [
+        ("E[i64(idx[n]), d]", "E[n, d]", "bounds"),
+        ("E[i64(idx[n]), d]", "E[i64(idx[N - 1 - n]), d]", "values"),
+        ("E[i64(idx[n]), d]", "E[i64(idx[n]) + 1, d]", "bounds"),
+    ],
+    "shared": [
+        ("      barrier\n", "", "initialised"),
+        ("S[31 - t]", "S[t]", "values"),
+        ("S[31 - t]", "S[30 - t]", "bounds"),
+        ("      barrier\n      Y[n, t] = S[31 - t]  at[n, t]\n", "      Y[n, t] = S[31 - t]  at[n, t]\n      barrier\n", "initialised"),
+        ("    let S: f32[32]\n", "", "races"),  # shared by all blocks
+    ],
+    "rounds": [
+        ("      barrier\n    y[t]", "    y[t]", "races"),  # the next round writes what this one still reads
+        ("acc += S[31 - t]  at[t, k]", "acc += S[31 - t]  at[t, 7 - k]", "values"),
+        ("for k in 0..8", "for k in 0..7", "sums"),
+    ],
+    "lanes": [
+        ("best max= X[n, i]", "best min= X[n, i]", "values"),
+        ("best = -inf", "best = 0.0", "values"),
+        ("    let best: f32  stack\n", "", "once"),
+    ],
+    "folded": [
+        ("    for m in 0..M\n", "    for m in 0..M - 1\n", "initialised"),
+        ("Y[n1, m1] = T[n1, m1]", "Y[n1, m1] = T[n1, M - 1 - m1]", "values"),
+        ("T[n, m] = X[n, m] + 1.0  at[n, m]", "T[n, m] = X[n, m] + 1.0  eq 1  at[n, m]", "values"),
+        ("let T: f32[N, M]", "let T: f32[M, N]", "bounds"),
+        ("Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]", "Y[n1, m1] = T[n1, m1] * 2.0  eq 5  at[n1, m1]", "values"),
+        ("Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]", "Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1]", "values"),
+    ],
+}
+CASES = [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
+
+
+def proven(name: str, text: str) -> None:
+    certify(parse_kernel(text), ready(tx.op(KERNELS[name].op).program()))
+
+
+def planted(name: str, old: str, new: str) -> str:
+    text = KERNELS[name].loops
+    assert old in text, f"{name} has no {old}"
+    text = text.replace(old, new)
+    if new == "" and old.lstrip().startswith("let "):  # The buffer moves out of all loops.
+        head, rest = text.split("\n", 2)[1], text.split("\n", 2)[2]
+        text = f"\n{head}\n  {old.strip().removesuffix('stack').strip()}\n{rest}"
+    return text
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_sound_loops_are_proven(name: str):
+    proven(name, KERNELS[name].loops)
+
+
+@pytest.mark.parametrize(("name", "old", "new", "obligation"), CASES, ids=[f"{n}-{k}" for k, (n, *_) in enumerate(CASES)])
+def test_a_fault_is_refused(name: str, old: str, new: str, obligation: str | None):
+    text = planted(name, old, new)
+    if obligation is None:
+        proven(name, text)
+        return
+    with pytest.raises(tx.ScheduleError) as e:
+        proven(name, text)
+    assert e.value.code == "certificate"
+    assert e.value.label == obligation, str(e.value)
+    assert "-->" in str(e.value), "the store is pointed at"
