@@ -20,3 +20,13 @@ def test_a_wrong_file_is_reported(tmp_path, capsys):
     file.write_text("op double(")
     assert main(["bench", "frontend", str(file), "--runs", "1"]) == 1
     assert "found the end of the text" in capsys.readouterr().err
+
+
+def test_proofs(tmp_path, capsys):
+    file = tmp_path / "some.tx"
+    file.write_text("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\nop total(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }\n")
+    assert main(["bench", "proofs", str(file)]) == 0
+    double, total, last = capsys.readouterr().out.splitlines()
+    assert double.startswith("double ") and "questions" in double
+    assert total.endswith("reassociated: y; contracted: a * b + c is rounded once")
+    assert last.startswith("2 proven, 0 refused; median ")

@@ -1,4 +1,4 @@
-"""`python -m texpr bench frontend`: how long import, reading and proving take, against what was promised."""
+"""`python -m texpr bench frontend`: how long import, reading and proving take, against what was promised. `proofs`: `bench_proofs`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from texpr.lang import OpDeclaration, parse, parser
 from texpr.lang.elaborate import unproven
 from texpr.poly import check_program
 from texpr.support.errors import Error
+from texpr.tools.bench_proofs import bench_proofs
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
 """Milliseconds of processor time, which is what passes on a machine that does nothing else; the last two per operator."""
@@ -39,13 +40,15 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench`."""
-    parser.add_argument("what", choices=("frontend",), help="what to measure")
+    parser.add_argument("what", choices=("frontend", "proofs"), help="what to measure")
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
     parser.add_argument("--runs", type=int, default=5, help="child processes to take the median of (default: 5)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """Print times of import, grammar, reading and proofs beside their bars."""
+    """Print times of import, grammar, reading and proofs beside their bars; or of the certificates of operators."""
+    if arguments.what == "proofs":
+        return bench_proofs(arguments)
     runs = _runs([sys.executable, "-c", _CHILD, arguments.file or ""], max(1, arguments.runs))
     if not runs:
         return 1

@@ -176,11 +176,12 @@ class Frame:
         return var if node.dtype != BOOL else compare("==", var, index(1))
 
     def _atom(self, node: Expr) -> Var:
-        like, self.like = self.like, None  # Comparing two conditions may ask for atoms in turn.
-        if like is not None and node.dtype == BOOL:
-            known = next((v for t, v in list(self.atoms) if t.dtype == BOOL and like(t, node)), None)
+        like, self.like = self.like, None  # Comparing two atoms may ask for atoms in turn.
+        if like is not None:
+            known = next((v for t, v in list(self.atoms) if same_node(t, node) and like(t, node)), None)
             if known is not None:
                 self.like = like
+                self.atoms.insert(0, (node, known))
                 return known
         self.like = like
         var = Var(f"a{len(self.atoms)}")

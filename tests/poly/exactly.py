@@ -1,0 +1,154 @@
+"""Kernels run with every access checked: what is wrong with final loops at some sizes, found by running them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tests.poly.nests import COMPARE
+from texpr.ir.expr import Add, And, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Read, Select, Sub, Tensor, Var
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+
+BINARY = {Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
+          FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0}
+UPDATES = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": max, "min": min}
+Element = tuple[int, tuple[int, ...]]
+
+
+class Wrong(Exception):
+    """Something happens that must not."""
+
+
+@dataclass
+class Memory:
+    """One buffer: its cells as far as they are written."""
+
+    shape: tuple[int, ...]
+    cells: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+
+class Machine:
+    """Runs a kernel on integers, iteration by iteration.
+
+    Attributes:
+        touched: for each open loop that runs at once, what each iteration read and wrote.
+    """
+
+    def __init__(self, kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var, int]) -> None:
+        self.kernel, self.values = kernel, dict(sizes)
+        self.memory: dict[Tensor, Memory] = {}
+        self.touched: list[list[tuple[set[Element], set[Element]]]] = []
+        self.lives: list[Memory] = []
+        for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries):
+            self.allocate(t)
+        for t in kernel.inputs:
+            self.memory[t].cells = {at: int(v) for at, v in np.ndenumerate(inputs[t.name])}
+
+    def allocate(self, t: Tensor) -> None:
+        self.memory[t] = Memory(tuple(self.value(n) for n in t.shape))
+        self.lives.append(self.memory[t])  # No two have one `id`.
+
+    def cell(self, t: Tensor, indices: tuple[Expr, ...]) -> tuple[int, ...]:
+        at = tuple(self.value(i) for i in indices)
+        if not all(0 <= i < n for i, n in zip(at, self.memory[t].shape)):
+            raise Wrong(f"{t.name}{at} does not exist")
+        return at
+
+    def read(self, t: Tensor, at: tuple[int, ...]) -> int:
+        if at not in self.memory[t].cells:
+            raise Wrong(f"{t.name}{at} is not written")
+        for iterations in self.touched:
+            iterations[-1][0].add((id(self.memory[t]), at))
+        return self.memory[t].cells[at]
+
+    def value(self, e: Expr) -> int:
+        match e:
+            case Const(value):
+                return int(value)
+            case Var():
+                return self.values[e]
+            case Read(t, indices):
+                return self.read(t, self.cell(t, indices))
+            case Select(cond, then, orelse):
+                return self.value(then if self.value(cond) else orelse)
+            case And(a, b):
+                return int(bool(self.value(a)) and bool(self.value(b)))
+            case Or(a, b):
+                return int(bool(self.value(a)) or bool(self.value(b)))
+            case Not(a):
+                return int(not self.value(a))
+            case Neg(a):
+                return -self.value(a)
+            case Cast(a):
+                return self.value(a)
+            case Compare(op, a, b):
+                return int(COMPARE[op](self.value(a), self.value(b)))
+        return BINARY[type(e)](self.value(e.lhs), self.value(e.rhs))  # type: ignore[attr-defined]
+
+    def store(self, s: Store) -> None:
+        at = self.cell(s.tensor, s.indices)
+        value = self.value(s.value)
+        memory = self.memory[s.tensor]
+        if s.update is not None:
+            value = UPDATES[s.update](self.read(s.tensor, at), value)
+        elif at in memory.cells and (s.start or s.tensor in self.kernel.outputs):
+            raise Wrong(f"{s.tensor.name}{at} is written twice")
+        for iterations in self.touched:
+            iterations[-1][1].add((id(memory), at))
+        memory.cells[at] = value
+
+    def run(self, body: tuple[Stmt, ...]) -> None:
+        for s in body:
+            match s:
+                case Alloc(t):
+                    self.allocate(t)
+                case If(cond, inner):
+                    if self.value(cond):
+                        self.run(inner)
+                case For(var, extent, inner, kind):
+                    self.loop(var, self.value(extent), inner, kind)
+                case Store():
+                    self.store(s)
+
+    def loop(self, var: Var, extent: int, body: tuple[Stmt, ...], kind: str) -> None:
+        at_once = kind not in ("serial", "unroll")
+        iterations: list[tuple[set[Element], set[Element]]] = []
+        if at_once:
+            self.touched.append(iterations)
+        for k in range(extent):
+            self.values[var] = k
+            iterations.append((set(), set()))
+            self.run(body)
+        if at_once:
+            self.touched.pop()
+            _apart(iterations)
+
+
+def _apart(iterations: list[tuple[set[Element], set[Element]]]) -> None:
+    written: set[Element] = set()
+    read: set[Element] = set()
+    for reads, writes in iterations:
+        if writes & (written | read) or reads & written:
+            raise Wrong("iterations that run at once meet")
+        written |= writes
+        read |= reads
+
+
+def outputs(kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var, int]) -> Iterator[np.ndarray]:
+    """What the kernel computes.
+
+    Raises:
+        Wrong: an element does not exist, is not written, is written twice, or iterations that run at once meet.
+    """
+    machine = Machine(kernel, inputs, sizes)
+    machine.run(kernel.body)
+    for t in kernel.outputs:
+        memory = machine.memory[t]
+        if len(memory.cells) != np.prod(memory.shape, dtype=int):
+            raise Wrong(f"{t.name} is not computed everywhere")
+        result = np.empty(memory.shape, np.int64)
+        for at, value in memory.cells.items():
+            result[at] = value
+        yield result

@@ -1,0 +1,178 @@
+"""Certificates against running: loops changed at random are proven exactly if they compute the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import texpr as tx
+from tests.poly.exactly import Wrong, outputs
+from texpr.compiler.pipeline import ready
+from texpr.ir.build import add, integer, sub
+from texpr.ir.expr import Const, Node, Read, Var, index
+from texpr.ir.loop import Alloc, For, If, Kernel, Store
+from texpr.ir.show_loop import full_listing
+from texpr.ir.tensor import Program
+from texpr.ir.traverse import rewrite, substitute, walk
+from texpr.passes import specialize
+from texpr.passes.guards import drop_guards
+from texpr.passes.place import place
+from texpr.poly.certify import certify
+
+OPS = {
+    "matmul": ("op f(A: i64[M, K], B: i64[K, N]) -> C: i64[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", {"M": 3, "K": 4, "N": 2}),
+    "blur": ("op f(X: i64[N]) -> Y: i64[N] {\n  T[i] = X[i - 1 | 0] + 3 * X[i]\n  Y[i] = T[i] - T[i + 1 | 5] }", {"N": 5}),
+    "scan": ("op f(X: i64[N]) -> Y: i64[N] { Y[i] = 2 * Y[i - 1 | 0] + X[i] }", {"N": 4}),
+    "rows": ("op f(X: i64[N, M]) -> Y: i64[N, M] {\n  m[n] = max(j: X[n, j])\n  Y[n, j] = X[n, j] - m[n] }", {"N": 3, "M": 4}),
+    "stencil": ("op f(X: i64[N, M]) -> Y: i64[N, M] { Y[i, j] = X[i - 1, j | clamp] - 7 * X[i, j + 1 | wrap] }", {"N": 3, "M": 3}),
+    "triangle": ("op f(X: i64[N]) -> Y: i64[N] { Y[i] = sum(j in 0..i + 1: X[j] * (j + 2)) }", {"N": 4}),
+}
+SCRIPTS = {
+    "matmul": ["", 'split("k", 3)\nrfactor("ki")', 'split("i", 2)\nsplit("j", 2)\nreorder("io", "jo", "k", "ii", "ji")\nparallel("io")',
+               'reorder("k", "i", "j")', 'split("i", 2, tail="peel")\nunroll("ii")\nvectorize("j")'],
+    "blur": ["", 'split("Y.i", 2)\nparallel("Y.io")', 'peel("T.i", 1, 1)'],
+    "scan": ["", 'split("i", 3)'],
+    "rows": ["", 'split("m.j", 3)\nrfactor("m.ji")', 'compute_at("m", "Y.n")\nparallel("Y.n")', 'vectorize("Y.j")'],
+    "stencil": ["", 'fuse("i", "j")\nvectorize("ij")', 'peel("j", 1, 1)\nparallel("i")', 'split("i", 2, tail="guard")'],
+    "triangle": ["", 'split("j", 2)'],
+}
+SOUND = [(name, script) for name, scripts in SCRIPTS.items() for script in scripts]
+
+
+STRICTER: tuple[str, ...] = ()
+"""Obligations that are refused where the result happens to be right."""
+
+
+@cache
+def prepared(name: str, script: str) -> tuple[Kernel, Program, tx.Op]:
+    """A kernel as it is certified, with what it should compute."""
+    text, sizes = OPS[name]
+    op = tx.op(text)
+    s = tx.schedule(op, **sizes).replay(script)
+    return drop_guards(place(s.kernel)), ready(specialize(s.program, s.sizes)), op
+
+
+def shifted_index(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One index of one access, off by one."""
+    spots = [(n, k) for n in walk(kernel) if isinstance(n, Read | Store) for k in range(len(n.indices))]
+    if not spots:
+        return kernel
+    node, k = spots[number % len(spots)]
+    moved = tuple(add(i, index(by)) if p == k else i for p, i in enumerate(node.indices))
+    return rewrite(kernel, lambda n: replace(n, indices=moved) if n is node else None)  # type: ignore[arg-type]
+
+
+def changed_extent(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One loop, an iteration longer or shorter."""
+    loops = [n for n in walk(kernel) if isinstance(n, For)]
+    if not loops:
+        return kernel
+    chosen = loops[number % len(loops)].var
+    return rewrite(kernel, lambda n: replace(n, extent=add(n.extent, index(by))) if isinstance(n, For) and n.var is chosen else None)
+
+
+def dropped_condition(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One condition that always holds now."""
+    conditions = [n.cond for n in walk(kernel) if isinstance(n, If)]
+    if not conditions:
+        return kernel
+    chosen = conditions[number % len(conditions)]
+    true = Const(True, dtype=chosen.dtype)
+    return rewrite(kernel, lambda n: replace(n, cond=true) if isinstance(n, If) and n.cond is chosen else None)
+
+
+def marked(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One loop whose iterations run at once."""
+    loops = [n for n in walk(kernel) if isinstance(n, For) and n.kind == "serial"]
+    if not loops:
+        return kernel
+    chosen = loops[number % len(loops)].var
+    return rewrite(kernel, lambda n: replace(n, kind="parallel") if isinstance(n, For) and n.var is chosen else None)
+
+
+def swapped(kernel: Kernel, number: int, by: int) -> Kernel:
+    """Two neighbours in one body, in the other order."""
+    bodies = [n for n in walk(kernel) if isinstance(n, For | If | Kernel) and len(n.body) > 1]
+    spots = [(n.body, k) for n in bodies for k in range(len(n.body) - 1) if not isinstance(n.body[k], Alloc)]
+    if not spots:
+        return kernel
+    body, k = spots[number % len(spots)]
+    new = (*body[:k], body[k + 1], body[k], *body[k + 2 :])
+    return rewrite(kernel, lambda n: replace(n, body=new) if isinstance(n, For | If | Kernel) and _same(n.body, body) else None)
+
+
+def removed(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One statement less."""
+    bodies = [n for n in walk(kernel) if isinstance(n, For | If | Kernel)]
+    spots = [(n.body, k) for n in bodies for k in range(len(n.body)) if isinstance(n.body[k], For | Store)]
+    if not spots:
+        return kernel
+    body, k = spots[number % len(spots)]
+    new = (*body[:k], *body[k + 1 :])
+    return rewrite(kernel, lambda n: replace(n, body=new) if isinstance(n, For | If | Kernel) and _same(n.body, body) else None)
+
+
+def reversed_loop(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One loop that runs from its end."""
+    loops = [n for n in walk(kernel) if isinstance(n, For)]
+    if not loops:
+        return kernel
+    chosen = loops[number % len(loops)]
+    there = Var(chosen.var.name)
+    body = tuple(substitute(s, {chosen.var: sub(sub(chosen.extent, index(1)), there)}) for s in chosen.body)
+    return rewrite(kernel, lambda n: replace(n, var=there, body=body) if isinstance(n, For) and n.var is chosen.var else None)
+
+
+def _same(a: tuple[Node, ...], b: tuple[Node, ...]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+CHANGES: list[Callable[[Kernel, int, int], Kernel]] = [
+    shifted_index, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop]
+
+
+def problem(kernel: Kernel, op: tx.Op) -> str:
+    """What is wrong with loops when they are run; nothing if they compute the operator."""
+    random = np.random.default_rng(0)
+    inputs = {t.name: random.integers(-(1 << 20), 1 << 20, [integer(n) for n in t.shape]) for t in kernel.inputs}
+    try:
+        (found,) = outputs(kernel, inputs, {})
+    except Wrong as e:
+        return str(e)
+    return "" if np.array_equal(found, np.asarray(tx.interpret(op, *inputs.values()))) else "another result"
+
+
+def refusal(kernel: Kernel, program: Program) -> str:
+    """Why a certificate is refused; nothing if it is not."""
+    try:
+        certify(kernel, program)
+    except tx.ScheduleError as e:
+        return f"{e.label}: {e}"
+    return ""
+
+
+@pytest.mark.parametrize(("name", "script"), SOUND)
+def test_sound_loops_are_proven_and_run(name: str, script: str):
+    kernel, program, op = prepared(name, script)
+    assert not refusal(kernel, program)
+    assert not problem(kernel, op)
+
+
+@given(st.sampled_from(SOUND), st.lists(st.tuples(st.sampled_from(CHANGES), st.integers(0, 30), st.sampled_from([1, -1])), min_size=1,
+                                         max_size=2))
+@settings(max_examples=150, deadline=None)
+def test_changed_loops_are_proven_exactly_if_they_run(sound, changes):
+    kernel, program, op = prepared(*sound)
+    for change, number, by in changes:
+        kernel = change(kernel, number, by)
+    refused, wrong = refusal(kernel, program), problem(kernel, op)
+    if wrong:
+        assert refused, f"accepted, but {wrong}:\n{full_listing(kernel)}"
+    elif refused and not any(refused.startswith(reason) for reason in STRICTER):
+        raise AssertionError(f"runs, but {refused}\n{full_listing(kernel)}")

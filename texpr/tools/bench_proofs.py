@@ -1,0 +1,71 @@
+"""`python -m texpr bench proofs`: how long the certificates of operators take, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from importlib.resources import files
+from itertools import count, islice
+from pathlib import Path
+from statistics import mean, median
+
+from texpr.compiler import Op, Schedule, load
+from texpr.ir.expr import Var
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.tensor import Program
+from texpr.poly.certify import Certificate
+from texpr.support.errors import Error
+
+SIZE = 16
+MOST_TRIES = 8
+
+
+def bench_proofs(arguments: argparse.Namespace) -> int:
+    """Print a row per operator after `auto()`: milliseconds of processor time, questions, and what is said of rounding.
+
+    Returns:
+        1 if a kernel is not proven.
+    """
+    refused = 0
+    times: list[float] = []
+    for path in [Path(arguments.file)] if arguments.file else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
+        for name, op in vars(load(path)).items():
+            try:
+                schedule = scheduled(op)
+            except Error as e:
+                print(f"{name:<28} not scheduled: {str(e).splitlines()[0]}")
+                continue
+            if schedule is None:
+                print(f"{name:<28} no small sizes meet its requirements")
+                continue
+            start = time.process_time()
+            try:
+                certificate = schedule.certificate()
+            except Error as e:
+                refused += 1
+                print(f"{name:<28} REFUSED: {str(e).splitlines()[0]}")
+                continue
+            times.append((time.process_time() - start) * 1e3)
+            print(_row(name, times[-1], certificate))
+    if times:
+        print(f"{len(times)} proven, {refused} refused; median {median(times):.1f} ms, mean {mean(times):.1f} ms, most {max(times):.1f} ms")
+    return int(refused > 0)
+
+
+def _row(name: str, milliseconds: float, certificate: Certificate) -> str:
+    questions = sum(asked for asked, _ in certificate.obligations.values())
+    return f"{name:<28}{milliseconds:8.1f} ms {questions:>5} questions   {certificate.rounding}"
+
+
+def scheduled(op: Op) -> Schedule | None:
+    """The default schedule of an operator with usual dtypes, small constants and sizes; None where none of the sizes tried will do."""
+    program = op.program({}, {c.name: 4 for c in op.signature.constants if c.required})
+    sizes = next((s for s in islice(_sizes(program), MOST_TRIES) if all(evaluate_size(r, s) for r in program.requires)), None)
+    return None if sizes is None else Schedule(program, sizes).auto()
+
+
+def _sizes(program: Program) -> Iterator[dict[Var, int]]:
+    """All sizes alike first, then in some variety."""
+    for k in count():
+        yield {v: SIZE * (1 + k // 2) + (7 * p * k) % 5 for p, v in enumerate(program.sizes)}
