@@ -131,6 +131,24 @@ kernel lanes(X: f32[N, 16]) -> (y: f32[N])
       best max= X[n, i]  reassoc  at[n, i]
     y[n] = best  at[n]
 """),
+    "borrowed": Sound("op borrowed(X: f32[4, 6]) -> y: f32[4] { y[n] = sum(k: X[n, k]) }", """
+kernel borrowed(X: f32[4, 6]) -> (y: f32[4])
+  let acc: f32[4]
+  for n0 in 0..4
+    acc[n0] = 0.0  start  at[n0]
+  for o in 0..2
+    for h in 0..2
+      let tile: f32[2]  stack
+      for a in 0..2
+        tile[a] = acc[h * 2 + a]  copy
+      for k in 0..3
+        for b in 0..2
+          tile[b] += X[h * 2 + b, o * 3 + k]  at[h * 2 + b, o * 3 + k]
+      for c in 0..2
+        acc[h * 2 + c] = tile[c]  copy
+  for n1 in 0..4
+    y[n1] = acc[n1]  at[n1]
+"""),
     "folded": Sound("""op folded(X: f32[N, M]) -> Y: f32[N, M] {
   T[n, m] = X[n, m] + 1
   Y[n, m] = T[n, m] * 2 }""", """
@@ -240,6 +258,16 @@ FAULTS = {
         ("best max= X[n, i]", "best min= X[n, i]", "values"),
         ("best = -inf", "best = 0.0", "values"),
         ("    let best: f32  stack\n", "", "once"),
+    ],
+    "borrowed": [
+        ("for a in 0..2", "for a in 0..1", "once"),
+        ("for c in 0..2", "for c in 0..1", "once"),
+        ("acc[h * 2 + c] = tile[c]", "acc[h * 2 + c] = tile[1 - c]", "once"),
+        ("acc[h * 2 + c] = tile[c]", "acc[h + c] = tile[c]", "once"),
+        ("tile[a] = acc[h * 2 + a]", "tile[a] = acc[a]", "once"),
+        ("for h in 0..2", "for h in 0..1", "sums"),
+        ("for o in 0..2", "for o in 0..2 parallel", "races"),
+        ("at[h * 2 + b, o * 3 + k]", "at[h * 2 + b, o * 3 + 2 - k]", "values"),
     ],
     "folded": [
         ("    for m in 0..M\n", "    for m in 0..M - 1\n", "initialised"),

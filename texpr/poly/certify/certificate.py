@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
+import islpy as isl
+
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Kernel, Poll, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
-from texpr.poly.certify.frame import Frame
+from texpr.poly.certify.borrowed import put_back
+from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access, collide, covered, different, later
 from texpr.poly.certify.phases import in_phases
@@ -100,8 +103,9 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
 
     def prove() -> Certificate:
         cut, origin = in_phases(kernel)
-        stores.update(origin)
-        return _certified(cut, program, kernel)
+        direct, source = put_back(cut, _facts(kernel, program))
+        stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
+        return _certified(direct, program, kernel)
 
     try:
         return asked(prove, QUOTA)
@@ -133,8 +137,9 @@ def _values(values: Mapping[str, int]) -> str:
 def _certified(kernel: Kernel, program: Program, whole: Kernel) -> Certificate:
     nest = extract(kernel)
     nest.parameters.alias(program.sizes)
+    nest.parameters.inputs |= set(program.inputs)
     named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
-    proof = Proof(nest, Meaning(program), named, _facts(nest.parameters.variables, kernel, program, Frame(nest.parameters, ())))
+    proof = Proof(nest, Meaning(program), named, _facts(kernel, program, nest.parameters))
     sums = Sums(proof)
     with proof.asking("values"):
         sums.tracer.places()
@@ -154,9 +159,12 @@ def _certified(kernel: Kernel, program: Program, whole: Kernel) -> Certificate:
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract)
 
 
-def _facts(sizes: list[Var], kernel: Kernel, program: Program, frame: Frame):
+def _facts(kernel: Kernel, program: Program, parameters: Parameters | None = None) -> isl.Set:
     """What holds of the sizes: they are at least 0, so are all extents of arrays, and the requirements are checked at the call."""
-    conditions = [compare("<=", index(0), v) for v in sizes]
+    parameters = parameters or extract(kernel).parameters
+    parameters.alias(program.sizes)
+    frame = Frame(parameters, ())
+    conditions = [compare("<=", index(0), v) for v in kernel.sizes]
     conditions += [compare("<=", index(0), n) for t in (*kernel.inputs, *kernel.outputs) for n in t.shape]
     conditions += [c for c in (*kernel.requires, *program.requires) if not reads(c)]
     plain = frame.plain(conjunction(*conditions))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear, same_value
-from texpr.ir.build import compare, conjunction
+from texpr.ir.build import compare, conjunction, disjunction
 from texpr.ir.dtypes import BOOL, I64, int_range
 from texpr.ir.expr import (
     Add,
@@ -330,6 +330,8 @@ def _known(term: Expr, var: Var) -> list[Expr]:
             found += [compare("<=", tensor.value_range[0], var), compare("<", var, tensor.value_range[1])]
         case Mul(Var(), Var()):
             found.append(compare("<=", index(0), var))
+        case Mod(_, n) if term.dtype == I64:
+            found.append(disjunction(compare("<=", n, index(0)), conjunction(compare("<=", index(0), var), compare("<", var, n))))
     return found
 
 

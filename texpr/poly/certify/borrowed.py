@@ -1,0 +1,145 @@
+"""Accumulators that are fetched, updated and put back: the same as updating them where they are.
+
+    let T;  T[d] = A[f(d)];  ... T[d] += v ...;  A[f(d)] = T[d]   ->   ... A[f(d)] += v ...
+
+This is so if nothing else uses A meanwhile, different elements of T are different elements of A, and what is updated was fetched
+before and is put back after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import rewrite, walk
+from texpr.poly.certify.frame import alike
+from texpr.poly.certify.pairs import Access, Joint, collide, covered, later, met
+from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written
+from texpr.poly.certify.trace import access, carried_over
+
+Uses = dict[Tensor, list[tuple[Statement, tuple[Expr, ...]]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loan:
+    """A buffer whose elements belong to another one while it lives.
+
+    Attributes:
+        places: indices of the lender, over the variables `cell` for the indices of the buffer.
+    """
+
+    buffer: Buffer
+    lender: Tensor
+    cell: tuple[Var, ...]
+    places: tuple[Expr, ...]
+    copies: frozenset[int]
+
+
+def put_back(kernel: Kernel, facts: isl.Set) -> tuple[Kernel, dict[Store, Store]]:
+    """The kernel with such buffers replaced by what they stand for, and which store each of its stores was."""
+    origin: dict[Store, Store] = {}
+    while (loan := _first(kernel, facts)) is not None:
+        before = [n for n in walk(kernel) if isinstance(n, Store) and id(n) not in loan.copies]
+        kernel = _without(kernel, loan)
+        after = [n for n in walk(kernel) if isinstance(n, Store)]
+        origin = {new: origin.get(old, old) for new, old in zip(after, before)}
+    return kernel, origin
+
+
+def _first(kernel: Kernel, facts: isl.Set) -> _Loan | None:
+    if not any(isinstance(n, Store) and n.equation < 0 for n in walk(kernel)):
+        return None
+    nest, found = as_written(kernel)
+    uses: Uses = {}
+    for tensor, s, indices in found:
+        uses.setdefault(tensor, []).append((s, indices))
+    for buffer in nest.buffers.values():
+        loan = _lent(nest, uses, buffer)
+        if loan is not None and _is_returned(nest, uses, loan, facts):
+            return loan
+    return None
+
+
+def _lent(nest: Nest, uses: Uses, buffer: Buffer) -> _Loan | None:
+    """The loan that a buffer looks like."""
+    sources = [d.store.value for d in buffer.definitions if d.store.equation < 0 and isinstance(d.store.value, Read)]
+    if not (buffer.home and buffer.updates and sources) or len(sources) != len(buffer.definitions):
+        return None
+    lender = sources[0].tensor
+    if lender not in nest.buffers or any(r.tensor is not lender for r in sources):
+        return None
+    returns = [s for s, _ in uses.get(buffer.tensor, ()) if s.store.tensor is lender and s.store.equation < 0]
+    cell = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
+    stays = buffer.private | set(nest.parameters.variables)
+    places: list[Expr | None] = [carried_over(r, d.indices, stays, cell) for r, d in zip(sources, buffer.definitions)]
+    for s in returns:
+        back = s.store.value
+        places.append(carried_over(Read(lender, s.indices), back.indices, stays, cell) if isinstance(back, Read) else None)
+    first = places[0]
+    if not returns or not isinstance(first, Read) or any(p is None or not alike(p, first) for p in places):
+        return None
+    copies = frozenset(id(s.node) for s in (*buffer.definitions, *returns))
+    return _Loan(buffer, lender, cell, first.indices, copies)
+
+
+def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
+    """Whether the buffer may stand for the elements it was filled with."""
+    buffer, depth = loan.buffer, len(loan.buffer.home)
+    lender = nest.buffers[loan.lender]
+    around = [n.var for n in buffer.home]
+    of_lender = [*lender.definitions, *lender.updates, *(s for s, _ in uses.get(loan.lender, ()))]
+    if any([n.var for n in s.loops[:depth]] == around and id(s.node) not in loan.copies for s in of_lender):
+        return False
+    fetched = [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
+    belongs = [access(buffer, d, _indices(d), writes=True) for d in buffer.definitions]
+    used = [access(buffer, s, indices) for s, indices in uses[buffer.tensor]]
+    returned = [u for u in used if id(u.statement.node) in loan.copies]
+    updates = [access(buffer, u, u.indices) for u in buffer.updates]
+    apart = all(collide(a, b, o, facts) is None for a in belongs for b in belongs for o in later(a.statement, b.statement))
+    filled = all(covered(u, fetched, facts).is_empty() for u in (*used, *updates))
+    first = all(collide(u, f, o, facts) is None for u in (*used, *updates) for f in fetched for o in later(u.statement, f.statement))
+    last = all(collide(r, u, o, facts) is None for r in returned for u in updates for o in later(r.statement, u.statement))
+    return apart and filled and first and last and all(_followed(u, returned, facts) for u in updates)
+
+
+def _indices(d: Statement) -> tuple[Expr, ...]:
+    assert isinstance(d.store.value, Read), "a copy"
+    return d.store.value.indices
+
+
+def _followed(update: Access, returned: Sequence[Access], facts: isl.Set) -> bool:
+    """Every instance of an update has one that puts its element back, in the loops that both share."""
+    left = update.domain(facts)
+    for r in returned:
+        if r.statement.order > update.statement.order:
+            joint = Joint(update, r, update.statement.common(r.statement), facts)
+            left = left - joint.of_first(joint.also(met(joint, update, r)))
+    return left.is_empty()
+
+
+def _without(kernel: Kernel, loan: _Loan) -> Kernel:
+    borrowed = loan.buffer.tensor
+
+    def there(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        values = dict(zip(loan.cell, indices))
+        return tuple(rewrite(p, lambda n: values.get(n) if isinstance(n, Var) else None) for p in loan.places)  # type: ignore[arg-type]
+
+    def is_gone(s: Stmt) -> bool:
+        return id(s) in loan.copies or isinstance(s, Alloc) and s.tensor is borrowed
+
+    def shortened(node: Node) -> Node | None:
+        if isinstance(node, For | If | Kernel) and any(map(is_gone, node.body)):
+            return replace(node, body=tuple(s for s in node.body if not is_gone(s)))
+        return None
+
+    def moved(node: Node) -> Node | None:
+        match node:
+            case Read(tensor, indices) | Store(tensor, indices) if tensor is borrowed:
+                return replace(node, tensor=loan.lender, indices=there(indices))
+        return None
+
+    return rewrite(rewrite(kernel, shortened), moved)
