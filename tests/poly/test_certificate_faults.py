@@ -232,6 +232,7 @@ FAULTS = {
         ("v in 0..4", "v in 0..3", "covered"),
     ],
     "chosen": [
+        ("m: bool[N]) -> (y", "m: bool[M]) -> (y", "bounds"),
         ("    if m[i]\n      total += X[i]  at[i]", "    total += X[i]  at[i]", "values"),
         ("if m[i]", "if not m[i]", "values"),
         ("if m[i]", "if m[N - 1 - i]", "values"),

@@ -123,7 +123,7 @@ def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> Schedul
     if sizes or instance:
         where = f"at {_values(sizes)}: " if sizes else ""
         notes.append(f"{where}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
-    at = e.statement and (e.statement.call or e.statement.node)
+    at = (e.statement.call or e.statement.node) if e.statement is not None else kernel
     span = source_kernel(kernel)[1].get(id(stores.get(at, at) if isinstance(at, Store) else at))
     return ScheduleError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
                          label=e.obligation, notes=notes, witness={**sizes, **instance},
@@ -140,6 +140,7 @@ def _certified(kernel: Kernel, program: Program, whole: Kernel) -> Certificate:
     nest.parameters.inputs |= set(program.inputs)
     named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
     proof = Proof(nest, Meaning(program), named, _facts(kernel, program, nest.parameters))
+    _same_shapes(proof)
     sums = Sums(proof)
     with proof.asking("values"):
         sums.tracer.places()
@@ -169,6 +170,15 @@ def _facts(kernel: Kernel, program: Program, parameters: Parameters | None = Non
     conditions += [c for c in (*kernel.requires, *program.requires) if not reads(c)]
     plain = frame.plain(conjunction(*conditions))
     return frame.holds(conjunction(plain, frame.bounds())).params()
+
+
+def _same_shapes(proof: Proof) -> None:
+    """Callers see the arrays that the program says."""
+    frame = Frame(proof.nest.parameters, ())
+    sizes = Context(proof, frame, frame.universe().intersect_params(proof.facts))
+    for mine, theirs in proof.named.items():
+        if mine.rank != theirs.rank or mine.dtype != theirs.dtype or not all(map(sizes.equal, mine.shape, theirs.shape)):
+            raise Refuted("bounds", f"{mine.name} is not the array that the program says", None)
 
 
 def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> None:

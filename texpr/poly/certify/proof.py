@@ -83,7 +83,6 @@ class Proof:
     facts: isl.Set
     counts: dict[str, Count] = field(default_factory=lambda: {name: Count() for name in OBLIGATIONS})
     reassociated: dict[str, None] = field(default_factory=dict)
-    done: dict[object, object] = field(default_factory=dict)
     _open: list[tuple[str, float]] = field(default_factory=list)
 
     @contextmanager

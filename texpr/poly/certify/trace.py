@@ -11,7 +11,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Expr, Node, Or, Read, Select, Sub, Tensor, Var, index
-from texpr.ir.loop import ExternCall, For, Store
+from texpr.ir.loop import ExternCall, For
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.frame import alike
@@ -72,7 +72,7 @@ class Tracer:
         return any(reads(e) for e in (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, *s.store.at))
 
     def _place(self, s: Statement) -> None:
-        stays_true(s)
+        stays_true(self.proof, s)
         s.extents = tuple(self._outside(s, k, n.extent, ()) for k, n in enumerate(s.loops))
         for k, c in enumerate(s.conditions):
             s.held.append(self._outside(s, len(s.loops), c, s.conditions[:k]))
@@ -238,11 +238,19 @@ def extern_constants(unit: Invoke) -> tuple[tuple[str, int | float | bool], ...]
     return tuple((n, v) for n, v in unit.program.constants if isinstance(v, int | float))
 
 
-def stays_true(s: Statement) -> None:
-    """What the conditions around a store read is not what it writes: they still hold there."""
-    for e in (*s.conditions, *(n.extent for n in s.loops)):
-        if isinstance(s.node, Store) and reads(e) and any(isinstance(n, Read) and n.tensor is s.node.tensor for n in postorder(e)):
-            raise Refuted("values", f"a condition reads {s.node.tensor.name}, which is written under it", s)
+def stays_true(proof: Proof, s: Statement) -> None:
+    """What the conditions and extents around a store read is written by no store under them: they still hold there.
+
+    Raises:
+        Refuted: it is.
+    """
+    asked = [(c, {id(c)}) for c in s.conditions if reads(c)] + [(n.extent, {id(n.var)}) for n in s.loops if reads(n.extent)]
+    for e, key in asked:
+        read = {n.tensor for n in postorder(e) if isinstance(n, Read)}
+        for other in proof.nest.statements:
+            around = {*map(id, other.conditions), *(id(n.var) for n in other.loops)}
+            if other.store.tensor in read and key & around:
+                raise Refuted("values", f"a condition reads {other.store.tensor.name}, which is written under it", other)
 
 
 def _again(e: Expr, found: dict[int, Expr]) -> Expr:
