@@ -93,8 +93,8 @@ class Machine:
         memory = self.memory[s.tensor]
         if s.update is not None:
             value = UPDATES[s.update](self.read(s.tensor, at), value)
-        elif at in memory.cells and (s.start or s.tensor in self.kernel.outputs):
-            raise Wrong(f"{s.tensor.name}{at} is written twice")
+        elif at in memory.cells and s.start:
+            raise Wrong(f"{s.tensor.name}{at} is started twice")
         for iterations in self.touched:
             iterations[-1][1].add((id(memory), at))
         memory.cells[at] = value

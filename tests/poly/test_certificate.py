@@ -52,7 +52,7 @@ certificate of matmul: reassociated: C; contracted: a * b + c is rounded once
   bounds          8 questions   every element used exists
   initialised     5 questions   every element read was written before
   covered         1 questions   every element of every output is computed
-  once            4 questions   no element is computed twice
+  once            4 questions   no sum is started twice, and no element defined twice that data chooses
   sums            9 questions   every sum has all its terms, once each, before it is used
   order           3 questions   sums run in the order of the program, or may not
   races           0 questions   iterations that run at once use no common element"""

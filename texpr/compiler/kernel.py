@@ -50,8 +50,10 @@ class CompiledKernel:
         sizes: those that are constants of this kernel.
     """
 
-    def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int]) -> None:
+    def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int], *, usual: bool = False) -> None:
+        """`usual` says that the schedule is the default one, or none: then it must be proven unless an option says otherwise."""
         self.kernel, self.target, self.program, self.sizes = kernel, target, program, dict(sizes)
+        self._usual = usual
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
         self._quick: Callable[..., object] = self._general
 
@@ -73,8 +75,13 @@ class CompiledKernel:
         """
         return pipeline.certificate(self.kernel, self.program, self.sizes)
 
+    @property
+    def _certified(self) -> bool:
+        wanted = current().certify
+        return self._usual if wanted is None else wanted
+
     def _prove(self) -> None:
-        if current().certify:
+        if self._certified:
             _ = self.certificate
 
     @property
@@ -100,7 +107,7 @@ class CompiledKernel:
         if not self.target.native:
             raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
                                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
-        meaning = f"{show_program(self.program)}{sorted((v.name, n) for v, n in self.sizes.items())}" if current().certify else ""
+        meaning = f"{show_program(self.program)}{sorted((v.name, n) for v, n in self.sizes.items())}" if self._certified else ""
         code = pipeline.object_code(self.kernel, self.target, meaning=meaning, prove=self._prove)
         return loader.load(code, symbol_of(self.kernel), {name: f.address for name, f in self._externs.items()})
 

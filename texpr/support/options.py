@@ -34,7 +34,7 @@ class Options:
             with-block changes it for the whole process while it lasts.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
-        certify: prove of every kernel that is compiled that its final loops compute the operator.
+        certify: prove of every kernel that is compiled that its final loops compute the operator; None: of those with the default schedule.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         specializations: kernels with constant sizes kept per operator, before one with symbolic sizes serves the rest.
@@ -43,7 +43,7 @@ class Options:
     threads: int = field(default_factory=_cores)
     cache_dir: Path | None = field(default_factory=_cache_dir)
     verify: bool = False
-    certify: bool = True
+    certify: bool | None = None
     print: tuple[str, ...] = ()
     text_limit: int = 1_000_000
     specializations: int = 8
@@ -78,6 +78,12 @@ def _switch(value: object) -> bool:
     return value
 
 
+def _choice(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise ValueError("True, False or None")
+    return value
+
+
 def _selection(value: object) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
@@ -89,7 +95,7 @@ def _selection(value: object) -> tuple[str, ...]:
 
 
 _CHECKS: dict[str, Callable[[object], object]] = {
-    "threads": _positive, "cache_dir": _directory, "verify": _switch, "certify": _switch, "print": _selection,
+    "threads": _positive, "cache_dir": _directory, "verify": _switch, "certify": _choice, "print": _selection,
     "text_limit": _positive, "specializations": _positive,
 }
 
