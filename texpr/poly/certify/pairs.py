@@ -87,7 +87,8 @@ def different(joint: Joint, a: Access, b: Access, pairs: isl.Set) -> isl.Set:
         return pairs
     if s.node.update or t.node.update or s.node.equation != t.node.equation or len(s.at) != len(t.at) or not s.at:
         return pairs
-    return pairs.subtract(joint.frame.holds(conjunction(*(compare("==", x, joint.there(y)) for x, y in zip(s.at, t.at)))))
+    mine, theirs = map(s.frame.plain, s.at), map(t.frame.plain, t.at)
+    return pairs.subtract(joint.frame.holds(conjunction(*(compare("==", x, joint.there(y)) for x, y in zip(mine, theirs)))))
 
 
 def later(a: Statement, b: Statement, *, same_instance: bool = False) -> Iterator[Order]:
