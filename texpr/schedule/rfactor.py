@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.build import compare, conjunction
+from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, variables, walk
@@ -110,6 +111,7 @@ def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
         loops.append(For(fresh, folded(extent, copies), (), tensor=n.tensor))
         copies[n.var] = fresh
     axes = [Axis(n.var, index(0), n.extent) for n in (*r.around, *loops)]
+    _check_once(kernel, r, loops[:-1], [folded(i, copies) for i in r.update.indices])
     conditions = tuple(folded(c, copies) for c in r.conditions)
     inside = conjunction(*(c for i, n in zip(store.indices, store.tensor.shape)
                            for c in (compare("<=", index(0), folded(i, copies)), compare("<", folded(i, copies), n))))
@@ -124,6 +126,18 @@ def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
     return body
 
 
+def _check_once(kernel: Kernel, r: _Reduction, loops: Sequence[For], indices: Sequence[Expr]) -> None:
+    """Each element is added to once: the loops over elements never meet in one."""
+    twins: dict[Var, Expr] = {n.var: replace(n.var) for n in loops}
+    axes = [Axis(n.var, index(0), n.extent) for n in (*r.around, *loops)]
+    axes += [Axis(v, index(0), folded(n.extent, twins)) for n in loops if isinstance(v := twins[n.var], Var)]
+    meet = conjunction(*(compare("==", i, folded(i, twins)) for i in indices))
+    same = conjunction(*(compare("==", v, w) for v, w in twins.items()))
+    if loops and not poly.never(conjunction(meet, negation(same)), axes, kernel.requires):
+        raise ScheduleError(f"several iterations add to one element of `{r.update.tensor.name}`, which would get the partial results "
+                            "several times", span_of(kernel, r.update), code="rfactor", help="rfactor the innermost of these loops")
+
+
 def _op(update: Store) -> str:
     assert update.update is not None
     return update.update
@@ -132,7 +146,8 @@ def _op(update: Store) -> str:
 def _reductions(kernel: Kernel, found: list[For]) -> tuple[For, list[Store]]:
     """The last of the loops that reduces something, and the updates that it reduces."""
     for loop in reversed(found):
-        updates = [s for s in stores(loop) if s.update is not None and loop.var not in variables(*s.indices) and not _uses(loop, s)]
+        updates = [s for s in stores(loop) if s.update is not None and loop.var not in variables(*s.indices) and not _uses(loop, s)
+                   and tensors(*s.indices).keys() <= set(kernel.inputs)]
         if updates:
             return loop, updates
     raise ScheduleError(f"`{found[-1].var.name}` is not the loop of a reduction", span_of(kernel, found[-1]), code="rfactor",
