@@ -22,11 +22,18 @@ def test_a_wrong_file_is_reported(tmp_path, capsys):
     assert "found the end of the text" in capsys.readouterr().err
 
 
-def test_proofs(tmp_path, capsys):
+def test_certificates_of_operators_are_measured(tmp_path, capsys):
     file = tmp_path / "some.tx"
     file.write_text("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\nop total(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }\n")
-    assert main(["bench", "proofs", str(file)]) == 0
+    assert main(["bench", "certificates", str(file)]) == 0
     double, total, last = capsys.readouterr().out.splitlines()
     assert double.startswith("double ") and "questions" in double
     assert total.endswith("contracted: a * b + c is rounded once")
     assert last.startswith("2 proven, 0 refused; median ")
+
+
+def test_proofs_of_schedules_are_measured(capsys):
+    assert main(["bench", "proofs", "--runs", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith('product: split("i", 32) ') and lines[-1].startswith("certificate of the packed product ")
+    assert all(" ms   bar " in line for line in lines)

@@ -1,4 +1,4 @@
-"""`python -m texpr bench frontend`: how long import, reading and proving take, against what was promised. `proofs`: `bench_proofs`."""
+"""`python -m texpr bench`: how long import, reading and proving take, against what was promised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from texpr.lang import OpDeclaration, parse, parser
 from texpr.lang.elaborate import unproven
 from texpr.poly import check_program
 from texpr.support.errors import Error
-from texpr.tools.bench_proofs import bench_proofs
+from texpr.tools import proofs
+from texpr.tools.certificates import bench_certificates
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
 """Milliseconds of processor time, which is what passes on a machine that does nothing else; the last two per operator."""
@@ -40,15 +41,19 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench`."""
-    parser.add_argument("what", choices=("frontend", "proofs"), help="what to measure")
+    parser.add_argument("what", choices=("frontend", "proofs", "certificates"), help="what to measure")
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
-    parser.add_argument("--runs", type=int, default=5, help="child processes to take the median of (default: 5)")
+    parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """Print times of import, grammar, reading and proofs beside their bars; or of the certificates of operators."""
+    """Print what reading (`frontend`), the proofs of schedules (`proofs`) or the certificates of operators (`certificates`) cost."""
+    if arguments.what == "certificates":
+        return bench_certificates(arguments)
     if arguments.what == "proofs":
-        return bench_proofs(arguments)
+        for name, milliseconds, bar in proofs.rows(max(1, arguments.runs)):
+            print(_row(name, milliseconds, bar, width=72))
+        return 0
     runs = _runs([sys.executable, "-c", _CHILD, arguments.file or ""], max(1, arguments.runs))
     if not runs:
         return 1
@@ -76,8 +81,8 @@ def _runs(command: list[str], count: int) -> list[dict]:
     return found[1:]
 
 
-def _row(name: str, milliseconds: float, bar: float) -> str:
-    return f"{name:<24}{milliseconds:8.2f} ms   bar {bar:5.0f} ms{'' if milliseconds <= bar else '   over'}"
+def _row(name: str, milliseconds: float, bar: float, width: int = 24) -> str:
+    return f"{name:<{width}}{milliseconds:8.2f} ms   bar {bar:5.0f} ms{'' if milliseconds <= bar else '   over'}"
 
 
 def measured(seconds: dict[str, float], file: str) -> None:

@@ -1,4 +1,4 @@
-"""`python -m texpr bench proofs`: how long the certificates of operators take, and what they say."""
+"""`python -m texpr bench certificates`: how long the certificates of operators take, and what they say."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE = 16
 MOST_TRIES = 8
 
 
-def bench_proofs(arguments: argparse.Namespace) -> int:
+def bench_certificates(arguments: argparse.Namespace) -> int:
     """Print a row per operator after `auto()`: milliseconds of processor time, questions, and what is said of rounding.
 
     Returns:
