@@ -126,6 +126,8 @@ def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Ite
     d = meaning.of[b.tensor][0]
     if d.is_fold or d.reduction is not None:
         return None
+    if set(d.element) == set(d.axes) and len(d.element) == len(d.axes):
+        return [(a, at_instance(d.value, d.element, b.indices), here)]  # type: ignore[arg-type]
     value = carried_over(d.value, d.element, set(here.frame.parameters.variables), b.indices)
     return None if value is None else [(a, value, here)]
 
