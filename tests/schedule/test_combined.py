@@ -54,3 +54,9 @@ def test_clamps_in_all_dimensions_are_proven():
     for _ in range(2):
         expected = np.vstack([expected[:1], expected[:-1]]) + np.hstack([expected[:, 1:], expected[:, -1:]])
     np.testing.assert_array_equal(heat(x, T=2), expected)
+
+
+def test_fold_of_an_output_that_nothing_stores_to():
+    s = tx.schedule(tx.op("op f(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i-1, j | 0] + X[i, j] }"), N=0).specialize(M=4)
+    with pytest.raises(tx.ScheduleError, match="`A` is no temporary"):
+        s.fold("A", 0, 3)

@@ -36,8 +36,9 @@ def fold(kernel: Kernel, tensor: str, dim: int | str | Var, size: int | None = N
     """
     found = find_tensor(kernel, tensor, "fold")
     if found not in kernel.temporaries:
-        written = next(s for s in stores(kernel) if s.tensor is found)
-        raise ScheduleError(f"`{found.name}` is no temporary, so all of it is needed", span_of(kernel, written), code="fold")
+        written = next((s for s in stores(kernel) if s.tensor is found), None)
+        at = None if written is None else span_of(kernel, written)
+        raise ScheduleError(f"`{found.name}` is no temporary, so all of it is needed", at, code="fold")
     d = _dimension(kernel, found, dim)
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
         raise ScheduleError(f"fold keeps a number of elements of at least 1, not {size!r}", code="fold")
