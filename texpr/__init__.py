@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from texpr.support.errors import (
         CallError,
+        CertificateWarning,
         CheckError,
         CheckpointError,
         CompileError,
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
     from texpr.support.options import options
 
 __all__ = [
-    "CallError", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError", "ResourceError",
-    "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options",
-    "register_extern", "register_vjp", "schedule", "vjp",
+    "CallError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError",
+    "ResourceError", "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options", "register_extern",
+    "register_vjp", "schedule", "vjp",
 ]
 _PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
                     "support", "targets", "tools"})
@@ -53,7 +54,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'texpr' has no attribute {name!r}")
     if name in __all__:
-        place = "support.errors" if name.endswith("Error") else "support.options" if name == "options" else "compiler"
+        place = "support.errors" if name.endswith(("Error", "Warning")) else "support.options" if name == "options" else "compiler"
         found = getattr(import_module(f"texpr.{place}"), name)
     elif name in _PARTS:
         found = import_module(f"texpr.{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -31,7 +32,7 @@ from texpr.runtime import loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
-from texpr.support.errors import CallError, CompileError, ResourceError
+from texpr.support.errors import CallError, CertificateWarning, CompileError, ResourceError, ScheduleError
 from texpr.support.files import write_file
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
@@ -81,8 +82,15 @@ class CompiledKernel:
         return self._usual if wanted is None else wanted
 
     def _prove(self) -> None:
-        if self._certified:
+        """Prove the kernel where that is wanted. What nobody asked for and cannot be proven is warned of, not refused."""
+        if not self._certified:
+            return
+        try:
             _ = self.certificate
+        except ScheduleError as error:
+            if current().certify:
+                raise
+            warnings.warn(CertificateWarning(str(error)), stacklevel=2)
 
     @property
     def llvm(self) -> str:

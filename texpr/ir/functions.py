@@ -34,7 +34,10 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _lgamma(x: float) -> float:
-    return math.inf if x == -math.inf or x <= 0 and x == math.floor(x) else math.lgamma(x)
+    try:
+        return math.inf if x == -math.inf or x <= 0 and x == math.floor(x) else math.lgamma(x)
+    except OverflowError:
+        return math.inf
 
 
 def _gamma(x: float) -> float:
@@ -42,7 +45,10 @@ def _gamma(x: float) -> float:
         return math.copysign(math.inf, x)
     if x == -math.inf or x < 0 and x == math.floor(x):
         return math.nan
-    return math.gamma(x) if not x > 171.624376956302 else math.inf
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf  # below 0 that is next to 0 only
 
 
 def _digamma(x: float) -> float:

@@ -51,6 +51,11 @@ class CheckError(Error):
     """The text parses but means nothing: names, shapes, dtypes, bounds, coverage."""
 
 
+class CertificateWarning(RuntimeWarning):
+    """The loops of a kernel with the default schedule, whose steps were all proven, could not be proven once more as a whole."""
+
+
+
 class ScheduleError(Error):
     """A scheduling step that does not apply or would change the answer.
 
