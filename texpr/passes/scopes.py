@@ -47,18 +47,19 @@ def _check_bytes(buffers: list[Tensor], most: int, where: str) -> None:
 
 def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
     """Registers have no addresses: which one is used must be known."""
-    stack: list[tuple[Stmt, frozenset[Var]]] = [(s, frozenset()) for s in kernel.body]
+    stack: list[tuple[Stmt, tuple[Var, ...]]] = [(s, ()) for s in kernel.body]
     while stack:
         node, counting = stack.pop()
         if isinstance(node, For):
-            own = frozenset() if node.kind == "vector" or node.kind.startswith("thread") else frozenset({node.var})
-            stack += [(s, counting | own) for s in node.body]
+            own = () if node.kind == "vector" or node.kind.startswith("thread") else (node.var,)
+            stack += [(s, counting + own) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, counting) for s in node.body]
         elif isinstance(node, Store):
             uses: list[tuple[Tensor, tuple[Expr, ...]]] = [(n.tensor, n.indices) for n in walk(node) if isinstance(n, Read | Store)]
             for tensor, indices in uses:
-                loop = next((v for v in variables(*indices) if v in counting), None)
+                used = variables(*indices)
+                loop = next((v for v in counting if v in used), None)
                 if tensor in registers and loop is not None:
                     raise CompileError(f"`{loop.name}` counts through {tensor.name}, which lives in registers", code="scope",
                                        help=f'unroll("{loop.name}"), or scope("{tensor.name}", "stack")')
