@@ -17,7 +17,7 @@ from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certify.frame import alike
-from texpr.poly.certify.pairs import Access, Joint, collide, covered, later, met
+from texpr.poly.certify.pairs import Access, Joint, covered, meeting, met
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written
 from texpr.poly.certify.trace import access, carried_over
 
@@ -99,10 +99,10 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     used = [access(buffer, s, indices) for s, indices in uses[buffer.tensor]]
     returned = [u for u in used if id(u.statement.node) in loan.copies]
     updates = [access(buffer, u, u.indices) for u in buffer.updates]
-    apart = all(collide(a, b, o, facts) is None for a in belongs for b in belongs for o in later(a.statement, b.statement))
+    apart = all(meeting(a, b, facts) is None for a in belongs for b in belongs)
     filled = all(covered(u, fetched, facts).is_empty() for u in (*used, *updates))
-    first = all(collide(u, f, o, facts) is None for u in (*used, *updates) for f in fetched for o in later(u.statement, f.statement))
-    last = all(collide(r, u, o, facts) is None for r in returned for u in updates for o in later(r.statement, u.statement))
+    first = all(meeting(u, f, facts) is None for u in (*used, *updates) for f in fetched)
+    last = all(meeting(r, u, facts) is None for r in returned for u in updates)
     return apart and filled and first and last and all(_followed(u, returned, facts) for u in updates)
 
 

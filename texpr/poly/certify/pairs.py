@@ -113,6 +113,12 @@ def collide(a: Access, b: Access, order: Order, facts: isl.Set) -> tuple[Joint, 
     return None if pairs.is_empty() else (joint, pairs)
 
 
+def meeting(a: Access, b: Access, facts: isl.Set) -> tuple[Joint, isl.Set] | None:
+    """Pairs of an instance of `a` and a later one of `b` that use one element; None if there are none."""
+    found = (collide(a, b, order, facts) for order in later(a.statement, b.statement))
+    return next((pairs for pairs in found if pairs is not None), None)
+
+
 def _ordered(joint: Joint, a: Access, order: Order) -> list[Expr]:
     if order.sign is None:
         return []

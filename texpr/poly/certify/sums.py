@@ -10,7 +10,7 @@ from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import substitute, variables
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Definition, Total, at_instance
-from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, met
+from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
 from texpr.poly.certify.proof import Context, Proof, Refuted
 from texpr.poly.certify.statements import Buffer, Statement, joined
 from texpr.poly.certify.trace import Tracer, access, updated, written
@@ -57,11 +57,7 @@ class Sums:
         """No update comes after a use of its element."""
         with self.proof.asking("sums"):
             for u in updated(self.proof, buffer):
-                for order in later(use.statement, u.statement):
-                    found = collide(use, u, order, self.proof.facts)
-                    if found is not None:
-                        raise Refuted("sums", f"{buffer.tensor.name} is used before all is folded into it", use.statement,
-                                      found[0].frame, found[1])
+                self._never(use, u, "sums", f"{buffer.tensor.name} is used before all is folded into it", use.statement)
 
     def whole(self, buffer: Buffer, use: Access) -> None:
         """Where data says which elements are written: all instances of the equations run, once, and before the use.
@@ -78,11 +74,8 @@ class Sums:
                 instances = [Contribution(s, d, s.at, ()) for s in own]
                 self._every_instance(d, own[0], None, conjunction(d.domain, d.stored), d.axes, instances, buffer)
             for s in buffer.definitions:
-                for order in later(use.statement, s):
-                    found = collide(Access(use.statement, (), False), Access(s, (), True), order, self.proof.facts)
-                    if found is not None:
-                        raise Refuted("initialised", f"{buffer.tensor.name} is read before all of it is written", use.statement,
-                                      found[0].frame, found[1])
+                self._never(Access(use.statement, (), False), Access(s, (), True), "initialised",
+                            f"{buffer.tensor.name} is read before all of it is written", use.statement)
 
     def prepare(self, buffer: Buffer, *, whole: bool) -> None:
         """What holds of a buffer's updates whoever uses it; `whole` if nothing may be missing."""
@@ -141,26 +134,24 @@ class Sums:
                 raise Refuted("order", "a sum of floats is cut into parts, which nothing permits", u)
             self.proof.reassociated[name_of(d)] = None
 
+    def _never(self, first: Access, then: Access, rule: str, what: str, at: Statement) -> None:
+        """Raise Refuted, saying `what` of a place, if an element is used by `first` and later by `then`."""
+        found = meeting(first, then, self.proof.facts)
+        if found is not None:
+            raise Refuted(rule, what, at, found[0].frame, found[1])
+
     def _started_once(self, buffer: Buffer, starts: Sequence[Access]) -> None:
         with self.proof.asking("once"):
             for a in starts:
                 for b in starts:
-                    for order in later(a.statement, b.statement):
-                        found = collide(a, b, order, self.proof.facts)
-                        if found is not None:
-                            raise Refuted("once", f"an element of {buffer.tensor.name} is started twice", b.statement, found[0].frame,
-                                          found[1])
+                    self._never(a, b, "once", f"an element of {buffer.tensor.name} is started twice", b.statement)
 
     def _after_start(self, buffer: Buffer, starts: Sequence[Access]) -> None:
         with self.proof.asking("initialised"):
             for u in updated(self.proof, buffer):
                 self.tracer.initialised(buffer, u)
                 for start in starts:
-                    for order in later(u.statement, start.statement):
-                        found = collide(u, start, order, self.proof.facts)
-                        if found is not None:
-                            raise Refuted("sums", f"{buffer.tensor.name} is started after an update", start.statement, found[0].frame,
-                                          found[1])
+                    self._never(u, start, "sums", f"{buffer.tensor.name} is started after an update", start.statement)
 
     def _into_its_own(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
         """An update folds into the element that its instance belongs to."""
@@ -185,13 +176,9 @@ class Sums:
         with self.proof.asking("sums"):
             for a in folded:
                 for b in folded:
-                    if a.definition is not b.definition:
-                        continue
-                    for order in later(a.statement, b.statement):
-                        found = collide(a.with_binders, b.with_binders, order, self.proof.facts)
-                        if found is not None:
-                            raise Refuted("sums", f"one contribution is folded into {buffer.tensor.name} twice", b.statement,
-                                          found[0].frame, found[1])
+                    if a.definition is b.definition:
+                        self._never(a.with_binders, b.with_binders, "sums",
+                                    f"one contribution is folded into {buffer.tensor.name} twice", b.statement)
 
     def _all_there(self, buffer: Buffer, start: Statement, folded: Sequence[Contribution]) -> None:
         """Every instance that the program folds into the element of a start is folded in."""
@@ -213,11 +200,7 @@ class Sums:
             lives = [Access(s, tuple(map(s.frame.plain, e.indices)), True) for s, e in elements if isinstance(e, Read)]
             for a in lives:
                 for b in lives:
-                    for order in later(a.statement, b.statement):
-                        found = collide(a, b, order, self.proof.facts)
-                        if found is not None:
-                            raise Refuted("once", f"an element of {buffer.tensor.name} is defined twice", b.statement, found[0].frame,
-                                          found[1])
+                    self._never(a, b, "once", f"an element of {buffer.tensor.name} is defined twice", b.statement)
 
     def _every_instance(self, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr, binders: tuple[Var, ...],
                         folded: Sequence[Contribution], buffer: Buffer) -> None:
