@@ -31,3 +31,13 @@ def test_who_asks_is_refused():
 def test_who_declines_is_not_told():
     with tx.options(cache_dir=None, certify=False):
         np.testing.assert_array_equal(tx.op(TEXT)(np.zeros(3, "f4")), np.ones(3, "f4"))
+
+
+def test_what_was_only_warned_of_is_not_in_the_cache_as_proven(tmp_path):
+    """Every kernel made anew is warned of, and who asks for a proof is refused, whatever the cache holds."""
+    with tx.options(cache_dir=tmp_path):
+        for _ in range(2):
+            with pytest.warns(tx.CertificateWarning, match="not proven"):
+                tx.op(TEXT)(np.zeros(3, "f4"))
+    with tx.options(cache_dir=tmp_path, certify=True), pytest.raises(tx.ScheduleError, match="not proven"):
+        tx.op(TEXT)(np.zeros(3, "f4"))

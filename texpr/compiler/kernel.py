@@ -81,16 +81,18 @@ class CompiledKernel:
         wanted = current().certify
         return self._usual if wanted is None else wanted
 
-    def _prove(self) -> None:
-        """Prove the kernel where that is wanted. What nobody asked for and cannot be proven is warned of, not refused."""
+    def _prove(self) -> bool:
+        """Prove the kernel where that is wanted, and whether it was. What nobody asked for and is not proven is warned of, not refused."""
         if not self._certified:
-            return
+            return False
         try:
             _ = self.certificate
         except ScheduleError as error:
             if current().certify:
                 raise
             warnings.warn(CertificateWarning(str(error)), stacklevel=2)
+            return False
+        return True
 
     @property
     def llvm(self) -> str:

@@ -106,19 +106,22 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
     return compile_kernel(prepared(kernel, target), target, alone=True)
 
 
-def object_code(kernel: Kernel, target: Target, *, meaning: str = "", prove: Callable[[], object] = lambda: None) -> bytes:
+def object_code(kernel: Kernel, target: Target, *, meaning: str = "", prove: Callable[[], bool] = lambda: True) -> bytes:
     """Object code of a kernel for this machine, from the disk cache where it was compiled, and proven, before.
 
     Args:
-        meaning: what was proven of the code in the cache, if anything.
-        prove: called for code that is not there.
+        meaning: what must have been proven of code in the cache, if anything.
+        prove: called where no such code is there: whether the kernel means that. If it is not proven, code is kept as code of no meaning, so
+            that the next process tries again, and warns again.
     """
     text, _ = emit_llvm(prepared(kernel, target), target)
     cache = _cache(str(current().cache_dir or ""))
     key = _key(text, target, meaning)
     code = cache.get(key) if cache is not None else None
+    if code is None and not prove() and meaning:
+        key = _key(text, target, "")
+        code = cache.get(key) if cache is not None else None
     if code is None:
-        prove()
         code = native_object(text, target)
         if cache is not None:
             cache.put(key, code)
