@@ -293,6 +293,8 @@ class Expressions:
             word = "fcmp une" if s.is_float else "icmp ne"
             return self._one(f"{word} {a}, {constant(0, s, a.lanes).text}", BOOL, a.lanes)
         if s.is_float and t.is_int:
+            if s.bits == 16:  # exact; with AVX512-FP16, LLVM's own conversion of an f16 NaN is not 0
+                return self.cast(self.cast(a, DType("f", 32)), t)
             sign = "s" if t.is_signed else "u"
             name = f"llvm.fpto{sign}i.sat.{self.suffix(Value('', t, a.lanes))}.{self.suffix(a)}"
             return Value(self.intrinsic(name, to, str(a)), t, a.lanes)
