@@ -111,8 +111,8 @@ def object_code(kernel: Kernel, target: Target, *, meaning: str = "", prove: Cal
 
     Args:
         meaning: what must have been proven of code in the cache, if anything.
-        prove: called where no such code is there: whether the kernel means that. If it is not proven, code is kept as code of no meaning, so
-            that the next process tries again, and warns again.
+        prove: called where no such code is there: whether the kernel means that. If it is not proven, code is kept as code of no
+            meaning, so that the next process tries again, and warns again.
     """
     text, _ = emit_llvm(prepared(kernel, target), target)
     cache = _cache(str(current().cache_dir or ""))
