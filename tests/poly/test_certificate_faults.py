@@ -109,6 +109,17 @@ kernel shared(X: f32[N, 32]) -> (Y: f32[N, 32])
       barrier
       Y[n, t] = S[31 - t]  at[n, t]
 """),
+    "products": Sound("op products(X: f32[32], A: f32[M, N], B: f32[M, K]) -> Y: f32[32] require M * N >= 100 { Y[t] = X[t] }", """
+kernel products(X: f32[32], A: f32[M, N], B: f32[M, K]) -> (Y: f32[32])
+  require M * N >= 100
+  let S: f32[32]
+  for t in 0..32 thread.x
+    S[t] = X[t]  copy
+    if M * N <= t
+      S[t - M * N] = X[t - M * N]  copy
+    Y[t] = S[t]  at[t]
+    barrier
+"""),
     "rounds": Sound("op rounds(X: f32[8, 32]) -> y: f32[32] { y[t] = sum(k: X[k, 31 - t]) for t in 0..32 }", """
 kernel rounds(X: f32[8, 32]) -> (y: f32[32])
   let S: f32[32]
@@ -249,6 +260,10 @@ FAULTS = {
         ("S[31 - t]", "S[30 - t]", "bounds"),
         ("      barrier\n      Y[n, t] = S[31 - t]  at[n, t]\n", "      Y[n, t] = S[31 - t]  at[n, t]\n      barrier\n", "initialised"),
         ("    let S: f32[32]\n", "", "races"),  # shared by all blocks
+    ],
+    "products": [
+        # Nothing is required of M * K.
+        ("M * N <= t\n      S[t - M * N] = X[t - M * N]", "M * K <= t\n      S[t - M * K] = X[t - M * K]", "races"),
     ],
     "rounds": [
         ("      barrier\n    y[t]", "    y[t]", "races"),  # the next round writes what this one still reads

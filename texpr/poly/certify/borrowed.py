@@ -16,7 +16,7 @@ import islpy as isl
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, walk
-from texpr.poly.certify.frame import alike
+from texpr.poly.certify.frame import Parameters, alike
 from texpr.poly.certify.pairs import Access, Joint, covered, meeting, met
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written
 from texpr.poly.certify.trace import access, carried_over
@@ -39,10 +39,10 @@ class _Loan:
     copies: frozenset[int]
 
 
-def put_back(kernel: Kernel, facts: isl.Set) -> tuple[Kernel, dict[Store, Store]]:
+def put_back(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> tuple[Kernel, dict[Store, Store]]:
     """The kernel with such buffers replaced by what they stand for, and which store each of its stores was."""
     origin: dict[Store, Store] = {}
-    while (loan := _first(kernel, facts)) is not None:
+    while (loan := _first(kernel, parameters, facts)) is not None:
         before = [n for n in walk(kernel) if isinstance(n, Store) and id(n) not in loan.copies]
         kernel = _without(kernel, loan)
         after = [n for n in walk(kernel) if isinstance(n, Store)]
@@ -50,10 +50,10 @@ def put_back(kernel: Kernel, facts: isl.Set) -> tuple[Kernel, dict[Store, Store]
     return kernel, origin
 
 
-def _first(kernel: Kernel, facts: isl.Set) -> _Loan | None:
+def _first(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> _Loan | None:
     if not any(isinstance(n, Store) and n.equation < 0 for n in walk(kernel)):
         return None
-    nest, found = as_written(kernel)
+    nest, found = as_written(kernel, parameters)
     uses: Uses = {}
     for tensor, s, indices in found:
         uses.setdefault(tensor, []).append((s, indices))

@@ -20,7 +20,7 @@ from texpr.poly.certify.pairs import Access, collide, covered, different, later
 from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted
 from texpr.poly.certify.races import check_races
-from texpr.poly.certify.statements import Buffer, Statement, extract, reads
+from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of, reads
 from texpr.poly.certify.sums import Sums
 from texpr.poly.certify.trace import lives, written
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
@@ -103,9 +103,15 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
 
     def prove() -> Certificate:
         cut, origin = in_phases(kernel)
-        direct, source = put_back(cut, _facts(kernel, program))
+        parameters = parameters_of(kernel)
+        parameters.alias(program.sizes)
+        parameters.inputs |= set(program.inputs)
+        facts = _facts(kernel, program, parameters)
+        direct, source = put_back(cut, parameters, facts)
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
-        return _certified(direct, program, kernel)
+        nest = extract(direct, parameters)
+        named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
+        return _certified(Proof(nest, Meaning(program), named, facts), program, kernel)
 
     try:
         return asked(prove, QUOTA)
@@ -134,12 +140,8 @@ def _values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in values.items())
 
 
-def _certified(kernel: Kernel, program: Program, whole: Kernel) -> Certificate:
-    nest = extract(kernel)
-    nest.parameters.alias(program.sizes)
-    nest.parameters.inputs |= set(program.inputs)
-    named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
-    proof = Proof(nest, Meaning(program), named, _facts(kernel, program, nest.parameters))
+def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
+    nest = proof.nest
     _same_shapes(proof)
     sums = Sums(proof)
     with proof.asking("values"):
@@ -155,15 +157,13 @@ def _certified(kernel: Kernel, program: Program, whole: Kernel) -> Certificate:
     for buffer in nest.buffers.values():
         if buffer.updates:
             sums.prepare(buffer, whole=False)
-    check_races(proof, sums, whole)
+    check_races(proof, sums, kernel)
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract)
 
 
-def _facts(kernel: Kernel, program: Program, parameters: Parameters | None = None) -> isl.Set:
+def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
     """What holds of the sizes: they are at least 0, so are all extents of arrays, and the requirements are checked at the call."""
-    parameters = parameters or extract(kernel).parameters
-    parameters.alias(program.sizes)
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
     conditions += [compare("<=", index(0), n) for t in (*kernel.inputs, *kernel.outputs) for n in t.shape]

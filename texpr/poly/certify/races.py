@@ -28,7 +28,7 @@ def check_races(proof: Proof, sums: Sums, kernel: Kernel) -> None:
     """
     nest, uses = proof.nest, sums.tracer.uses
     if kernel is not nest.kernel:
-        nest, found = as_written(kernel)
+        nest, found = as_written(kernel, nest.parameters)
         uses = {}
         for tensor, s, indices in found:
             uses.setdefault(tensor, []).append(access(nest.buffers[tensor], s, indices))

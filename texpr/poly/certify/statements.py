@@ -119,10 +119,14 @@ class Nest:
         return dict.fromkeys(n for s in self.statements for n in s.loops).__iter__()
 
 
-def extract(kernel: Kernel) -> Nest:
-    """The statements of a kernel with their places."""
+def parameters_of(kernel: Kernel) -> Parameters:
+    """What all questions about a kernel, and about what is made of it, have in common."""
     written = {n.tensor for n in walk(kernel) if isinstance(n, Store)}
-    parameters = Parameters(kernel.sizes, [t for t in kernel.inputs if t not in written])
+    return Parameters(kernel.sizes, [t for t in kernel.inputs if t not in written])
+
+
+def extract(kernel: Kernel, parameters: Parameters) -> Nest:
+    """The statements of a kernel with their places."""
     nest = Nest(kernel, parameters, [], {t: Buffer(t, ()) for t in (*kernel.outputs, *kernel.temporaries)}, [])
     stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, (), ()) for s in reversed(kernel.body)]
     order = 0
@@ -148,9 +152,9 @@ def extract(kernel: Kernel) -> Nest:
     return nest
 
 
-def as_written(kernel: Kernel) -> tuple[Nest, list[tuple[Tensor, Statement, tuple[Expr, ...]]]]:
+def as_written(kernel: Kernel, parameters: Parameters) -> tuple[Nest, list[tuple[Tensor, Statement, tuple[Expr, ...]]]]:
     """The statements with their own indices and conditions, whatever those read, and all that they read."""
-    nest = extract(kernel)
+    nest = extract(kernel, parameters)
     uses = []
     for s in nest.statements:
         s.extents, s.held = tuple(n.extent for n in s.loops), list(s.conditions)
