@@ -58,3 +58,8 @@ def test_the_sliding_window_computes_each_row_once():
     X = np.random.default_rng(0).random((10, 4), np.float32)
     np.testing.assert_array_equal(s.compile()(X), tx.interpret(tx.op(example("blur").TEXT), X))
     assert "let T: f32[4, 4]" in str(s)
+
+
+def test_conditions_stand_around_the_loops_they_say_nothing_of():
+    """A condition per nest on its rows, one per vector loop on its columns."""
+    assert str(example("attention").schedule()).count("if ") == 11

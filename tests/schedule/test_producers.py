@@ -123,6 +123,10 @@ COMPUTE_AT = {
     "tile_rows": ("blur", {}, TILED + 's.compute_at("h", "Y.io").parallel("Y.io")'),
     "row_of_tile": ("blur", {}, TILED + 's.compute_at("h", "Y.ii")'),
     "peeled_tile": ("blur", {"M": 8, "N": 20}, 's.split("Y.i", 4).split("Y.j", 8, tail="peel").compute_at("h", "Y.io")'),
+    "tiles_alike": ("both", {}, 's.split("g.i", 4).split("Y.i", 4).compute_at("g", "Y.ii", recompute=False)'),
+    "tiles_alike_under_conditions": ("sequence", {}, 's.tile("t.i", "t.j", sizes=(4, 8)).tile("Y.i", "Y.j", sizes=(4, 8))'
+                                     '.compute_at("t", "Y.ji", recompute=False)'),
+    "fused_under_a_condition": ("blur", {}, 's.tile("Y.i", "Y.j", sizes=(4, 8)).fuse("Y.ii", "Y.ji").compute_at("h", "Y.iiji")'),
     "sliding": ("blur", {}, 's.compute_at("h", "Y.i", slide=True)'),
     "sliding_in_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).parallel("Y.io")'),
     "sliding_by_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io", slide=True)'),
@@ -218,6 +222,8 @@ def test_one_less_is_too_few(name):
 
 PIPELINE = {
     "rows": ("blur", {}, 's.compute_at("h", "Y.i", recompute=True).pipeline("h")'),
+    "rows_under_a_condition": ("sequence", {}, 's.split("Y.i", 4).split("t.i", 4).compute_at("t", "Y.ii", recompute=False)'
+                               '.reverse("Y.ii").pipeline("t")'),
     "three_buffers": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io").pipeline("h", 3)'),
     "tiles": ("blur", {}, TILED + 's.compute_at("h", "Y.jo").pipeline("h").parallel("Y.io")'),
     "constant": ("blur", {"M": 8, "N": 4}, 's.split("Y.i", 2).compute_at("h", "Y.io").pipeline("h")'),

@@ -76,6 +76,7 @@ REFUSED = {
     "rows apart": ("", "M=4, K=8, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
     "a condition": ("", "M=4, K=8, N=20",
                     's.split("j", 16).split("k", 4).reorder("i", "jo", "ko", "ji", "ki").tensorize("ji", "vpdpbusd")'),
+    "a condition inside": ("", "M=4, K=6, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
     "other loops": ("", "M=4, K=4, N=16", 's.tensorize("j", "vpdpbusd")'),
     "no such instruction": ("", "", 's.tensorize("j", "vpdpbusds")'),
 }

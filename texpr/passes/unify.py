@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Add, Cast, Const, Expr, Mul, Read, Tensor, Var
-from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import equal, variables
 from texpr.passes.flatten import flat_index
@@ -37,8 +37,7 @@ def unify(pattern: Kernel, loop: For) -> Match:
     theirs: Stmt = loop
     while isinstance(mine, For):
         if not isinstance(theirs, For) or integer(theirs.extent) != integer(mine.extent):
-            found = f"`{theirs.var.name}` has {show(theirs.extent)} iterations" if isinstance(theirs, For) else "there is none"
-            raise Mismatch(f"its loop `{mine.var.name}` has {show(mine.extent)} iterations, {found}")
+            raise Mismatch(f"its loop `{mine.var.name}` has {show(mine.extent)} iterations, {_instead(theirs)}")
         if len(theirs.body) != 1:
             raise Mismatch(f"`{theirs.var.name}` holds {len(theirs.body)} statements, it has one")
         loops[mine.var] = theirs.var
@@ -53,6 +52,16 @@ def unify(pattern: Kernel, loop: For) -> Match:
     _same_place(mine.tensor, mine.indices, theirs.tensor, theirs.indices, loops)
     _values(mine.value, theirs.value, loops, operands)
     return Match(loops, operands)
+
+
+def _instead(s: Stmt) -> str:
+    """What stands where a loop should be."""
+    match s:
+        case For(var, extent):
+            return f"`{var.name}` has {show(extent)} iterations"
+        case If(cond):
+            return f"the nest has the condition {show(cond)}"
+    return "the nest has a statement"
 
 
 def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[str, tuple[Tensor, tuple[Expr, ...]]]) -> None:

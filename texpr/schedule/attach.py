@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from texpr import poly
 from texpr.ir.affine import same_value
+from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import substitute
+from texpr.ir.traverse import equal, substitute, tensors
+from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import all_loops, find_loops, loops_around, span_of, stores
-from texpr.schedule.recompute import computed_at, slid_at
+from texpr.schedule.loops import all_loops, find_loops, path_to, paths, span_of, stores
+from texpr.schedule.production import replaced
+from texpr.schedule.recompute import computed_at, slid_at, with_head
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
 
@@ -59,43 +63,76 @@ def _is_label(kernel: Kernel, name: str) -> bool:
 
 def _is_candidate(kernel: Kernel, tensor: str, at: For) -> bool:
     """Whether the loops match, so that the first form is worth a proof."""
-    producer = next((s for s in kernel.body if isinstance(s, For) and s.tensor == tensor), None)
-    chain = (*loops_around(kernel, at), at)
-    return (producer is not None and producer.var is not chain[0].var and _unconditional(kernel, chain)
-            and _mismatch(producer, chain) is None)
+    path = path_to(kernel, at)
+    producer = _producer(kernel, tensor, path)
+    return producer is not None and isinstance(_matched(producer, path), _Matched)
 
 
-def _unconditional(kernel: Kernel, chain: tuple[For, ...]) -> bool:
-    """Whether nothing but loops stands around the innermost of the chain."""
-    bodies = (kernel.body, *(n.body for n in chain))
-    return all(any(n is s for s in body) for n, body in zip(chain, bodies))
+def _producer(kernel: Kernel, tensor: str, path: Sequence[For | If]) -> Stmt | None:
+    """The nest of that name at the top of the kernel, not the one that the path leads into."""
+    return next((s for s in kernel.body if s is not path[0] and _name(s) == tensor), None)
 
 
-def _mismatch(producer: For, chain: tuple[For, ...]) -> For | None:
-    """The first loop of the chain that the producer's loops do not match."""
+def _name(s: Stmt) -> str:
+    while isinstance(s, If) and len(s.body) == 1:
+        s = s.body[0]
+    return s.tensor if isinstance(s, For) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """What a producer runs in an iteration of a consumer's loops.
+
+    Attributes:
+        renamed: its outer variables, and those of the consumer.
+        conditions: the ones that it is under there, beside those of the consumer.
+    """
+
+    statements: tuple[Stmt, ...]
+    renamed: Mapping[Var, Expr]
+    conditions: tuple[Expr, ...]
+
+
+def _matched(producer: Stmt, path: Sequence[For | If]) -> _Matched | For | If:
+    """The producer's loops and conditions beside those of the consumer; the first of these that has no like."""
+    renamed: dict[Var, Expr] = {}
+    conditions: list[Expr] = []
     inside: tuple[Stmt, ...] = (producer,)
-    for loop in chain:
+    for node in path:
+        while len(inside) == 1 and isinstance(inside[0], If) and not tensors(inside[0].cond):
+            conditions.append(substitute(inside[0].cond, renamed))
+            inside = inside[0].body
+        if isinstance(node, If):
+            same = next((c for c in conditions if equal(c, node.cond)), None)
+            if same is None:
+                return node
+            conditions.remove(same)
+            continue
         own = inside[0] if len(inside) == 1 else None
-        if not isinstance(own, For) or not same_value(own.extent, loop.extent):
-            return loop
+        if not isinstance(own, For) or not same_value(substitute(own.extent, renamed), node.extent):
+            return node
+        renamed[own.var] = node.var
         inside = own.body
-    return None
+    return _Matched(tuple(substitute(s, renamed) for s in inside), renamed, tuple(conditions))
 
 
 def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
     """The producer's outer loops joined with those of the consumer; every instance runs once."""
-    chain = (*loops_around(kernel, at), at)
-    producer = next((s for s in kernel.body if isinstance(s, For) and s.tensor == tensor), None)
-    if producer is None or producer.var is chain[0].var:
+    path = path_to(kernel, at)
+    producer = _producer(kernel, tensor, path)
+    if producer is None:
         raise ScheduleError(f"no nest of its own produces `{tensor}`", span_of(kernel, at), code="compute_at",
                             help="name a tensor whose outermost loop is at the top of the kernel")
-    if not _unconditional(kernel, chain):
-        raise ScheduleError(f"`{at.var.name}` stands under a condition, so not every instance would run", span_of(kernel, at),
+    matched = _matched(producer, path)
+    if isinstance(matched, If):
+        raise ScheduleError(f"`{at.var.name}` stands under a condition, so not every instance would run", span_of(kernel, matched),
                             code="compute_at", help="without recompute, all of it is produced in loops that run unconditionally")
-    moved, renamed = _merged(kernel, producer, chain)
-    body = tuple(_inserted(s, chain, moved) if s is chain[0] else s for s in kernel.body if s is not producer)
-    after = replace(kernel, body=body)
-    conflict = poly.reordered(kernel, after, *_correspondence(kernel, after, producer, moved, renamed))
+    if isinstance(matched, For):
+        raise ScheduleError(f"`{tensor}` has no loop that matches `{matched.var.name}`", span_of(kernel, producer), code="compute_at",
+                            help="without recompute, outer loops have equal extents; split and reorder both nests alike")
+    moved = guarded(conjunction(*matched.conditions), matched.statements)
+    after = with_head(replaced(kernel, (), (producer,), {}), at, moved)
+    conflict = poly.reordered(kernel, after, *_correspondence(kernel, after, producer, moved, matched.renamed))
     if conflict is not None:
         raise refused(kernel, f'compute_at("{tensor}", "{at.var.name}") reverses a dependence', conflict,
                       "the new order runs the second first", help="compute it at an outer loop, or leave it where it is", after=after)
@@ -103,47 +140,11 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
     return after
 
 
-def _merged(kernel: Kernel, producer: For, chain: tuple[For, ...]) -> tuple[tuple[Stmt, ...], dict[Var, Var]]:
-    """What the producer runs in an iteration of the chain, and the producer's outer variables by the chain's."""
-    wrong = _mismatch(producer, chain)
-    if wrong is not None:
-        raise ScheduleError(f"`{producer.tensor}` has no loop that matches `{wrong.var.name}`", span_of(kernel, producer),
-                            code="compute_at", help="without recompute, outer loops have equal extents; split and reorder both nests alike")
-    renamed: dict[Var, Var] = {}
-    inside: tuple[Stmt, ...] = (producer,)
-    for loop in chain:
-        own = inside[0]
-        assert isinstance(own, For)
-        renamed[own.var] = loop.var
-        inside = own.body
-    return tuple(substitute(s, renamed) for s in inside), renamed
-
-
-def _inserted(s: Stmt, chain: tuple[For, ...], moved: tuple[Stmt, ...]) -> Stmt:
-    """`moved` put at the head of the innermost loop of the chain."""
-    assert isinstance(s, For)
-    if len(chain) == 1:
-        return replace(s, body=(*moved, *s.body))
-    return replace(s, body=tuple(_inserted(b, chain[1:], moved) if b is chain[1] else b for b in s.body))
-
-
-def _correspondence(before: Kernel, after: Kernel, producer: For, moved: tuple[Stmt, ...],
-                    renamed: dict[Var, Var]) -> tuple[dict[Store, Store], dict[Store, dict[Var, Expr]]]:
+def _correspondence(before: Kernel, after: Kernel, producer: Stmt, moved: tuple[Stmt, ...],
+                    renamed: Mapping[Var, Expr]) -> tuple[dict[Store, Store], dict[Store, dict[Var, Expr]]]:
     """Which store of the new kernel is which of the old one, and the old loop variables in terms of the new ones."""
     origin = {s: s for s in stores(after)}
+    own = {s: [n.var for n in above if isinstance(n, For)] for above, s in paths(before) if isinstance(s, Store)}
     origin |= dict(zip((n for s in moved for n in stores(s)), stores(producer)))
-    instance: dict[Store, dict[Var, Expr]] = {new: {v: renamed.get(v, v) for v in _loops_of(before, old)} for new, old in origin.items()}
+    instance: dict[Store, dict[Var, Expr]] = {new: {v: renamed.get(v, v) for v in own[old]} for new, old in origin.items()}
     return origin, instance
-
-
-def _loops_of(kernel: Kernel, store: Store) -> list[Var]:
-    stack: list[tuple[Stmt, tuple[Var, ...]]] = [(s, ()) for s in kernel.body]
-    while stack:
-        node, around = stack.pop()
-        if node is store:
-            return list(around)
-        if isinstance(node, For):
-            stack += [(s, (*around, node.var)) for s in node.body]
-        elif isinstance(node, If):
-            stack += [(s, around) for s in node.body]
-    raise AssertionError("the store is not in the kernel")

@@ -12,7 +12,7 @@ from texpr.ir.expr import Axis, Expr, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import find_loops, paths, qualified, span_of, stores
+from texpr.schedule.loops import find_loops, path_to, paths, qualified, span_of, stores
 from texpr.schedule.production import Production, find_production, find_tensor, linear_index, replaced
 from texpr.schedule.refuse import refused
 from texpr.schedule.regions import Cut, Place, Span, cut_loops
@@ -64,8 +64,7 @@ def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
 def _consumer(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[For | If, ...]]:
     """What produces the tensor, after the loop, and what stands around the loop."""
     production = find_production(kernel, find_tensor(kernel, name, STEP), STEP)
-    path = next(above for above, _ in paths(kernel) if any(n is loop for n in above))
-    around = path[: next(k for k, n in enumerate(path) if n is loop)]
+    around = path_to(kernel, loop)[:-1]
     if any(n is loop for s in production.statements for n in walk(s)):
         raise ScheduleError(f"`{qualified(loop)}` is a loop of `{name}` itself", span_of(kernel, loop), code=STEP,
                             help=f"name a loop that computes what `{name}` reads")
@@ -163,8 +162,6 @@ def _spatial(production: Production, own: dict[Var, For]) -> set[Var]:
 
 
 def _with_tail(kernel: Kernel, loop: For, tail: tuple[Stmt, ...]) -> Kernel:
-    path = next(above for above, _ in paths(kernel) if any(isinstance(n, For) and n.var is loop.var for n in above))
-    depth = next(k for k, n in enumerate(path) if isinstance(n, For) and n.var is loop.var)
-    old = path[depth]
-    return replaced(kernel, path[:depth], (old,), {id(old): (replace(old, body=(*old.body, *tail)),)})
+    *around, old = path_to(kernel, loop)
+    return replaced(kernel, around, (old,), {id(old): (replace(old, body=(*old.body, *tail)),)})
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.schedule.leaves import Leaf, apart, checked, leaves, rearranged
+from texpr.schedule.leaves import apart, checked, leaves, rearranged
 from texpr.schedule.loops import find_loops, span_of
+from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from texpr.ir.build import floordiv, integer, mod, mul
 from texpr.ir.expr import Expr, Node, Var
-from texpr.ir.loop import For, Kernel
+from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.traverse import tensors
 from texpr.passes.renew import folded
 from texpr.schedule.independent import check_moved
-from texpr.schedule.leaves import Leaf, apart, checked, rearranged
+from texpr.schedule.leaves import apart, checked, rearranged
 from texpr.schedule.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, span_of
+from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
 MOST_ITERATIONS = 1 << 62
@@ -33,7 +37,7 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     outers = [n for n in find_loops(alone, names[0]) if _directly_inside(n, names[1])]
     check_new_names(kernel, find_loops(kernel, outer)[0], (fused,), "fuse")
     for loop in outers:
-        below = loop.body[0]
+        below, _ = _below(loop)
         assert isinstance(below, For)
         if integer(below.extent) is None:
             raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
@@ -51,8 +55,17 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
 
 
 def _directly_inside(outer: For, inner: str) -> bool:
-    below = outer.body[0]
-    return len(outer.body) == 1 and isinstance(below, For) and qualified(below) == inner
+    below, between = _below(outer)
+    return isinstance(below, For) and qualified(below) == inner and not any(tensors(n.cond) for n in between)
+
+
+def _below(outer: For) -> tuple[Stmt | None, list[If]]:
+    """The only statement in the loop and under the conditions that it is under, and these; None if there are several."""
+    body, between = outer.body, list[If]()
+    while len(body) == 1 and isinstance(body[0], If):
+        between.append(body[0])
+        body = body[0].body
+    return body[0] if len(body) == 1 else None, between
 
 
 def _set_apart(kernel: Kernel, outer: str, inner: str) -> Kernel:
@@ -91,11 +104,14 @@ def _depth(leaf: Leaf, outer: str, inner: str) -> Var | None:
 
 
 def _joined(loop: For, name: str) -> For:
-    inner = loop.body[0]
+    inner, between = _below(loop)
     assert isinstance(inner, For)
     both = Var(name)
     values: dict[Var, Expr] = {loop.var: floordiv(both, inner.extent), inner.var: mod(both, inner.extent)}
-    return For(both, mul(loop.extent, inner.extent), tuple(folded(s, values) for s in inner.body), loop.kind, loop.tensor)
+    body = inner.body
+    for each in reversed(between):
+        body = (replace(each, body=body),)
+    return For(both, mul(loop.extent, inner.extent), tuple(folded(s, values) for s in body), loop.kind, loop.tensor)
 
 
 def _text(e: Node) -> str:

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from texpr import poly
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, substitute, tensors
+from texpr.ir.traverse import tensors
 from texpr.passes.renew import folded
 from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import paths, stores
 from texpr.schedule.refuse import refused
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A statement with the loops around it, and its conditions.
-
-    Attributes:
-        origin: the loops that were around it before the step.
-        values: the variables of those in terms of the loops now; one left out stays.
-        guards: further conditions, in terms of the loops now.
-    """
-
-    loops: tuple[For, ...]
-    conditions: tuple[If, ...]
-    statement: Stmt
-    origin: tuple[For, ...]
-    values: Mapping[Var, Expr] = field(default_factory=dict)
-    guards: tuple[Expr, ...] = ()
+from texpr.schedule.regroup import Leaf, regrouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +53,7 @@ def rearranged(kernel: Kernel, arrange: Callable[[list[Leaf]], Sequence[Leaf] | 
             origin |= {n: n for n in stores(top)}
             instance |= {leaf.statement: {n.var: n.var for n in leaf.loops} for leaf in old if isinstance(leaf.statement, Store)}
             continue
-        statements, new_origin, values = _rebuilt(new)
+        statements, new_origin, values = regrouped(new)
         body += statements
         origin |= new_origin
         instance |= values
@@ -132,79 +115,3 @@ def apart(given: Sequence[Leaf], parts: Sequence[int], found: Collection[Var]) -
 def _renamed(leaf: Leaf, copies: dict[Var, Expr]) -> Leaf:
     loops = tuple(replace(n, var=copies.get(n.var, n.var), extent=folded(n.extent, copies)) for n in leaf.loops)
     return replace(leaf, loops=loops, values=copies)
-
-
-def _rebuilt(given: Sequence[Leaf]) -> tuple[tuple[Stmt, ...], dict[Store, Store], dict[Store, Mapping[Var, Expr]]]:
-    """Loops around leaves again: neighbours share the loops they have in common from the outside in.
-
-    The deepest leaf of each loop keeps its variable (it is the handle); copies get fresh ones.
-    """
-    groups = _grouped(given, 0, list(range(len(given))))
-    depth: dict[Var, int] = {}
-    keeper: dict[Var, int] = {}
-    for k, leaf in enumerate(given):
-        for n in leaf.loops:
-            if len(leaf.loops) > depth.get(n.var, 0):
-                depth[n.var], keeper[n.var] = len(leaf.loops), k
-    origin: dict[Store, Store] = {}
-    instance: dict[Store, Mapping[Var, Expr]] = {}
-
-    def build(group: _Group, names: dict[Var, Expr]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
-        for item in group:
-            if isinstance(item, int):
-                leaf = given[item]
-                values = {**names, **{v: folded(e, names) for v, e in leaf.values.items()}}
-                new = folded(leaf.statement, values) if leaf.values else substitute(leaf.statement, names)
-                if isinstance(new, Store):
-                    new = replace(new) if new is leaf.statement else new
-                    assert isinstance(leaf.statement, Store)
-                    origin[new] = leaf.statement
-                    instance[new] = {n.var: values.get(n.var, n.var) for n in leaf.origin}
-                for condition in reversed(leaf.conditions):
-                    new = If(folded(condition.cond, values) if values else condition.cond, (new,))
-                for guard in reversed(leaf.guards):
-                    new = If(substitute(guard, names), (new,))
-                result.append(new)
-                continue
-            loop, members, inner = item
-            var = loop.var if keeper[loop.var] in members else replace(loop.var)
-            below = build(inner, names if var is loop.var else {**names, loop.var: var})
-            result.append(For(var, substitute(loop.extent, names), below, loop.kind, loop.tensor))
-        return _joined_conditions(tuple(result))
-
-    return build(groups, {}), origin, instance
-
-
-_Group = list  # of leaf numbers and (loop, leaf numbers inside, _Group)
-
-
-def _grouped(given: Sequence[Leaf], depth: int, members: list[int]) -> _Group:
-    result: _Group = []
-    k = 0
-    while k < len(members):
-        leaf = given[members[k]]
-        if len(leaf.loops) <= depth:
-            result.append(members[k])
-            k += 1
-            continue
-        loop = leaf.loops[depth]
-        same = k
-        while same < len(members) and len(given[members[same]].loops) > depth and given[members[same]].loops[depth].var is loop.var:
-            same += 1
-        inside = members[k:same]
-        result.append((loop, inside, _grouped(given, depth + 1, inside)))
-        k = same
-    return result
-
-
-def _joined_conditions(statements: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Neighbours under the very same condition go under one `if`."""
-    result: list[Stmt] = []
-    for s in statements:
-        last = result[-1] if result else None
-        if isinstance(s, If) and isinstance(last, If) and (s.cond is last.cond or not tensors(s.cond) and equal(s.cond, last.cond)):
-            result[-1] = replace(last, body=_joined_conditions((*last.body, *s.body)))
-        else:
-            result.append(s)
-    return tuple(result)

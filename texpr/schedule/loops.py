@@ -150,14 +150,18 @@ def paths(kernel: Kernel) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
             yield above, node
 
 
+def path_to(kernel: Kernel, loop: For) -> tuple[For | If, ...]:
+    """The loops and conditions around `loop`, outermost first, and the loop itself as it is in the kernel."""
+    for above, _ in paths(kernel):
+        for k, n in enumerate(above):
+            if isinstance(n, For) and n.var is loop.var:
+                return above[: k + 1]
+    raise AssertionError(f"no loop {loop.var.name}")
+
+
 def loops_around(kernel: Kernel, loop: For) -> tuple[For, ...]:
     """The loops that enclose `loop`, outermost first."""
-    for above, _ in paths(kernel):
-        loops = [n for n in above if isinstance(n, For)]
-        for k, n in enumerate(loops):
-            if n.var is loop.var:
-                return tuple(loops[:k])
-    raise AssertionError(f"no loop {loop.var.name}")
+    return tuple(n for n in path_to(kernel, loop)[:-1] if isinstance(n, For))
 
 
 def private_temporaries(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:

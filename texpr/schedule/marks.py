@@ -11,8 +11,9 @@ from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables, walk
 from texpr.passes.ranges import largest
 from texpr.schedule.independent import check_independent
-from texpr.schedule.leaves import Leaf, rearranged
+from texpr.schedule.leaves import rearranged
 from texpr.schedule.loops import all_loops, find_loops, loops_around, private_temporaries, replace_loops, span_of
+from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ResourceError, ScheduleError
 
 MOST_LANES = 1024

@@ -10,8 +10,9 @@ from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.passes.ranges import largest
-from texpr.schedule.leaves import Leaf, Moved, checked, rearranged
+from texpr.schedule.leaves import Moved, checked, rearranged
 from texpr.schedule.loops import find_loops, paths, qualified, span_of
+from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
 

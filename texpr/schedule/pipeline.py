@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, integer, minimum, mod, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
-from texpr.ir.loop import For, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.nests import guarded
 from texpr.passes.renew import over_tensors, with_fresh_variables
 from texpr.schedule.indices import put, tidy
-from texpr.schedule.loops import find_loops, loops_around, paths, qualified, span_of, stores, twins, with_temporaries
+from texpr.schedule.loops import (
+    all_loops,
+    find_loops,
+    loops_around,
+    path_to,
+    qualified,
+    replace_loops,
+    span_of,
+    stores,
+    twins,
+    with_temporaries,
+)
 from texpr.schedule.production import Production, find_production, find_tensor, replaced
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
@@ -42,6 +53,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
     """
     if not isinstance(depth, int) or isinstance(depth, bool) or not 2 <= depth <= MOST_BUFFERS:
         raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
+    kernel = replace_loops(kernel, all_loops(kernel), _spread)
     loop, stage = _stage(kernel, what)
     if loop.kind != "serial":
         raise ScheduleError(f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
@@ -64,6 +76,20 @@ class _Buffer:
 
     tensor: Tensor
     bases: tuple[Expr, ...]
+
+
+def _spread(loop: For) -> For:
+    """The loop with a condition of its own for each of the statements that share one: some of them may run ahead."""
+    body = tuple(each for s in loop.body for each in _apart(s))
+    return loop if len(body) == len(loop.body) else replace(loop, body=body)
+
+
+def _apart(s: Stmt) -> Iterator[Stmt]:
+    if isinstance(s, If) and not tensors(s.cond):
+        below = [each for n in s.body for each in _apart(n)]
+        yield from (replace(s, body=(n,)) for n in below) if len(below) > 1 else (s,)
+    else:
+        yield s
 
 
 def _stage(kernel: Kernel, what: str | Var) -> tuple[For, list[Production]]:
@@ -133,9 +159,7 @@ def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], loop: For, depth: 
 
 def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel:
     """The statements at these places in the loop's body run `lead` iterations before the others."""
-    path = next(above for above, _ in paths(kernel) if any(isinstance(n, For) and n.var is loop.var for n in above))
-    depth = next(k for k, n in enumerate(path) if isinstance(n, For) and n.var is loop.var)
-    old = path[depth]
+    *around, old = path_to(kernel, loop)
     assert isinstance(old, For)
     ahead = [old.body[k] for k in early]
     rest = [s for k, s in enumerate(old.body) if k not in early]
@@ -152,7 +176,7 @@ def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel
         parts.append(replace(old, extent=index(most), body=(*head, *rest)))
         parts.append(For(last, index(count - most), _copied(rest, old.var, add(last, index(most)), alone), tensor=old.tensor))
         own = own | alone
-    after = replaced(kernel, path[:depth], (old,), {id(old): tuple(n for n in parts if integer(n.extent) != 0)})
+    after = replaced(kernel, around, (old,), {id(old): tuple(n for n in parts if integer(n.extent) != 0)})
     return with_temporaries(after, list(own.values()))
 
 

@@ -13,7 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import paths, qualified, span_of
+from texpr.schedule.loops import path_to, paths, qualified, span_of
 from texpr.schedule.production import Production, check_pure, find_production, find_tensor, readers, replaced
 from texpr.schedule.regions import Place, Span, needed_box, restricted
 from texpr.support.errors import ScheduleError
@@ -31,7 +31,7 @@ def computed_at(kernel: Kernel, tensor: str, loop: For) -> Kernel:
     place = Place(chain, (*kernel.requires, *(n.cond for n in around if isinstance(n, If))))
     for region in (box, (None,) * len(box)):
         moved = restricted(production, region, place)
-        after = _with_head(_without(kernel, production), loop, moved)
+        after = with_head(_without(kernel, production), loop, moved)
         check_pure(kernel, production, "compute_at", after)
         if poly.flow_stays_within(after, production.tensor, chain) and _private_stay(after, production, chain):
             check_moved(kernel, after, "compute_at")
@@ -65,7 +65,7 @@ def slid_at(kernel: Kernel, tensor: str, loop: For) -> Kernel:
     rest = [s if k != d else Span(linear(ahead[1]).expr(), index(abs(step))) for k, s in enumerate(box)]
     before = _copies(kernel, production, restricted(production, warm, Place(loops, conditions)))
     moved = restricted(production, rest, Place((*loops, loop), conditions))
-    after = _with_head(_without(kernel, production), loop, moved, before=before[0])
+    after = with_head(_without(kernel, production), loop, moved, before=before[0])
     after = replace(after, temporaries=(*after.temporaries, *before[1]))
     check_pure(kernel, production, "compute_at", after)
     if not poly.flow_stays_within(after, production.tensor, loops) or not _private_stay(after, production, (*loops, loop)):
@@ -112,8 +112,7 @@ def _movable(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[Fo
     """What produces the tensor, which can go under the loop, and what stands around the loop."""
     tensor = find_tensor(kernel, name, "compute_at")
     production = find_production(kernel, tensor, "compute_at")
-    path = next(above for above, _ in paths(kernel) if any(n is loop for n in above))
-    around = path[: next(k for k, n in enumerate(path) if n is loop)]
+    around = path_to(kernel, loop)[:-1]
     if any(n is loop for s in production.statements for above, _ in paths(replace(kernel, body=(s,))) for n in above):
         raise ScheduleError(f"`{qualified(loop)}` is a loop of `{name}` itself", span_of(kernel, loop), code="compute_at",
                             help="name a loop of a tensor that reads it")
@@ -140,10 +139,8 @@ def _without(kernel: Kernel, production: Production) -> Kernel:
     return replaced(kernel, production.above, production.statements, {})
 
 
-def _with_head(kernel: Kernel, loop: For, head: tuple[Stmt, ...], before: tuple[Stmt, ...] = ()) -> Kernel:
+def with_head(kernel: Kernel, loop: For, head: tuple[Stmt, ...], before: tuple[Stmt, ...] = ()) -> Kernel:
     """`head` at the head of the loop's body, `before` in front of the loop."""
-    path = next(above for above, _ in paths(kernel) if any(n is loop or isinstance(n, For) and n.var is loop.var for n in above))
-    depth = next(k for k, n in enumerate(path) if isinstance(n, For) and n.var is loop.var)
-    old = path[depth]
+    *around, old = path_to(kernel, loop)
     new = replace(old, body=(*head, *old.body))
-    return replaced(kernel, path[:depth], (old,), {id(old): (*before, new)})
+    return replaced(kernel, around, (old,), {id(old): (*before, new)})

@@ -9,8 +9,9 @@ from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel
 from texpr.passes.ranges import largest
 from texpr.passes.renew import folded
-from texpr.schedule.leaves import Leaf, checked, rearranged
+from texpr.schedule.leaves import checked, rearranged
 from texpr.schedule.loops import find_loops, loops_around, span_of
+from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
 LARGEST_FACTOR = 1 << 16

@@ -9,10 +9,11 @@ from texpr import poly
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.independent import check_moved
-from texpr.schedule.leaves import Leaf, checked, rearranged
+from texpr.schedule.leaves import checked, rearranged
 from texpr.schedule.loops import find_loops, loops_around, qualified, span_of
 from texpr.schedule.marks import unrolled
 from texpr.schedule.order import in_scope, reordered
+from texpr.schedule.regroup import Leaf
 from texpr.schedule.shape import split
 from texpr.support.errors import ScheduleError
 
