@@ -1,4 +1,4 @@
-"""Conditions and clamps that the loops' ranges decide."""
+"""Conditions, clamps and divisions that the loops' ranges decide."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from texpr.ir.affine import linear
 from texpr.ir.build import FALSE, TRUE, fold
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Compare, Const, Expr, Max, Min, Node, Read, Sub, Var
+from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, equal, rewrite, with_children
-from texpr.passes.nests import interval
+from texpr.passes.nests import divided, interval
 
 
 def drop_guards(kernel: Kernel) -> Kernel:
-    """Index conditions and clamps that constant loop ranges decide become what they are.
+    """Index conditions, clamps and divisions that constant loop ranges decide become what they are.
 
     for x in 0..8: A[max(0, x + 1)] if x < 9 else 0   ->   for x in 0..8: A[x + 1]
     """
@@ -51,7 +51,7 @@ def _same(a: tuple[Node, ...], b: tuple[Node, ...]) -> bool:
 
 
 def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
-    """`e` with index comparisons, max and min decided where the ranges of the loops decide them."""
+    """`e` with index comparisons, max, min and divisions decided where the ranges of the loops decide them."""
 
     def rule(node: Node) -> Node | None:
         match node:
@@ -63,6 +63,9 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
                 if low is not None and low >= 0:
                     return larger
                 return smaller if high is not None and high <= 0 else None
+            case FloorDiv(a, Const(int(n))) | Mod(a, Const(int(n))) if node.dtype == I64 and n > 0:
+                found = divided(a, n, ranges)[0 if isinstance(node, FloorDiv) else 1]
+                return None if equal(found, node) else found
             case Read(_, indices):
                 tidied = tuple(map(_tidy, indices))
                 return None if _same(tidied, indices) else replace(node, indices=tidied)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from texpr.ir.affine import ceiling, linear, same_value
-from texpr.ir.build import add, compare, conjunction, maximum, minimum, select, sub
+from texpr.ir.affine import Linear, ceiling, linear, same_value
+from texpr.ir.build import add, compare, conjunction, floordiv, maximum, minimum, mod, select, sub
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Stmt, Store
 from texpr.ir.tensor import Equation, Program
@@ -186,6 +186,20 @@ def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
         lowest = None if lowest is None or low is None else lowest + int(low)
         highest = None if highest is None or high is None else highest + int(high)
     return lowest, highest
+
+
+def divided(e: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Expr]:
+    """e // factor and e % factor, without a division where the loops' ranges show what they are.
+
+    (4 * a + b) // 4, (4 * a + b) % 4   ->   a, b   with b in 0..4
+    """
+    form = linear(e)
+    whole = Linear(tuple((t, c // factor) for t, c in form.terms if c % factor == 0), form.constant // factor)
+    rest = Linear(tuple((t, c) for t, c in form.terms if c % factor), form.constant % factor)
+    low, high = interval(rest.expr(), dict(ranges))
+    if low is not None and low >= 0 and high is not None and high < factor:
+        return whole.expr(), rest.expr()
+    return floordiv(e, index(factor)), mod(e, index(factor))
 
 
 def _folded_back(tensor: Tensor, indices: tuple[Expr, ...], mode: str, ranges: dict[Var, Expr]) -> tuple[Expr, ...]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear
-from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, negation
+from texpr.ir.build import add, compare, conjunction, floordiv, integer, negation
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite
-from texpr.passes.nests import interval
+from texpr.passes.nests import divided
 from texpr.schedule.tensors import find_temporary
 from texpr.support.errors import ScheduleError
 
@@ -41,7 +41,7 @@ class _Item:
     def place(self, i: Expr, ranges: Mapping[Var, Expr]) -> Expr:
         if not self.part:
             return i
-        tile, rest = _cut(i, self.factor, ranges)
+        tile, rest = divided(i, self.factor, ranges)
         return tile if self.part == "/" else rest
 
 
@@ -121,17 +121,6 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
 
 def _unchanged(a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
     return all(x is y for x, y in zip(a, b))
-
-
-def _cut(i: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Expr]:
-    """i // factor and i % factor, without a division where the loops' ranges show what they are."""
-    form = linear(i)
-    whole = Linear(tuple((t, c // factor) for t, c in form.terms if c % factor == 0), form.constant // factor)
-    rest = Linear(tuple((t, c) for t, c in form.terms if c % factor), form.constant % factor)
-    low, high = interval(rest.expr(), dict(ranges))
-    if low is not None and low >= 0 and high is not None and high < factor:
-        return whole.expr(), rest.expr()
-    return floordiv(i, index(factor)), mod(i, index(factor))
 
 
 def _parsed(t: Tensor, form: str) -> list[_Item]:

@@ -1,0 +1,44 @@
+"""What the ranges of loops decide."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr.ir.affine import Linear
+from texpr.ir.expr import FloorDiv, Mod, Var, index
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.show_expr import show
+from texpr.passes.guards import decide
+
+small = st.integers(-9, 9)
+
+
+@given(st.integers(1, 8), small, small, small, st.integers(1, 5), st.integers(1, 9), st.booleans())
+def test_divisions_by_enumeration(factor: int, a: int, b: int, constant: int, m: int, n: int, quotient: bool):
+    x, y = Var("x"), Var("y")
+    form = Linear(((x, a), (y, b)), constant).expr()
+    e = (FloorDiv if quotient else Mod)(form, index(factor))
+    decided = decide(e, {x: index(m), y: index(n)})
+    for at in product(range(m), range(n)):
+        values = dict(zip((x, y), at))
+        assert evaluate_size(decided, values) == evaluate_size(e, values), show(decided)
+
+
+@pytest.mark.parametrize("quotient, expected", [(True, "x + 2"), (False, "y + 1")])
+def test_a_place_in_a_tile_needs_no_division(quotient: bool, expected: str):
+    x, y = Var("x"), Var("y")
+    e = (FloorDiv if quotient else Mod)(Linear(((x, 4), (y, 1)), 9).expr(), index(4))
+    assert show(decide(e, {x: index(10), y: index(3)})) == expected
+    assert decide(e, {x: index(10), y: index(4)}) is e
+
+
+def test_a_layout_may_come_before_its_loops_are_cut():
+    """The loops that fill the buffer are cut into the tiles of its layout afterwards: the certificate sees no division."""
+    s = tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + X[i, M - 1 - j] }"), M=8).split("i", 4)
+    s.cache_read("X", "io").layout("X_cache", "a b -> b/4 a b%4").split("X_cache.d1", 4)
+    assert s.certificate()
