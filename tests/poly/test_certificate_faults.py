@@ -52,6 +52,24 @@ kernel parts(X: f32[N]) -> (y: f32)
     total += part[l2]  reassoc  at[]
   y = total  at[]
 """.replace("  at[]", "")),
+    "parts of rows": Sound("op rows(X: i32[M, N], m: i32[N]) -> y: i32[M] { y[i] = sum(j: X[i, j]) }", """
+kernel rows(X: i32[M, N], m: i32[N]) -> (y: i32[M])
+  let total: i32[M]
+  let part: i32[M, 8]
+  for i0 in 0..M
+    total[i0] = 0  start  at[i0]
+    for l0 in 0..8
+      part[i0, l0] = 0  start  at[i0]
+  for o in 0..(N + 7) // 8
+    for l1 in 0..8
+      if o * 8 + l1 < N
+        for i1 in 0..M
+          part[i1, l1] += X[i1, o * 8 + l1]  reassoc  at[i1, o * 8 + l1]
+  for i2 in 0..M
+    for l2 in 0..8
+      total[i2] += part[i2, l2]  reassoc  at[i2]
+    y[i2] = total[i2]  at[i2]
+"""),
     "blur": Sound("""op blur(X: f32[N]) -> Y: f32[N] {
   T[i] = X[i] * 2 for i in 0..N
   Y[i] = T[i] + T[i + 1 | 0] }""", """
@@ -208,6 +226,11 @@ FAULTS = {
         ("    part[l0] = 0.0", "    part[l0] = 2.0", "values"),
         ("X[N // 8 * 8 + r]  at[N // 8 * 8 + r]", "X[r]  at[r]", "sums"),  # one contribution twice
         ("o in 0..N // 8", "o in 0..N // 8 parallel", "races"),
+    ],
+    "parts of rows": [
+        ("part[i2, l2]", "part[M - 1 - i2, l2]", "sums"),  # the parts of another row
+        ("if o * 8 + l1 < N", "if o * 8 + l1 < N and m[o * 8 + l1] > 0", "sums"),  # data says which terms are there
+        ("      total[i2] += part", "      if i2 < N and m[i2] > 0\n        total[i2] += part", "sums"),  # or which parts
     ],
     "blur": [
         ("i0 in 0..5", "i0 in 0..4", "initialised"),  # a halo forgotten

@@ -18,12 +18,17 @@ from texpr.poly.certify.trace import Tracer, access, updated, written
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contribution:
-    """What an update folds in: the instance of the equation, by its binders in a reduction and by its axes in a fold."""
+    """What an update folds in: the instance of the equation, by its binders in a reduction and by its axes in a fold.
+
+    Attributes:
+        part: the contribution to a partial result that comes in through it.
+    """
 
     statement: Statement
     definition: Definition
     binders: tuple[Expr, ...]
     place: tuple[Expr, ...]
+    part: Contribution | None = None
 
     @property
     def access(self) -> Access:
@@ -117,15 +122,35 @@ class Sums:
             self.tracer.initialised(partial, use)
         self.prepare(partial, whole=False)
         self.finished(partial, use)
+        self._of_the_same(buffer, u, self.tracer.content(partial, u, use.place[len(partial.home) :], [use]))
         self._reassociated(u, d)
         return [self._through(u, use, c, place) for c in self.contributions(partial)]
 
+    def _of_the_same(self, buffer: Buffer, u: Statement, partial: Expr) -> None:
+        """Partial results are folded into the total that they are parts of."""
+        total = self.tracer.content(buffer, u, u.indices)
+        match partial, total:
+            case Total(number, mine), Total(other, theirs) if number == other:
+                self._same_element(buffer, u, mine, theirs)
+            case Read(tensor, mine), Read(other, theirs) if tensor is other:
+                self._same_element(buffer, u, mine, theirs)
+            case _:
+                raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
+
+    def _same_element(self, buffer: Buffer, u: Statement, mine: Sequence[Expr], theirs: Sequence[Expr]) -> None:
+        context = Context(self.proof, u.frame, u)
+        for a, b in zip(mine, theirs):
+            if not context.equal(a, b):
+                wrong = context.also(compare("!=", a, b)).set
+                raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
+
     def _through(self, u: Statement, use: Access, c: Contribution, place: tuple[Expr, ...]) -> Contribution:
         """What comes into a sum through a partial one."""
+        _no_other_data(u, set())
         joint = Joint(use, c.access, 0, self.proof.facts)
         pairs = joint.also(met(joint, use, c.access))
         statement = replace(u, frame=joint.frame, at=(*u.at, *(joint.there(b) for b in c.binders)), held=[], _domain=pairs)
-        return Contribution(statement, c.definition, tuple(joint.there(b) for b in c.binders), place)
+        return Contribution(statement, c.definition, tuple(joint.there(b) for b in c.binders), place, c)
 
     def _reassociated(self, u: Statement, d: Definition) -> None:
         store = u.store
@@ -166,11 +191,7 @@ class Sums:
                         wanted = tuple(at_instance(i, d.axes, u.at) for i in d.element)
                     case _:
                         raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
-                context = Context(self.proof, u.frame, u)
-                for mine, theirs in zip(axes, wanted):
-                    if not context.equal(mine, theirs):
-                        wrong = context.also(compare("!=", mine, theirs)).set
-                        raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
+                self._same_element(buffer, u, axes, wanted)
 
     def _once(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
         with self.proof.asking("sums"):
@@ -301,24 +322,29 @@ class _Needed:
         return not self.left.is_empty()
 
     def _cover(self, c: Contribution, buffer: Buffer) -> None:
-        u = c.statement
-        instance = (*u.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
-        names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
-        data = [(var, u.frame.number(at_instance(term, names, instance))) for term, var in self.terms]
-        self._no_other_data(u, {v for _, e in data for v in variables(e)})
+        part: Contribution | None = c
+        while part is not None:
+            _no_other_data(part.statement, {v for _, e in self._data(part) for v in variables(e)})
+            part = part.part
         start = access(buffer, self.start, self.start.indices) if self.by_start else Access(self.start, (), False)
-        shared = self.start.common(u) if self.by_start and self.start.order < u.order else 0
+        shared = self.start.common(c.statement) if self.by_start and self.start.order < c.statement.order else 0
+        data = self._data(c)
         joint = Joint(start, c.access, shared, self.proof.facts, self.frame, self.left)
         pairs = [compare("==", v, joint.there(e)) for v, e in zip(self.fresh, c.binders)]
         pairs += [compare("==", self.data[v], joint.there(e)) for v, e in data]
         where = met(joint, start, c.access) if self.by_start else conjunction()
         self.left = self.left - joint.of_first(joint.also(where, *pairs))
 
-    def _no_other_data(self, u: Statement, known: set[Var]) -> None:
-        """Whether an update happens depends on no data that the program does not ask."""
-        plain = [u.frame.plain(e) for e in (*u.held, *u.extents)]
-        atoms = {v for _, v in u.frame.atoms}
-        if (variables(*plain) & atoms) - known if plain else False:
-            raise Refuted("sums", "whether the update happens depends on data that the equation does not ask", u)
+    def _data(self, c: Contribution) -> list[tuple[Var, Expr]]:
+        """The data that the equation asks at the instance of a contribution, in the frame of that."""
+        instance = (*c.statement.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
+        names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
+        return [(var, c.statement.frame.number(at_instance(term, names, instance))) for term, var in self.terms]
 
 
+def _no_other_data(u: Statement, known: set[Var]) -> None:
+    """Whether an update happens depends on no data that the program does not ask."""
+    plain = [u.frame.plain(e) for e in (*u.held, *u.extents)]
+    atoms = {v for _, v in u.frame.atoms}
+    if (variables(*plain) & atoms) - known if plain else False:
+        raise Refuted("sums", "whether the update happens depends on data that the equation does not ask", u)
