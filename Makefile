@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 SECONDS ?= 60
+THREADS ?= 1
 
-.PHONY: venv test check demo litmus peers notebooks gpu fuzz fuzz-properties ulp clean
+.PHONY: venv test check demo litmus peers bench-polybench notebooks gpu fuzz fuzz-properties ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -34,6 +35,10 @@ peers: .peers/.installed
 
 litmus: venv
 	$(BIN)/python scripts/litmus.py $(if $(wildcard .peers/.installed),--peers .peers/bin/python)
+
+# PolyBench beside gcc's loops:  make bench-polybench THREADS=2 ONLY=jacobi
+bench-polybench: venv
+	$(BIN)/python -m bench.polybench --threads $(THREADS) --only '$(ONLY)'
 
 notebooks: venv
 	$(BIN)/python -m pip install --quiet --group docs
