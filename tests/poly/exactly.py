@@ -8,7 +8,28 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.poly.nests import COMPARE
-from texpr.ir.expr import Add, And, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Read, Select, Sub, Tensor, Var
+from texpr.ir.expr import (
+    Add,
+    And,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Read,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+)
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 
 BINARY = {Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
@@ -83,6 +104,8 @@ class Machine:
                 return -self.value(a)
             case Cast(a):
                 return self.value(a)
+            case Call("abs", (a,)):
+                return abs(self.value(a))
             case Compare(op, a, b):
                 return int(COMPARE[op](self.value(a), self.value(b)))
         return BINARY[type(e)](self.value(e.lhs), self.value(e.rhs))  # type: ignore[attr-defined]

@@ -317,6 +317,32 @@ FAULTS = {
         ("Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1, m1]", "Y[n1, m1] = T[n1, m1] * 2.0  eq 1  at[n1]", "values"),
     ],
 }
+KERNELS |= {
+    "products": Sound("""op products(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] {
+  Y[i] = if k[i] * k[0] < 0 or m * n < 0 then X[i] else X[i] * 2 }""", """
+kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = if k[i] * k[0] < 0 or m * n < 0 then X[i] else X[i] * 2.0  at[i]
+"""),
+    "wrapping": Sound("""op wrapping(X: f32[N], k: i64[N], b: i8[N]) -> Y: f32[N] {
+  Y[i] = if k[i] + 1 > k[i] and abs(k[i]) >= 0 and (k[i] // -1 > 0 or k[i] >= 0) and b[i] + 1 > b[i] then X[i] else X[i] * 2 }""", """
+kernel wrapping(X: f32[N], k: i64[N], b: i8[N]) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = if k[i] + 1 > k[i] and abs(k[i]) >= 0 and (k[i] // -1 > 0 or k[i] >= 0) and b[i] + 1 > b[i] then X[i] else X[i] * 2.0  at[i]
+"""),
+}
+FAULTS |= {
+    "products": [
+        ("k[i] * k[0] < 0 or m * n < 0", "m * n < 0", "values"),  # products of data may be negative
+        ("k[i] * k[0] < 0 or m * n < 0", "k[i] * k[0] < 0", "values"),
+    ],
+    "wrapping": [
+        ("k[i] + 1 > k[i] and ", "", "values"),  # the largest number has no successor
+        ("b[i] + 1 > b[i]", "true", "values"),
+        ("abs(k[i]) >= 0 and ", "", "values"),  # the least number has no opposite
+        ("(k[i] // -1 > 0 or k[i] >= 0) and ", "", "values"),
+    ],
+}
 CASES = [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
 
 

@@ -169,7 +169,7 @@ class Converter:
     def _integer(self, e: Expr, of: list) -> Values | None:
         if not of and not isinstance(e, Const | Var):
             return None
-        if isinstance(e, Add | Sub | Mul | Neg) and _may_wrap(e, of, self.ranges):
+        if _may_wrap(e, of, self.ranges):
             return None
         match e:
             case Const(value) if e.dtype.is_int:
@@ -319,7 +319,13 @@ class Converter:
 
 
 def _may_wrap(e: Expr, of: list[Values], ranges: Mapping[Tensor, Range]) -> bool:
-    """Arithmetic at 64 bits on data of which nothing is known, or with a factor that is no index arithmetic (`ir.reach`)."""
+    """Arithmetic at 64 bits on data of which nothing is known, or with a factor that is no index arithmetic (`ir.reach`).
+
+    The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
+    """
+    if not (isinstance(e, Add | Sub | Mul | Neg) or isinstance(e, Call) and e.function == "abs"
+            or isinstance(e, FloorDiv) and any(f.constant == -1 for _, f in of[1].cases)):
+        return False
     if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
         return True
     keys = {k for v in of for _, form in v.cases for k, _ in form.terms}
@@ -331,6 +337,7 @@ def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
     if isinstance(e, Reduce) and e.op in ("argmax", "argmin"):
         return False
     return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None and n.tensor not in ranges
+               or isinstance(n, Reduce) and n.dtype == I64 and n.op in ("sum", "prod")
                or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
 
 

@@ -12,7 +12,7 @@ import islpy as isl
 
 from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction
-from texpr.ir.dtypes import BOOL, I64, int_range
+from texpr.ir.dtypes import BOOL, I64, U64, int_range
 from texpr.ir.expr import (
     Add,
     And,
@@ -37,7 +37,9 @@ from texpr.ir.expr import (
     Var,
     index,
 )
-from texpr.ir.traverse import children, identical, rewrite, walk
+from texpr.ir.reach import LARGEST_FACTOR
+from texpr.ir.traverse import children, identical, rewrite, variables, walk
+from texpr.poly.certify.meaning import Total
 from texpr.poly.solver import context
 
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
@@ -168,12 +170,42 @@ class Frame:
                 return found
 
     def _plainer(self, node: Node) -> Expr | None:
-        if not isinstance(node, Expr) or not (node.dtype.is_int or node.dtype == BOOL) or _affine(node):
+        if not isinstance(node, Expr) or not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
         if isinstance(node, Cast) and widens(node):
             return node.operand
         var = self.parameters.term(node) or found_like(self.atoms, node) or self._atom(node)
         return var if node.dtype != BOOL else compare("==", var, index(1))
+
+    def _may_wrap(self, node: Expr) -> bool:
+        """Whether this is arithmetic of 64 bits on data of which nothing is known, or with a factor that is no index arithmetic.
+
+        The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
+        """
+        match node:
+            case Add() | Sub() | Mul() | Neg() | Call("abs") | FloorDiv(_, Const(-1)):
+                pass
+            case _:
+                return False
+        if isinstance(node, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (node.lhs, node.rhs)):
+            return True
+        within = variables(node)
+        return any(var in within and self._is_wild(term) for term, var in (*self.atoms, *self.parameters.terms))
+
+    def _is_wild(self, term: Expr) -> bool:
+        """Whether the value of an atom, or of what it is made of, is any of 64 bits."""
+        terms = {var: t for t, var in (*self.atoms, *self.parameters.terms)}
+        stack = [term]
+        while stack:
+            for n in walk(stack.pop()):
+                if isinstance(n, Total) and n.dtype == I64 or (
+                        isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None):
+                    return True
+                if isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float:
+                    return True
+                if isinstance(n, Var) and n in terms:
+                    stack.append(terms[n])
+        return False
 
     def _atom(self, node: Expr) -> Var:
         like, self.like = self.like, None  # Comparing two atoms may ask for atoms in turn.
@@ -192,7 +224,8 @@ class Frame:
     def bounds(self, of: Collection[Var] | None = None) -> Expr:
         """What is known of parameters and atoms; of some atoms alone, if they are named."""
         terms = (*self.atoms, *self.parameters.terms) if of is None else tuple((term, var) for term, var in self.atoms if var in of)
-        return conjunction(*(c for term, var in terms for c in _known(term, var)))
+        data = {var for _, var in (*self.atoms, *self.parameters.terms)}
+        return conjunction(*(c for term, var in terms for c in _known(term, var, data)))
 
     def universe(self) -> isl.Set:
         return isl.Set.universe(self.parameters.space(len(self.variables)))
@@ -237,7 +270,7 @@ class Frame:
                 return self.value(index(0))
             case FloorDiv(a, Const(c)) | Mod(a, Const(c)):
                 whole = self.value(a)
-                quotient = whole.scale_down_val(_val(int(c))).floor()
+                quotient = (whole if c > 0 else whole.neg()).scale_down_val(_val(abs(int(c)))).floor()
                 return quotient if isinstance(e, FloorDiv) else whole - quotient.scale_val(_val(int(c)))
             case Max(a, b):
                 return self.value(a).max(self.value(b))
@@ -318,7 +351,8 @@ def widens(node: Cast) -> bool:
     return low <= lo and hi <= high
 
 
-def _known(term: Expr, var: Var) -> list[Expr]:
+def _known(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
+    """Bounds of what a variable stands for; loops and sizes, which are not in `data`, are no less than 0."""
     found: list[Expr] = []
     if term.dtype == BOOL:
         found += [compare("<=", index(0), var), compare("<=", var, index(1))]
@@ -328,7 +362,7 @@ def _known(term: Expr, var: Var) -> list[Expr]:
     match term:
         case Read(tensor) if tensor.value_range is not None:
             found += [compare("<=", tensor.value_range[0], var), compare("<", var, tensor.value_range[1])]
-        case Mul(Var(), Var()):
+        case Mul(Var() as a, Var() as b) if a not in data and b not in data:
             found.append(compare("<=", index(0), var))
         case Mod(_, n) if term.dtype == I64:
             found.append(disjunction(compare("<=", n, index(0)), conjunction(compare("<=", index(0), var), compare("<", var, n))))

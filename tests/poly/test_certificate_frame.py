@@ -1,0 +1,107 @@
+"""What isl is told of integers and conditions, against evaluating them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import islpy as isl
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.poly.exactly import Machine
+from tests.poly.nests import at, e, kernel, tensor
+from texpr.ir.dtypes import BOOL, I8, I32, I64
+from texpr.ir.expr import Add, And, Call, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var, index
+from texpr.poly.certify.frame import Frame, Parameters, alike
+from texpr.poly.certify.proof import decided
+
+N, i, j = (Var(x) for x in "Nij")
+SIZE = 3
+RANGED = tensor("r", N, dtype=I32, value_range=(e(0), N))
+NARROW = tensor("b", N, dtype=I8)
+WIDE = tensor("k", N, dtype=I64)
+SCALAR = tensor("s", dtype=I64)
+FLAGS = tensor("m", N, dtype=BOOL)
+INPUTS = (RANGED, NARROW, WIDE, SCALAR, FLAGS)
+DATA = {"r": np.array([0, 2, 1]), "b": np.array([-128, 127, 3]), "k": np.array([-2, 5, 0]), "s": np.array(-3), "m": np.array([1, 0, 1])}
+LEAVES = [i, j, N, index(0), index(1), index(2), index(-3), Cast(at(RANGED, i), dtype=I64), Cast(at(NARROW, j), dtype=I64), at(WIDE, i),
+          at(WIDE, j), at(SCALAR)]
+
+
+def over(numbers: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    two = st.tuples(numbers, numbers)
+    divisor = st.sampled_from([index(2), index(3), index(-2), index(0), N])
+    return st.one_of(
+        st.sampled_from([Add, Sub, Mul, Max, Min]).flatmap(lambda kind: two.map(lambda ab: kind(*ab))),
+        st.sampled_from([FloorDiv, Mod]).flatmap(lambda kind: st.tuples(numbers, divisor).map(lambda ab: kind(*ab))),
+        numbers.map(Neg), numbers.map(lambda a: Call("abs", (a,), dtype=I64)),
+        st.tuples(compared(numbers), numbers, numbers).map(lambda cab: Select(*cab)))
+
+
+def compared(numbers: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    return st.builds(lambda op, a, b: Compare(op, a, b), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers, numbers)
+
+
+NUMBERS = st.recursive(st.sampled_from(LEAVES), over, max_leaves=6)
+PLAIN = st.one_of(compared(NUMBERS), st.sampled_from([at(FLAGS, i), at(FLAGS, j), Compare("<", at(NARROW, i), at(NARROW, j))]))
+CONDITIONS = st.recursive(PLAIN, lambda below: st.one_of(
+    st.tuples(below, below).map(lambda ab: And(*ab)), st.tuples(below, below).map(lambda ab: Or(*ab)), below.map(Not),
+    st.tuples(below, below, below).map(lambda cab: Select(*cab))), max_leaves=4)
+
+
+def a_frame() -> Frame:
+    return Frame(Parameters([N], INPUTS), [i, j], {i: (0, SIZE - 1), j: (0, SIZE - 1)})
+
+
+def valued(frame: Frame, values: Mapping[Var, int]) -> Machine:
+    """A machine that knows the frame's parameters and atoms as well."""
+    machine = Machine(kernel(inputs=INPUTS), DATA, values)  # type: ignore[arg-type]
+    for term, var in (*frame.parameters.terms, *frame.atoms):
+        machine.values[var] = machine.value(term)
+    return machine
+
+
+def contains(frame: Frame, s: isl.Set, machine: Machine) -> bool:
+    """Whether the set has the point at which the columns have their values."""
+    s = frame.up(s)
+    for kind, variables in ((isl.dim_type.param, frame.parameters.variables), (isl.dim_type.set, frame.variables)):
+        for k, v in enumerate(variables[: s.dim(kind)]):
+            s = s.fix_val(kind, k, isl.Val.int_from_si(s.get_ctx(), machine.values[v]))
+    return not s.is_empty()
+
+
+def points() -> list[dict[Var, int]]:
+    return [{N: SIZE, i: x, j: y} for x, y in product(range(SIZE), repeat=2)]
+
+
+@given(CONDITIONS)
+@settings(max_examples=250)
+def test_a_condition_holds_where_isl_says(condition: Expr):
+    frame = a_frame()
+    plain = frame.plain(condition)
+    s, known = frame.holds(plain), frame.holds(frame.bounds())
+    for values in points():
+        machine = valued(frame, values)
+        assert contains(frame, s, machine) == bool(machine.value(condition)), values
+        assert contains(frame, known, machine), f"bounds do not hold at {values}"
+
+
+@given(CONDITIONS)
+@settings(max_examples=250)
+def test_what_intervals_decide_is_so(condition: Expr):
+    frame = a_frame()
+    said = decided(condition, frame)
+    if said is not None:
+        assert all(bool(valued(frame, values).value(condition)) == said for values in points())
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=2))
+@settings(max_examples=250)
+def test_what_is_alike_is_equal(pair: Sequence[Expr]):
+    if alike(*pair):
+        frame = a_frame()
+        for values in points():
+            machine = valued(frame, values)
+            assert machine.value(pair[0]) == machine.value(pair[1])
