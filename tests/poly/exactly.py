@@ -44,10 +44,12 @@ class Wrong(Exception):
 
 @dataclass
 class Memory:
-    """One buffer: its cells as far as they are written."""
+    """One buffer: its cells as far as they are written, those that nobody read yet, and which sums were started where."""
 
     shape: tuple[int, ...]
     cells: dict[tuple[int, ...], int] = field(default_factory=dict)
+    unread: set[tuple[int, ...]] = field(default_factory=set)
+    started: set[tuple[tuple[int, ...], ...]] = field(default_factory=set)
 
 
 class Machine:
@@ -82,6 +84,7 @@ class Machine:
             raise Wrong(f"{t.name}{at} is not written")
         for iterations in self.touched:
             iterations[-1][0].add((id(self.memory[t]), at))
+        self.memory[t].unread.discard(at)
         return self.memory[t].cells[at]
 
     def value(self, e: Expr) -> int:
@@ -116,11 +119,17 @@ class Machine:
         memory = self.memory[s.tensor]
         if s.update is not None:
             value = UPDATES[s.update](self.read(s.tensor, at), value)
-        elif at in memory.cells and s.start:
-            raise Wrong(f"{s.tensor.name}{at} is started twice")
+        elif s.start:
+            instance = at, tuple(self.value(i) for i in s.at)
+            if instance in memory.started:
+                raise Wrong(f"the same sum is started twice in {s.tensor.name}{at}")
+            memory.started.add(instance)
+        elif at in memory.unread and memory.cells[at] != value:
+            raise Wrong(f"{s.tensor.name}{at} is another value before anybody reads it")
         for iterations in self.touched:
             iterations[-1][1].add((id(memory), at))
         memory.cells[at] = value
+        memory.unread.add(at)
 
     def run(self, body: tuple[Stmt, ...]) -> None:
         for s in body:
@@ -173,5 +182,5 @@ def outputs(kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var
             raise Wrong(f"{t.name} is not computed everywhere")
         result = np.empty(memory.shape, np.int64)
         for at, value in memory.cells.items():
-            result[at] = value
+            result[at] = (value + (1 << 63)) % (1 << 64) - (1 << 63)
         yield result

@@ -296,7 +296,7 @@ FAULTS = {
     "lanes": [
         ("best max= X[n, i]", "best min= X[n, i]", "values"),
         ("best = -inf", "best = 0.0", "values"),
-        ("    let best: f32  stack\n", "", "once"),
+        ("    let best: f32  stack\n", "", "races"),
     ],
     "borrowed": [
         ("for a in 0..2", "for a in 0..1", "once"),

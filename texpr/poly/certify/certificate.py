@@ -18,8 +18,9 @@ from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access, collide, covered, different, later
 from texpr.poly.certify.phases import in_phases
-from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted
+from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
+from texpr.poly.certify.reused import told_apart
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of, reads
 from texpr.poly.certify.sums import Sums
 from texpr.poly.certify.trace import lives, written
@@ -109,9 +110,14 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         facts = _facts(kernel, program, parameters)
         direct, source = put_back(cut, parameters, facts)
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
-        nest = extract(direct, parameters)
         named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
-        return _certified(Proof(nest, Meaning(program), named, facts), program, kernel)
+        proof = Proof(extract(direct, parameters), Meaning(program), named, facts)
+        while True:
+            try:
+                return _certified(proof, program, kernel)
+            except Reused as e:
+                proof, source = told_apart(proof, e)
+                stores.update({new: stores.get(old, old) for new, old in source.items()})
 
     try:
         return asked(prove, QUOTA)
@@ -185,7 +191,7 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
     """Every element of an output is computed, once, and holds what the program says of it."""
     there = tuple(Var(f"x{k}") for k in range(output.rank))
     frame = Frame(proof.nest.parameters, there)
-    end = Statement(Poll(), (), (), 1 << 40, frame, held=[within(there, output)])
+    end = Statement(Poll(), (), (), 1 << 40, frame, held=[within(there, output.shape)])
     use = Access(end, there, False)
     with proof.asking("covered"):
         if any(d.data() for d in buffer.definitions):

@@ -91,7 +91,7 @@ def _definition(number: int, equation: Equation) -> Definition:
     conditions = [*_ranges(equation.axes), *([rewrite(equation.where, rule)] if equation.where is not None else [])]
     stored: Expr = conjunction()
     if equation.guard is not None and equation.guard.mode == "drop":
-        stored = within(element, equation.target)
+        stored = within(element, equation.target.shape)
     elif equation.guard is not None:
         element = tuple(_folded_back(i, n, equation.guard.mode) for i, n in zip(element, equation.target.shape))
     reduction = reductions[0] if reductions else None
@@ -107,9 +107,9 @@ def _ranges(axes: tuple[Axis, ...]) -> list[Expr]:
     return [c for a in axes for c in (compare("<=", a.lo, a.var), compare("<", a.var, a.hi))]
 
 
-def within(indices: Sequence[Expr], tensor: Tensor) -> Expr:
-    """The element exists."""
-    return conjunction(*(c for i, n in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
+def within(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
+    """A tensor of this shape has the element."""
+    return conjunction(*(c for i, n in zip(indices, shape) for c in (compare("<=", index(0), i), compare("<", i, n))))
 
 
 def _unguarded(node: Read) -> Expr:
@@ -118,7 +118,7 @@ def _unguarded(node: Read) -> Expr:
     plain = replace(node, guard=None)
     if guard.mode == "value":
         assert guard.value is not None
-        return select(within(node.indices, node.tensor), plain, guard.value)
+        return select(within(node.indices, node.tensor.shape), plain, guard.value)
     return replace(plain, indices=tuple(_folded_back(i, n, guard.mode) for i, n in zip(node.indices, node.tensor.shape)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -15,7 +15,7 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import And, Compare, Const, Expr, Or, Select, Sub, Tensor, Var
 from texpr.ir.traverse import walk
 from texpr.poly.certify.frame import Frame, alike
-from texpr.poly.certify.meaning import Meaning
+from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.statements import Nest, Statement
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
@@ -59,6 +59,19 @@ class Refuted(Exception):
         return sizes, instance
 
 
+class Reused(Refuted):
+    """An obligation that does not hold if every element of a buffer holds one value alone.
+
+    Attributes:
+        tensor: the buffer, whose elements may hold several, one after the other.
+    """
+
+    def __init__(self, tensor: Tensor, obligation: str, text: str, statement: Statement, frame: Frame | None = None,
+                 instances: isl.Set | None = None) -> None:
+        super().__init__(obligation, text, statement, frame, instances)
+        self.tensor = tensor
+
+
 @dataclass(slots=True)
 class Count:
     """Questions asked for an obligation, and how long they took."""
@@ -75,6 +88,7 @@ class Proof:
         named: kernel tensors that are the program's, by either's object.
         facts: what holds of the parameters.
         reassociated: sums whose additions run in another order than the program's.
+        named_lives: of buffers whose elements hold one value after another, how many of the indices say which (`reused`).
     """
 
     nest: Nest
@@ -83,7 +97,13 @@ class Proof:
     facts: isl.Set
     counts: dict[str, Count] = field(default_factory=lambda: {name: Count() for name in OBLIGATIONS})
     reassociated: dict[str, None] = field(default_factory=dict)
+    named_lives: dict[Tensor, int] = field(default_factory=dict)
     _open: list[tuple[str, float]] = field(default_factory=list)
+
+    def exists(self, indices: Sequence[Expr], tensor: Tensor) -> Expr:
+        """The element exists."""
+        names = self.named_lives.get(tensor, 0)
+        return within(indices[names:], tensor.shape[names:])
 
     @contextmanager
     def asking(self, obligation: str) -> Iterator[None]:

@@ -11,7 +11,7 @@ from texpr.ir.traverse import substitute, variables
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
-from texpr.poly.certify.proof import Context, Proof, Refuted
+from texpr.poly.certify.proof import Context, Proof, Refuted, Reused
 from texpr.poly.certify.statements import Buffer, Statement, joined
 from texpr.poly.certify.trace import Tracer, access, updated, written
 
@@ -169,7 +169,10 @@ class Sums:
         with self.proof.asking("once"):
             for a in starts:
                 for b in starts:
-                    self._never(a, b, "once", f"an element of {buffer.tensor.name} is started twice", b.statement)
+                    found = meeting(a, b, self.proof.facts)
+                    if found is not None:
+                        raise Reused(buffer.tensor, "once", f"an element of {buffer.tensor.name} is started twice", b.statement,
+                                     found[0].frame, found[1])
 
     def _after_start(self, buffer: Buffer, starts: Sequence[Access]) -> None:
         with self.proof.asking("initialised"):

@@ -15,9 +15,9 @@ from texpr.ir.loop import ExternCall, For
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.frame import alike
-from texpr.poly.certify.meaning import Total, at_instance, within
+from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, covered
-from texpr.poly.certify.proof import Context, Proof, Refuted, conjuncts, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, conjuncts, integral
 from texpr.poly.certify.statements import Buffer, Statement, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
@@ -105,7 +105,7 @@ class Tracer:
         if not reads(e):
             return e
         found: dict[int, Expr] = {}
-        contexts = _contexts(e)
+        contexts = contexts_of(e)
         for node in postorder(e):
             if isinstance(node, Read):
                 read = Read(node.tensor, tuple(_again(i, found) for i in node.indices), span=node.span)
@@ -115,7 +115,7 @@ class Tracer:
     def _read(self, s: Statement, read: Read, contexts: list[tuple[tuple[Expr, bool], ...]], found: dict[int, Expr]) -> Expr:
         named = self.proof.named.get(read.tensor)
         buffer = self.proof.nest.buffers.get(read.tensor)
-        whens = [[(_again(c, found), holds) for pair in context for c, holds in _integral(*pair)] for context in contexts]
+        whens = [[(_again(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
         for when in whens:
             self._in_bounds(s, read, when)
         for i in read.indices:
@@ -123,7 +123,7 @@ class Tracer:
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)
-        uses = [access(buffer, s, read.indices, when=self._when(s, when)) for when in whens]
+        uses = [access(buffer, s, read.indices, when=happens(s, when)) for when in whens]
         self.uses.setdefault(buffer.tensor, []).extend(uses)
         for use in uses:
             with self.proof.asking("initialised"):
@@ -135,7 +135,7 @@ class Tracer:
     def _in_bounds(self, s: Statement, read: Read, when: list[tuple[Expr, bool]]) -> None:
         with self.proof.asking("bounds"):
             known = tuple(c if holds else negation(c) for c, holds in when)
-            outside = Context(self.proof, s.frame, s, known).failing(within(read.indices, read.tensor))
+            outside = Context(self.proof, s.frame, s, known).failing(self.proof.exists(read.indices, read.tensor))
             if outside is not None and not self._as_in_program(s, read):
                 raise Refuted("bounds", f"{read.tensor.name} is read outside its shape", s, s.frame, outside)
 
@@ -149,12 +149,6 @@ class Tracer:
         parts = (d.value, *([d.body] if d.body is not None else []), d.inside, d.domain, *d.element)
         theirs = [n for n in walk(*parts) if isinstance(n, Read) and n.tensor is named]
         return any(alike(Read(named, read.indices), at_instance(n, names, s.at)) for n in theirs)
-
-    def _when(self, s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:
-        if not conditions and not s.frame.atoms:
-            return None
-        plain = [s.frame.plain(c if holds else negation(c)) for c, holds in conditions]
-        return s.frame.holds(conjunction(*plain, s.frame.bounds()))
 
     def initialised(self, buffer: Buffer, use: Access) -> None:
         """Every element that is read was written before."""
@@ -181,7 +175,8 @@ class Tracer:
                 continue
             if depth == len(buffer.home) or uses and all(self._written_near(buffer, near, depth, use) for use in uses):
                 return found
-        raise Refuted("values", f"which element of the program {buffer.tensor.name} holds is not told by its index", buffer.definitions[0])
+        raise Reused(buffer.tensor, "values", f"which element of the program {buffer.tensor.name} holds is not told by its index",
+                     buffer.definitions[0])
 
     def _told(self, buffer: Buffer, near: list[Statement], around: tuple[For, ...], indices: tuple[Expr, ...]) -> Expr | None:
         """What all of these definitions say of an element within an iteration of the loops around."""
@@ -190,9 +185,18 @@ class Tracer:
         for d in near:
             content = carried_over(self.claim(d), d.indices, stays, indices)
             if content is None or contents and not alike(contents[0], content):
-                return None
+                return self._told_by_one(buffer, near, stays, indices)
             contents.append(content)
         return contents[0]
+
+    def _told_by_one(self, buffer: Buffer, near: list[Statement], stays: set[Var], indices: tuple[Expr, ...]) -> Expr | None:
+        """What one definition says of all elements, if the others say that of theirs: of one element, there are many ways to tell it."""
+        cells = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
+        for d in near:
+            content = carried_over(self.claim(d), d.indices, stays, cells)
+            if content is not None and all(alike(at_instance(content, cells, other.indices), self.claim(other)) for other in near):
+                return at_instance(content, cells, indices)
+        return None
 
     def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
         """A use finds its element written in its own iteration of the outermost loops."""
@@ -217,6 +221,14 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
+
+
+def happens(s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:
+    """Where a part of a statement is evaluated; None if it always is."""
+    if not conditions and not s.frame.atoms:
+        return None
+    plain = [s.frame.plain(c if holds else negation(c)) for c, holds in conditions]
+    return s.frame.holds(conjunction(*plain, s.frame.bounds()))
 
 
 def called(proof: Proof, call: ExternCall) -> Invoke:
@@ -268,14 +280,14 @@ def _again(e: Expr, found: dict[int, Expr]) -> Expr:
     return done[id(e)]  # type: ignore[return-value]
 
 
-def _integral(condition: Expr, holds: bool) -> list[tuple[Expr, bool]]:
+def integral_part(condition: Expr, holds: bool) -> list[tuple[Expr, bool]]:
     """What of a condition, or of its opposite, is about integers alone."""
     if holds:
         return [(c, True) for c in conjuncts(condition) if integral(c)]
     return [(condition, False)] if integral(condition) else []
 
 
-def _contexts(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
+def contexts_of(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
     """For each read the conditions under which it happens, for every way in which it is reached."""
     found: dict[int, list[tuple[tuple[Expr, bool], ...]]] = {}
     stack: list[tuple[Expr, tuple[tuple[Expr, bool], ...]]] = [(e, ())]

@@ -11,7 +11,7 @@ from texpr.ir.loop import ExternCall
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, postorder, rewrite, walk
 from texpr.poly.certify.frame import alike, same_node
-from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity, within
+from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity
 from texpr.poly.certify.proof import Context, Proof, Refuted, integral
 from texpr.poly.certify.statements import Statement, joined
 from texpr.poly.certify.trace import Tracer, called, carried_over
@@ -161,7 +161,7 @@ def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
         else:
             tracer.value(s)
     with proof.asking("bounds"):
-        outside = context.failing(within(s.indices, store.tensor))
+        outside = context.failing(proof.exists(s.indices, store.tensor))
         if outside is not None:
             raise Refuted("bounds", f"{store.tensor.name} is written outside its shape", s, s.frame, outside)
 

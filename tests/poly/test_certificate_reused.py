@@ -1,0 +1,216 @@
+"""Certificates of buffers whose elements hold one value after another: what `fold` and `pipeline` make, and faults planted in it."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.poly.test_certificate_faults import Sound
+from texpr.compiler.pipeline import ready
+from texpr.lang import parse_kernel
+from texpr.poly.certify import certify
+
+KERNELS = {
+    "window": Sound("""op window(X: f32[N]) -> Y: f32[N] {
+  T[i] = X[i] * 2
+  Y[i] = T[i - 1 | clamp] + T[i] + T[i + 1 | 0] }""", """
+kernel window(X: f32[N]) -> (Y: f32[N])
+  let T: f32[3]
+  if 0 < N
+    T[0] = X[0] * 2.0  at[0]
+  for i in 0..N
+    if i + 1 < N
+      T[(i + 1) % 3] = X[i + 1] * 2.0  at[i + 1]
+    Y[i] = T[max(0, i - 1) % 3] + T[i % 3] + (if i + 1 < N then T[(i + 1) % 3] else 0.0)  eq 1  at[i]
+"""),
+    "turns": Sound("""op turns(X: f32[N, 4]) -> Y: f32[N, 4] {
+  T[n, j] = X[n, j] * 2
+  Y[n, j] = T[n, j] + T[n, 3 - j] for n in 0..N, j in 0..4 }""", """
+kernel turns(X: f32[N, 4]) -> (Y: f32[N, 4])
+  let T: f32[2, 4]
+  for p in 0..min(N, 1)
+    for j0 in 0..4
+      T[p % 2, j0] = X[p, j0] * 2.0  at[p, j0]
+  for n in 0..N
+    if n + 1 < N
+      for j1 in 0..4
+        T[(n + 1) % 2, j1] = X[n + 1, j1] * 2.0  at[n + 1, j1]
+    for j2 in 0..4
+      Y[n, j2] = T[n % 2, j2] + T[n % 2, 3 - j2]  eq 1  at[n, j2]
+"""),
+    "constant": Sound("""op constant(X: f32[6, 4]) -> Y: f32[6, 4] {
+  T[n, j] = X[n, j] * 2
+  Y[n, j] = T[n, j] + T[n, 3 - j] for n in 0..6, j in 0..4 }""", """
+kernel constant(X: f32[6, 4]) -> (Y: f32[6, 4])
+  let T: f32[3, 4]
+  for p in 0..2
+    for j0 in 0..4
+      T[p % 3, j0] = X[p, j0] * 2.0  at[p, j0]
+  for n in 0..4
+    for j1 in 0..4
+      T[(n + 2) % 3, j1] = X[n + 2, j1] * 2.0  at[n + 2, j1]
+    for j2 in 0..4
+      Y[n, j2] = T[n % 3, j2] + T[n % 3, 3 - j2]  eq 1  at[n, j2]
+  for e in 0..2
+    for j3 in 0..4
+      Y[e + 4, j3] = T[(e + 4) % 3, j3] + T[(e + 4) % 3, 3 - j3]  eq 1  at[e + 4, j3]
+"""),
+    "carried": Sound("""op carried(X: f32[N, M]) -> Y: f32[N, M] {
+  let c: f32[N, M]
+  c[t, m] = c[t - 1, m | 0] * 2 + X[t, m]
+  Y[t, m] = c[t, m] * 3 }""", """
+kernel carried(X: f32[N, M]) -> (Y: f32[N, M])
+  let c: f32[M]
+  for t in 0..N
+    for m0 in 0..M
+      c[m0] = (if 1 <= t then c[m0] else 0.0) * 2.0 + X[t, m0]  at[t, m0]
+    for m1 in 0..M
+      Y[t, m1] = c[m1] * 3.0  eq 1  at[t, m1]
+"""),
+    "sums": Sound("op sums(X: f32[N, M]) -> Y: f32[N] { Y[n] = sum(m: X[n, m]) }", """
+kernel sums(X: f32[N, M]) -> (Y: f32[N])
+  let acc: f32[2]
+  for p in 0..min(N, 1)
+    acc[0] = 0.0  start  at[p]
+    for m0 in 0..M
+      acc[0] += X[p, m0]  at[p, m0]
+  for n in 0..N
+    if n + 1 < N
+      acc[(n + 1) % 2] = 0.0  start  at[n + 1]
+      for m1 in 0..M
+        acc[(n + 1) % 2] += X[n + 1, m1]  at[n + 1, m1]
+    Y[n] = acc[n % 2]  at[n]
+"""),
+    "copies": Sound("op copies(X: f32[N, 4], w: f32[4]) -> Y: f32[N] { Y[n] = sum(j: X[n, j] * w[j]) }", """
+kernel copies(X: f32[N, 4], w: f32[4]) -> (Y: f32[N])
+  let B: f32[2, 4]
+  for p in 0..min(N, 1)
+    for j0 in 0..4
+      B[p % 2, j0] = X[p, j0]  copy
+  for n in 0..N
+    let acc: f32
+    if n + 1 < N
+      for j1 in 0..4
+        B[(n + 1) % 2, j1] = X[n + 1, j1]  copy
+    acc = 0.0  start  at[n]
+    for j2 in 0..4
+      acc += B[n % 2, j2] * w[j2]  at[n, j2]
+    Y[n] = acc  at[n]
+"""),
+    "packed": Sound("op packed(X: f32[64, K]) -> Y: f32[64, K] { Y[j, k] = X[63 - j, k] for j in 0..64 }", """
+kernel packed(X: f32[64, K]) -> (Y: f32[64, K])
+  let P: f32[4, K, 16]
+  for j0 in 0..64
+    for k0 in 0..K
+      P[j0 // 16, k0, j0 % 16] = X[j0, k0]  copy
+  for jo in 0..4
+    for ji in 0..16
+      for k1 in 0..K
+        Y[jo * 16 + ji, k1] = P[3 - jo, k1, 15 - ji]  at[jo * 16 + ji, k1]
+"""),
+}
+
+LAST = "is used where another value of it was written last"
+NEVER = "is read where nothing was written"
+FAULTS = {
+    "window": [
+        ("let T: f32[3]", "let T: f32[2]", "T is written outside its shape"),
+        ("% 3", "% 2", f"T {LAST}"),  # the window is one too short
+        ("T[i % 3]", "T[i % 2]", f"T {LAST}"),  # another modulus
+        ("max(0, i - 1) % 3", "max(0, i - 2) % 3", f"T {LAST}"),
+        ("(if i + 1 < N then T[(i + 1) % 3] else 0.0)",
+         "(if i + 2 < N then T[(i + 2) % 3] else 0.0)", f"T {NEVER}"),  # read before it is written
+        ("  if 0 < N\n    T[0] = X[0] * 2.0  at[0]\n", "", f"T {NEVER}"),  # nothing before the first iteration
+        ("    T[0] = X[0] * 2.0  at[0]", "    T[1] = X[0] * 2.0  at[0]", f"T {NEVER}"),
+        ("    T[0] = X[0] * 2.0  at[0]", "    T[0] = X[N - 1] * 2.0  at[N - 1]", f"T {LAST}"),
+        ("    if i + 1 < N\n", "    if i + 2 < N\n", f"T {LAST}"),
+        ("X[i + 1] * 2.0  at[i + 1]", "X[i + 1] * 2.0  at[i]", "the store computes `i + 1` where its equation says `i`"),
+        ("X[i + 1] * 2.0  at[i + 1]", "X[i] * 2.0  at[i]", f"T {LAST}"),
+        ("for i in 0..N", "for i in 0..N parallel", "iterations of the parallel loop i use one element of T"),
+    ],
+    "turns": [
+        ("% 2, j", "% 1, j", f"T {LAST}"),  # one buffer for both
+        ("T[n % 2, j2]", "T[(n + 1) % 2, j2]", f"T {NEVER}"),  # the other buffer
+        ("T[(n + 1) % 2, j1]", "T[(n + 1) % 2, 3 - j1]", f"T {LAST}"),
+        ("X[n + 1, j1] * 2.0  at[n + 1, j1]", "X[n, j1] * 2.0  at[n, j1]", f"T {LAST}"),
+        ("p in 0..min(N, 1)", "p in 0..min(N, 0)", f"T {NEVER}"),  # no prologue
+        ("T[p % 2, j0]", "T[(p + 1) % 2, j0]", f"T {NEVER}"),
+        ("j0 in 0..4", "j0 in 0..3", f"T {NEVER}"),
+        ("if n + 1 < N", "if n + 2 < N", f"T {NEVER}"),
+        ("n in 0..N", "n in 0..N - 1", "an element of Y is not computed"),
+    ],
+    "constant": [
+        ("for e in 0..2", "for e in 0..1", "an element of Y is not computed"),  # no epilogue for the last
+        ("for p in 0..2", "for p in 0..1", f"T {NEVER}"),
+        ("% 3", "% 2", "the store computes `n % 2 + (n - (n + 2) % 2 + 2)` where its equation says `n`"),
+        ("T[(n + 2) % 3, j1]", "T[(n + 1) % 3, j1]", f"T {LAST}"),
+        ("T[(e + 4) % 3, j3] +", "T[(e + 3) % 3, j3] +", "the store computes `3` where its equation says `4`"),
+        ("for n in 0..4", "for n in 0..3", f"T {LAST}"),
+        ("for j1 in 0..4", "for j1 in 0..3", f"T {NEVER}"),
+    ],
+    "carried": [
+        ("if 1 <= t", "if 0 <= t", f"c {NEVER}"),
+        ("(if 1 <= t then c[m0] else 0.0)", "(if 2 <= t then c[m0] else 0.0)",
+         "the store computes `0.0` where its equation says "
+         "`(if 0 <= t - 2 and t - 2 < N and 0 <= m0 and m0 < M then c[t - 2, m0] else 0.0) * 2.0 + X[t - 1, m0]`"),
+        ("then c[m0]", "then c[M - 1 - m0]", f"c {LAST}"),
+        ("= c[m1] * 3.0", "= c[M - 1 - m1] * 3.0", "the store computes `M - 1 - m1` where its equation says `m1`"),
+        ("m0 in 0..M", "m0 in 0..M - 1", f"c {NEVER}"),
+        ("  let c: f32[M]\n  for t in 0..N\n", "  for t in 0..N\n    let c: f32[M]\n", f"c {NEVER}"),
+        ("c[m0] = (if", "c[0] = (if", f"c {NEVER}"),
+        ("for t in 0..N", "for t in 0..N parallel", "iterations of the parallel loop t use one element of c"),
+        ("Y[t, m1] = c[m1] * 3.0  eq 1  at[t, m1]",
+         "if 1 <= t\n        Y[t - 1, m1] = c[m1] * 3.0  eq 1  at[t - 1, m1]", f"c {LAST}"),  # a value too late
+    ],
+    "sums": [
+        ("      acc[(n + 1) % 2] = 0.0  start  at[n + 1]\n", "", f"acc {NEVER}"),  # not started again
+        ("        acc[(n + 1) % 2] += X",
+         "        acc[(n + 1) % 2] = 0.0  start  at[n + 1]\n        acc[(n + 1) % 2] += X",
+         "an element of acc is started twice"),  # started again
+        ("acc[(n + 1) % 2] += X", "acc[n % 2] += X", f"acc {LAST}"),  # continues from another sum
+        ("  for p in 0..min(N, 1)", "  for p in 0..min(N, 0)", f"acc {NEVER}"),
+        ("acc[0] = 0.0", "acc[1] = 0.0", f"acc {NEVER}"),
+        ("Y[n] = acc[n % 2]", "Y[n] = acc[(n + 1) % 2]", f"acc {NEVER}"),
+        ("% 2", "% 1", f"acc {LAST}"),
+        ("for m1 in 0..M", "for m1 in 0..M - 1", "a contribution to acc is missing"),
+        ("for m1 in 0..M\n        acc[(n + 1) % 2] += X[n + 1, m1]  at[n + 1, m1]",
+         "for m1 in 0..M\n        acc[(n + 1) % 2] += X[n, m1]  at[n, m1]", f"acc {LAST}"),
+        ("    Y[n] = acc[n % 2]", "    if n + 1 < N\n      Y[n] = acc[n % 2]", "an element of Y is not computed"),
+    ],
+    "copies": [
+        ("p in 0..min(N, 1)", "p in 0..min(N, 0)", f"B {NEVER}"),
+        ("B[n % 2, j2]", "B[(n + 1) % 2, j2]", f"B {NEVER}"),
+        ("% 2", "% 1", f"B {LAST}"),
+        ("B[n % 2, j2]", "B[n % 2, 3 - j2]", "the store computes `3 - j2` where its equation says `j2`"),
+        ("= X[n + 1, j1]", "= X[n, j1]", f"B {LAST}"),
+        ("if n + 1 < N", "if n + 2 < N", f"B {NEVER}"),
+    ],
+    "packed": [
+        ("15 - ji", "ji", f"P {LAST}"),
+        ("P[3 - jo", "P[jo", f"P {LAST}"),
+        ("j0 % 16", "j0 % 8", f"P {NEVER}"),
+        ("P[j0 // 16, k0", "P[(j0 + 1) // 16 % 4, k0", f"P {LAST}"),
+        ("j0 in 0..64", "j0 in 0..63", f"P {NEVER}"),
+    ],
+}
+CASES = [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
+
+
+def proven(name: str, text: str) -> None:
+    certify(parse_kernel(text), ready(tx.op(KERNELS[name].op).program()))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_sound_loops_are_proven(name: str):
+    proven(name, KERNELS[name].loops)
+
+
+@pytest.mark.parametrize(("name", "old", "new", "what"), CASES, ids=[f"{n}-{k}" for k, (n, *_) in enumerate(CASES)])
+def test_a_fault_is_refused(name: str, old: str, new: str, what: str):
+    text = KERNELS[name].loops
+    assert old in text
+    with pytest.raises(tx.ScheduleError) as e:
+        proven(name, text.replace(old, new))
+    assert e.value.code == "certificate"
+    assert e.value.message.endswith(f"compute it: {what}"), str(e.value)
+    assert "-->" in str(e.value), "the store is pointed at"
