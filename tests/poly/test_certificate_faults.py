@@ -70,6 +70,21 @@ kernel rows(X: i32[M, N], m: i32[N]) -> (y: i32[M])
       total[i2] += part[i2, l2]  reassoc  at[i2]
     y[i2] = total[i2]  at[i2]
 """),
+    "private histograms": Sound("op hist(X: i32[N] in 0..16, w: f32[N], m: i32[N]) -> H: f32[16] { H[v] = 1  H[X[i]] += w[i] }", """
+kernel hist(X: i32[N] in 0..16, w: f32[N], m: i32[N]) -> (H: f32[16])
+  let part: f32[(N + 7) // 8, 16]
+  for v0 in 0..16
+    H[v0] = 1.0  at[v0]
+  for o in 0..(N + 7) // 8 parallel
+    for v1 in 0..16
+      part[o, v1] = -0.0  start eq 1  at[v1]
+    for l in 0..8
+      if o * 8 + l < N
+        part[o, i64(X[o * 8 + l])] += w[o * 8 + l]  eq 1  at[o * 8 + l]
+  for v2 in 0..16
+    for p in 0..(N + 7) // 8
+      H[v2] += part[p, v2]  reassoc eq 1
+"""),
     "blur": Sound("""op blur(X: f32[N]) -> Y: f32[N] {
   T[i] = X[i] * 2 for i in 0..N
   Y[i] = T[i] + T[i + 1 | 0] }""", """
@@ -231,6 +246,21 @@ FAULTS = {
         ("part[i2, l2]", "part[M - 1 - i2, l2]", "sums"),  # the parts of another row
         ("if o * 8 + l1 < N", "if o * 8 + l1 < N and m[o * 8 + l1] > 0", "sums"),  # data says which terms are there
         ("      total[i2] += part", "      if i2 < N and m[i2] > 0\n        total[i2] += part", "sums"),  # or which parts
+    ],
+    "private histograms": [
+        ("part[o, v1] = -0.0", "part[o, v1] = 0.0", "values"),  # -0.0 + 0.0 is 0.0
+        ("v1 in 0..16", "v1 in 0..15", "initialised"),
+        ("= -0.0  start eq 1  at[v1]", "= -0.0  start eq 1  at[15 - v1]", "sums"),
+        ("part[p, v2]", "part[p, 15 - v2]", "sums"),  # the parts of another bin
+        ("part[o, i64(X[o * 8 + l])]", "part[o, 15 - i64(X[o * 8 + l])]", "sums"),
+        ("p in 0..(N + 7) // 8", "p in 0..N // 8", "sums"),
+        ("  reassoc eq 1", "  eq 1", "order"),
+        ("    for p in", "    for again in 0..2\n     for p in", "sums"),
+        ("if o * 8 + l < N", "if o * 8 + l < N and m[o * 8 + l] > 0", "sums"),
+        ("if o * 8 + l < N", "if o * 8 + l + 1 < N", "sums"),
+        ("w[o * 8 + l]", "w[N - 1 - o * 8 - l]", "values"),
+        ("  for o in 0..(N + 7) // 8 parallel\n    for v1", "  for o in 0..(N + 7) // 8\n    for v1", None),
+        ("    for l in 0..8\n", "    for l in 0..8 parallel\n", "races"),
     ],
     "blur": [
         ("i0 in 0..5", "i0 in 0..4", "initialised"),  # a halo forgotten

@@ -152,3 +152,8 @@ def identity(op: str, dtype) -> Const:
         case "min":
             return literal((1 << dtype.bits) - 1 if not dtype.is_signed else (1 << (dtype.bits - 1)) - 1, dtype)
     raise AssertionError(f"no identity of {op} over {dtype or I32}")
+
+
+def neutral(op: str, dtype) -> Const:
+    """What folded into any value leaves every bit of it: for float sums -0.0, as -0.0 + 0.0 = 0.0."""
+    return literal(-0.0, dtype) if op == "add" and dtype.is_float else identity(op, dtype)

@@ -1,4 +1,4 @@
-"""`rfactor`: one partial result per iteration of a reduction loop, so that the loop can be vectorized."""
+"""`rfactor`: one partial result per iteration of a reduction loop, so that the loop can be vectorized or run in parallel."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from texpr import poly
 from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, tensors, variables, walk
+from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.narrow import conjuncts
 from texpr.passes.ranges import largest
 from texpr.passes.reductions import identity
 from texpr.passes.renew import folded
 from texpr.schedule.loops import find_loops, paths, replace_loops, span_of, stores
+from texpr.schedule.scatter import privatized, scatters, uses
 from texpr.support.errors import ScheduleError
 
 
@@ -24,18 +25,25 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
     s = 0; for ko: for ki: s += f   ->   for ki: p[ki] = 0;  for ko: for ki: p[ki] += f;  s = 0;  for ki_sum: s += p[ki_sum]
 
     Max, min and integers give the same value in any order. A float sum or product does not: `reassoc=True` permits the new order.
+    Where data says what is added to, each iteration gets all of the tensor: a private histogram. The tensor keeps what it held.
+
+    for io: for ii: H[X[io, ii]] += 1
+    ->   for io: for v: p[io, v] = 0;  for io: for ii: p[io, X[io, ii]] += 1;  for v: for io_sum: H[v] += p[io_sum, v]
+
     Loops over elements of the total that stand inside the reduction get copies around the first and the last part. Other statements may
     stand in the loop, as long as they do not use the total. Of several totals, each gets partial results.
 
     Raises:
-        ScheduleError: `loop` is no reduction loop, its length has no known maximum, or the step needs `reassoc=True`.
+        ScheduleError: no iterations of `loop` add to one element, its length has no known maximum, or the step needs `reassoc=True`.
     Source: Suriana, Adams, Kamil, Parallel Associative Reductions in Halide, CGO 2017.
     """
-    at, updates = _reductions(kernel, find_loops(kernel, loop))
+    at, updates, apart = _reductions(kernel, find_loops(kernel, loop))
     exact = next((s for s in updates if not (reassoc or s.reassoc)), None)
     if exact is not None:
         raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if exact.update == 'add' else 'product'}",
                             span_of(kernel, at), code="exact", help=f'rfactor("{at.var.name}", reassoc=True) permits it')
+    if apart:
+        return privatized(kernel, at, updates)
     for update in updates:
         kernel = _factored(kernel, at.var, update)
     return kernel
@@ -143,13 +151,16 @@ def _op(update: Store) -> str:
     return update.update
 
 
-def _reductions(kernel: Kernel, found: list[For]) -> tuple[For, list[Store]]:
-    """The last of the loops that reduces something, and the updates that it reduces."""
+def _reductions(kernel: Kernel, found: list[For]) -> tuple[For, list[Store], bool]:
+    """The last of the loops that reduces something, the updates that it reduces, and whether data or a sum of loops says into what."""
     for loop in reversed(found):
-        updates = [s for s in stores(loop) if s.update is not None and loop.var not in variables(*s.indices) and not _uses(loop, s)
+        updates = [s for s in stores(loop) if s.update is not None and loop.var not in variables(*s.indices) and not uses(loop, s)
                    and tensors(*s.indices).keys() <= set(kernel.inputs)]
         if updates:
-            return loop, updates
+            return loop, updates, False
+    for loop in reversed(found):
+        if updates := scatters(loop):
+            return loop, updates, True
     raise ScheduleError(f"`{found[-1].var.name}` is not the loop of a reduction", span_of(kernel, found[-1]), code="rfactor",
                         help="rfactor takes a loop whose variable the accumulator does not have")
 
@@ -159,7 +170,7 @@ def _reduction(kernel: Kernel, var: Var, update: Store) -> _Reduction:
     loops = [n for n in above if isinstance(n, For)]
     used = variables(*update.indices)
     at = outer = next(k for k, n in enumerate(loops) if n.var is var)
-    while outer > 0 and loops[outer - 1].var not in used and not _uses(loops[outer - 1], update):
+    while outer > 0 and loops[outer - 1].var not in used and not uses(loops[outer - 1], update):
         outer -= 1
     inner = tuple(loops[outer:])
     reduce = {n.var for n in inner if n.var not in used}
@@ -175,12 +186,6 @@ def _elements(kernel: Kernel, update: Store) -> tuple[Expr, ...]:
     """The axes of the instance that `update` computes, without the binders of the reduction."""
     start = next((s for _, s in paths(kernel) if isinstance(s, Store) and s.start and s.tensor is update.tensor), None)
     return () if start is None else update.at[: len(start.at)]
-
-
-def _uses(loop: For, update: Store) -> bool:
-    """Whether another statement in the loop starts or reads the total."""
-    return any((isinstance(n, Store) and n is not update and n.tensor is update.tensor)
-               or (isinstance(n, Read) and n.tensor is update.tensor) for n in walk(loop))
 
 
 def replace_store(root: For, old: Store, new: Store) -> For:

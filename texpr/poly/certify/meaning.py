@@ -50,6 +50,11 @@ class Definition:
     def is_fold(self) -> bool:
         return self.equation.update is not None
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether a start is of partial results of the fold: there is no reduction that it could be of."""
+        return self.is_fold and self.reduction is None
+
 
 class Meaning:
     """The definitions of a program, by the position of their equations."""
@@ -139,6 +144,12 @@ def is_identity(op: str, e: Expr) -> bool:
     """Whether folding from `e` changes nothing."""
     value = getattr(e, "value", None)
     return value is not None and repr(value) == repr(_identity(op, e.dtype))
+
+
+def is_neutral(op: str, e: Expr) -> bool:
+    """Whether folding it into any value changes no bit of that: -0.0 + 0.0 is 0.0."""
+    value = getattr(e, "value", None)
+    return value is not None and (repr(value) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e))
 
 
 def _identity(op: str, dtype: DType) -> int | float | bool:

@@ -198,13 +198,17 @@ def reads(e: Expr) -> bool:
     return any(isinstance(n, Read) for n in walk(e))
 
 
-def joined(nest: Nest, s: Statement) -> Buffer | None:
-    """The partial results that an update folds into others: it reads what the same equation starts, and nothing else."""
+def joined(nest: Nest, s: Statement, *, fold: bool) -> Buffer | None:
+    """The partial results that an update folds into others: it reads what the same equation starts, and nothing else.
+
+    Args:
+        fold: the equation folds into what others define, and has no reduction.
+    """
     match s.node:
         case Store(tensor, _, Read(partial), str(), equation=equation):
             buffer = nest.buffers.get(partial)
             target = nest.buffers[tensor]
-            if not target.definitions or not all(d.store.start for d in target.definitions):
+            if not fold and not (target.definitions and all(d.store.start for d in target.definitions)):
                 return None
             if partial is not tensor and buffer is not None and buffer.definitions and all(
                     d.store.start and d.store.equation == equation for d in buffer.definitions):

@@ -112,7 +112,7 @@ class Sums:
         if d is None:
             raise Refuted("sums", f"the program has no equation {u.store.equation}", u)
         place = access(buffer, u, u.indices).place
-        partial = joined(self.proof.nest, u)
+        partial = joined(self.proof.nest, u, fold=d.has_parts)
         if partial is None:
             return [Contribution(u, d, u.at if folds(buffer, d) else u.at[len(d.axes) :], place)]
         value = u.store.value
@@ -186,6 +186,8 @@ class Sums:
         with self.proof.asking("sums"):
             for u in buffer.updates:
                 d = self.proof.meaning.definitions[u.store.equation]
+                if d.has_parts and joined(self.proof.nest, u, fold=True) is not None:
+                    continue  # Its parts are of the same element.
                 held = self.tracer.content(buffer, u, u.indices)
                 match held:
                     case Total(number, axes) if not folds(buffer, d) and number == d.number:
@@ -274,7 +276,7 @@ class Sums:
 
 def folds(buffer: Buffer, d: Definition) -> bool:
     """Whether updates are instances of a fold, rather than terms of the reduction in its value."""
-    return d.is_fold and not any(s.store.start for s in buffer.definitions)
+    return d.has_parts or d.is_fold and not any(s.store.start for s in buffer.definitions)
 
 
 def ordered(s: Statement) -> bool:

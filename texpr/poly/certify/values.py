@@ -11,7 +11,7 @@ from texpr.ir.loop import ExternCall
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, postorder, rewrite, walk
 from texpr.poly.certify.frame import alike, same_node
-from texpr.poly.certify.meaning import UPDATES, Meaning, Total, at_instance, is_identity
+from texpr.poly.certify.meaning import UPDATES, Definition, Meaning, Total, at_instance, is_identity, is_neutral, within
 from texpr.poly.certify.proof import Context, Proof, Refuted, integral
 from texpr.poly.certify.statements import Statement, joined
 from texpr.poly.certify.trace import Tracer, called, carried_over
@@ -154,7 +154,8 @@ def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
     store = s.store
     context = Context(proof, s.frame, s)
     with proof.asking("values"):
-        if joined(proof.nest, s) is not None:
+        d = proof.meaning.definitions.get(store.equation)
+        if joined(proof.nest, s, fold=d is not None and d.has_parts) is not None:
             _check_joined(proof, s, context)
         elif store.equation >= 0:
             _check_equation(proof, s, tracer.value(s), context)
@@ -182,6 +183,9 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     d = proof.meaning.definitions.get(store.equation)
     if d is None:
         raise Refuted("values", f"the program has no equation {store.equation}", s)
+    if store.start and d.has_parts:
+        _check_part(s, d, context)
+        return
     axes, binders = s.at[: len(d.axes)], s.at[len(d.axes) :]
     if len(axes) != len(d.axes):
         raise Refuted("values", "the store does not say which instance of its equation it computes", s)
@@ -204,9 +208,19 @@ def _update(s: Statement, proof: Proof) -> str:
     return UPDATES.get(reduction.op, "") if reduction is not None else ""
 
 
+def _check_part(s: Statement, d: Definition, context: Context) -> None:
+    """A partial result of a fold begins as nothing, and says which element of the target it is a part of."""
+    target, update = d.equation.target, d.equation.update
+    if len(s.at) != target.rank or s.store.tensor.dtype != target.dtype or not is_neutral(update or "", s.store.value):
+        raise Refuted("values", "the parts of a fold start from another value", s)
+    _inside(s, within(s.at, target.shape), context)
+
+
 def _check_joined(proof: Proof, s: Statement, context: Context) -> None:
     """A partial result is folded into another one; which instances it stands for is told with the sum."""
     d = proof.meaning.definitions.get(s.store.equation)
+    if d is not None and d.has_parts and s.store.update == d.equation.update:
+        return
     if d is None or d.reduction is None or s.store.update != _update(s, proof) or len(s.at) != len(d.axes):
         raise Refuted("values", "the store folds otherwise than its equation", s)
     _inside(s, at_instance(d.domain, d.axes, s.at), context)
