@@ -15,7 +15,7 @@ from texpr.ir.traverse import walk
 from texpr.poly.forms import variable
 from texpr.poly.legality import SINK, SOURCE, Pair, access_pairs, meetings, reassociable
 from texpr.poly.nest import Nest, model, part
-from texpr.poly.order import earlier
+from texpr.poly.order import in_order
 from texpr.poly.solver import OutOfQuota, Question, asked
 
 _MEMO: OrderedDict[tuple[int, tuple[Var, ...]], tuple[Nest, bool]] = OrderedDict()
@@ -52,11 +52,8 @@ def _forward(nest: Nest, pair: Pair, band: tuple[Var, ...]) -> bool:
     apart = len(shared) < len(band)
     for question, _ in meetings(nest, nest, pair):
         _equal_outside(question, pair, first)
-        for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK):
-            ordered = question.system().also(rows)
-            if ordered.is_empty:
-                continue
-            if apart and pair.source.order > pair.sink.order:
+        for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
+            if apart and pair.source.order > pair.sink.order and not ordered.is_empty:
                 return False
             backward = ([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)] for v in shared)
             if any(not ordered.also(row).is_empty for row in backward):

@@ -16,7 +16,7 @@ from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_exact, is_parameter, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
-from texpr.poly.solver import Question, Region, System, contradict, possible
+from texpr.poly.solver import Question, Region, System, possible
 from texpr.support.errors import CheckError
 
 Element = tuple[Piece, tuple[Form, ...]]
@@ -186,12 +186,10 @@ def _apart(question: Question, a: Place, b: Place) -> Iterator[System]:
         yield question.system()
         return
     axes = [variable(x.var) for x in a.equation.axes]
-    rows = [[*(question.compare(v, 1, v, 2) for v in axes[:k]), question.compare(axes[k], 2, axes[k], 1, gap=1)] for k in range(len(axes))]
-    same = question.representatives()
-    rows = [r for r in rows if not contradict(r, same)]
-    system = question.system() if rows else None
-    if system is not None and not system.is_empty:
-        yield from (system.also(r) for r in rows)
+    same = question.system()
+    for v in axes:
+        yield same.also([question.compare(v, 2, v, 1, gap=1)])
+        same = same.also([question.compare(v, 1, v, 2)])
 
 
 def _left(e: Equation) -> str:

@@ -9,7 +9,7 @@ from texpr.ir.loop import For, Kernel, Stmt, Store
 from texpr.ir.traverse import walk
 from texpr.poly.forms import Key, Unknown, is_parameter, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
-from texpr.poly.order import earlier
+from texpr.poly.order import in_order
 from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
 
 READ, WRITE = 1, 2
@@ -88,8 +88,4 @@ def _written(question: Question, elements: Sequence[Unknown], reader: Statement,
         both.require(piece, WRITE)
         both.add_all([both.compare(variable(e), 0, i, WRITE) for e, i in zip(elements, at)])
         both.add_all([both.compare(variable(n.var), READ, variable(n.var), WRITE) for n in reader.loops[:depth]])
-        system = both.system()
-        if system.is_empty:
-            continue
-        for rows in earlier(both, writer, reader, WRITE, READ):
-            yield system.also(rows)
+        yield from in_order(both.system(), both, writer, reader, WRITE, READ)

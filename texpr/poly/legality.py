@@ -20,8 +20,8 @@ from texpr.poly.affine import distinct_arguments
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part
-from texpr.poly.order import earlier, level
-from texpr.poly.solver import OutOfQuota, Question, System, asked, contradict
+from texpr.poly.order import at_level, in_order
+from texpr.poly.solver import OutOfQuota, Question, System, asked
 from texpr.support.errors import ScheduleError
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
@@ -229,9 +229,7 @@ def _before(nest: Nest, pair: Pair, depth: int = 0) -> Iterator[_Witness]:
     """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops."""
     for question, shown in meetings(nest, nest, pair):
         question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
-        system = question.system()
-        for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK):
-            wrong = system.also(rows)
+        for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             if not wrong.is_empty:
                 yield pair, wrong.smallest(shown)
 
@@ -280,11 +278,7 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     """Solutions with the source in an earlier iteration of the loop, the loops around it being equal."""
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
     for question, shown in meetings(nest, nest, pair):
-        rows = level(question, pair.source, depth, SOURCE, SINK)
-        if contradict(rows, question.representatives()):
-            continue
-        question.add_all(rows)
-        apart = question.system()
+        apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
         if not apart.is_empty:
             yield pair, apart.smallest(shown)
 
@@ -304,19 +298,10 @@ def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence
 
 def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) -> Iterator[System]:
     """The cases with the source first in the old order and the sink first in the new."""
-    same = question.representatives()
-    ways = [rows for rows in earlier(question, pair.source, pair.sink, SOURCE, SINK) if not contradict(rows, same)]
-    system = question.system() if ways else None
-    if system is None or system.is_empty:
-        return
-    for first in ways:
-        ordered = system.also(first)
-        if ordered.is_empty:
-            continue
-        for turned in earlier(question, sink, source, NEW_SINK, NEW_SOURCE):
-            wrong = ordered.also(turned)
-            if not wrong.is_empty:
-                yield wrong
+    for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
+        turned = list(in_order(ordered, question, sink, source, NEW_SINK, NEW_SOURCE))
+        if turned and not ordered.is_empty:
+            yield from (wrong for wrong in turned if not wrong.is_empty)
 
 
 def _same_order(pair: Pair, source: Image, sink: Image) -> bool:

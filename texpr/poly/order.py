@@ -1,4 +1,4 @@
-"""Which of two instances runs first, as rows of a question."""
+"""Which of two instances runs first: a system becomes one for each loop in which they may differ, and one for the text."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from collections.abc import Iterator
 
 from texpr.poly.forms import variable
 from texpr.poly.nest import Statement
-from texpr.poly.solver import Question, Row
+from texpr.poly.solver import Question, System
 
 
-def level(question: Question, statement: Statement, depth: int, first: int, second: int) -> list[Row]:
+def at_level(system: System, question: Question, statement: Statement, depth: int, first: int, second: int) -> System:
     """Equal in the loops above `depth`, and `first` in an earlier iteration of that one."""
     loops = [variable(n.var) for n in statement.loops[: depth + 1]]
     rows = [question.compare(v, second, v, first) for v in loops[:-1]]
-    return [*rows, question.compare(loops[-1], second, loops[-1], first, gap=1)]
+    return system.also([*rows, question.compare(loops[-1], second, loops[-1], first, gap=1)])
 
 
-def earlier(question: Question, first: Statement, second: Statement, copy: int, other: int) -> Iterator[list[Row]]:
-    """The ways in which an instance of `first` runs before one of `second`."""
-    common = first.common(second)
-    for depth in range(common):
-        yield level(question, first, depth, copy, other)
-    if first.order < second.order:
-        yield [question.compare(variable(n.var), copy, variable(n.var), other) for n in first.loops[:common]]
+def in_order(system: System, question: Question, first: Statement, second: Statement, copy: int, other: int) -> Iterator[System]:
+    """The ways in which an instance of `first` runs before one of `second`, but those that are seen to be impossible."""
+    equal = system
+    for n in first.loops[: first.common(second)]:
+        v = variable(n.var)
+        sooner = equal.also([question.compare(v, other, v, copy, gap=1)])
+        if not sooner.is_contradiction:
+            yield sooner
+        equal = equal.also([question.compare(v, copy, v, other)])
+        if equal.is_contradiction:
+            return
+    if first.order < second.order and not equal.is_contradiction:
+        yield equal

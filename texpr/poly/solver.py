@@ -13,6 +13,7 @@ import islpy as isl
 
 from texpr.ir.expr import Var
 from texpr.poly.affine import Converter
+from texpr.poly.elimination import Remainder, Row, collected
 from texpr.poly.forms import Constraint, Form, Key, Piece
 
 QUOTA = 2_000_000
@@ -59,10 +60,6 @@ def _value(n: int) -> isl.Val:
         if len(_VALUES) < 4096:
             _VALUES[n] = found
     return found
-
-
-Row = tuple[list[tuple[int, int]], int, bool]
-"""Coefficients of columns, the constant, and whether the sum is 0 or at least 0."""
 
 
 class Question:
@@ -112,73 +109,56 @@ class Question:
         right = [(self.column(k, to), -c) for k, c in rhs.terms]
         return left + right, lhs.constant - rhs.constant - (gap or 0), gap is None
 
-    def are_equal(self, lhs: Form, of: int, rhs: Form, to: int) -> bool:
-        """Whether rows say it, without asking isl."""
-        terms, constant, _ = self.compare(lhs, of, rhs, to)
-        same = self.representatives()
-        return constant == 0 and len(terms) == 2 and same[terms[0][0]] == same[terms[1][0]]
-
     def add(self, row: Row) -> None:
         self._rows.append(row)
 
     def add_all(self, rows: Iterable[Row]) -> None:
         self._rows += rows
 
-    def representatives(self) -> list[int]:
-        """For each column one that equals it, the same for equal ones, as far as rows `a == b` tell."""
-        parent = list(range(len(self._columns)))
-
-        def root(k: int) -> int:
-            while parent[k] != k:
-                parent[k] = k = parent[parent[k]]
-            return k
-
-        for terms, constant, equality in self._rows:
-            if equality and constant == 0 and len(terms) == 2 and terms[0][1] == -terms[1][1]:
-                parent[root(terms[0][0])] = root(terms[1][0])
-        return [root(k) for k in range(len(parent))]
-
     def system(self) -> System:
-        """All of it, as isl sees it. Rows added to the system may use the columns that exist now."""
-        space = isl.Space.set_alloc(_CONTEXT, 0, len(self._columns))
-        return System(isl.BasicSet.universe(space), isl.LocalSpace.from_space(space)).also(self._rows)
-
-
-def contradict(rows: Iterable[Row], representatives: Sequence[int]) -> bool:
-    """Whether a row says that a column exceeds one it equals. Most questions about order end here, before isl."""
-    return any(constant < 0 and not equality and len(terms) == 2 and terms[0][1] == -terms[1][1]
-               and representatives[terms[0][0]] == representatives[terms[1][0]] for terms, constant, equality in rows)
+        """All of it, to be solved. Rows added to the system may use the columns that exist now."""
+        return System(len(self._columns), list(self._rows), Remainder(self._rows))
 
 
 class System:
-    """A conjunction of constraints over numbered columns."""
+    """A conjunction of constraints over numbered columns. What elimination does not decide is asked of isl."""
 
-    def __init__(self, basic: isl.BasicSet, space: isl.LocalSpace) -> None:
-        self._basic, self._space = basic, space
+    def __init__(self, width: int, rows: Sequence[Row], remainder: Remainder) -> None:
+        self._width, self._rows, self._remainder = width, rows, remainder
+        self._known: isl.BasicSet | None = None
 
-    def also(self, rows: Iterable[Row]) -> System:
+    def also(self, rows: Sequence[Row]) -> System:
         """These rows on top."""
-        basic = self._basic
-        for row in rows:
-            basic = basic.add_constraint(_constraint(self._space, row))
-        return System(basic, self._space)
+        return System(self._width, [*self._rows, *rows], self._remainder.also(rows))
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Elimination finds that there is no solution: `is_empty` at no cost, where it is enough to leave out much."""
+        return self._remainder.is_contradiction
 
     @property
     def is_empty(self) -> bool:
-        return self._basic.is_empty()
+        if self._remainder.is_contradiction:
+            return True
+        return not self._remainder.is_met() and _basic_set(*_numbered(list(self._remainder.rows()))).is_empty()
+
+    @property
+    def _basic(self) -> isl.BasicSet:
+        if self._known is None:
+            self._known = _basic_set(self._width, self._rows)
+        return self._known
 
     def least(self, row: Row) -> int | None:
         """The smallest value of a sum of columns; None if there is none. There must be a solution."""
         terms, constant, _ = row
-        form = isl.Aff.zero_on_domain(self._space)
-        for column, c in _collected(terms):
+        form = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._basic.get_space()))
+        for column, c in collected(terms).items():
             form = form.set_coefficient_val(isl.dim_type.in_, column, _value(c))
         found = self._basic.to_set().min_val(form.set_constant_val(_value(constant)))
         return found.to_python() if found.is_int() else None
 
     def projected(self, count: int) -> isl.Set:
-        width = self._basic.dim(_SET)
-        return self._basic.project_out(_SET, count, width - count).to_set()
+        return self._basic.project_out(_SET, count, self._width - count).to_set()
 
     def smallest(self, count: int) -> tuple[int, ...]:
         """The lexicographically smallest values of the first `count` columns; there must be a solution."""
@@ -186,22 +166,39 @@ class System:
         return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(count))
 
 
+def _numbered(rows: Sequence[Row]) -> tuple[int, list[Row]]:
+    """The same constraints over columns from 0 on without gaps, and how many there are."""
+    numbers: dict[int, int] = {}
+    numbered = [([(numbers.setdefault(column, len(numbers)), c) for column, c in terms], constant, equality)
+                for terms, constant, equality in rows]
+    return len(numbers), numbered
+
+
+def _basic_set(width: int, rows: Iterable[Row]) -> isl.BasicSet:
+    """The set of the points that satisfy the rows: as matrices, since isl simplifies a set anew at each constraint it is given."""
+    distinct = dict.fromkeys((tuple(sorted(collected(terms).items())), constant, equality) for terms, constant, equality in rows)
+    equal, least = (_matrix(width, [(terms, constant) for terms, constant, equality in distinct if equality is wanted])
+                    for wanted in (True, False))
+    return isl.BasicSet.from_constraint_matrices(isl.Space.set_alloc(_CONTEXT, 0, width), equal, least,
+                                                 _SET, isl.dim_type.div, isl.dim_type.param, isl.dim_type.cst)
+
+
+def _matrix(width: int, rows: Sequence[tuple[Iterable[tuple[int, int]], int]]) -> isl.Mat:
+    """A row of coefficients per constraint, the constant last."""
+    matrix = isl.Mat.alloc(_CONTEXT, 0, width + 1).add_zero_rows(len(rows))
+    for k, (terms, constant) in enumerate(rows):
+        for column, c in terms:
+            matrix = matrix.set_element_val(k, column, _value(c))
+        matrix = matrix.set_element_val(k, width, _value(constant))
+    return matrix
+
+
 def _constraint(space: isl.LocalSpace, row: Row) -> isl.Constraint:
     terms, constant, equality = row
     c = isl.Constraint.equality_alloc(space) if equality else isl.Constraint.inequality_alloc(space)
-    for column, coefficient in _collected(terms):
+    for column, coefficient in collected(terms).items():
         c = c.set_coefficient_val(_SET, column, _value(coefficient))
     return c.set_constant_val(_value(constant))
-
-
-def _collected(terms: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """Coefficients per column; a column may occur twice."""
-    if len(terms) < 2:
-        return terms
-    sums: dict[int, int] = {}
-    for column, c in terms:
-        sums[column] = sums.get(column, 0) + c
-    return sums.items()
 
 
 def possible(converter: Converter, piece: Piece, least: int = 0) -> bool:
@@ -222,7 +219,8 @@ class Region:
         self.count = count
         self._set = isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
         for system in systems:
-            self._set = self._set.union(system.projected(count))
+            if not system.is_contradiction:
+                self._set = self._set.union(system.projected(count))
 
     @classmethod
     def all(cls, count: int) -> Region:

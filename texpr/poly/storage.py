@@ -12,8 +12,8 @@ from texpr.ir.loop import Kernel, Store
 from texpr.poly.flow import mentions, parameters
 from texpr.poly.forms import Form, Key, Piece, Unknown, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
-from texpr.poly.order import earlier
-from texpr.poly.solver import OutOfQuota, Question, Region, System, asked, contradict
+from texpr.poly.order import in_order
+from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
 from texpr.support.errors import ScheduleError
 
 READ, CLOBBER, WRITE = 1, 2, 3
@@ -157,9 +157,7 @@ def _written_again(question: Question, element: Sequence[Unknown], reader: State
 
 def _ordered(question: Question, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:
     """The systems in which the first of each pair runs before the second."""
-    same = question.representatives()
-    ways = [[rows for rows in earlier(question, first, second, a, b) if not contradict(rows, same)] for first, second, a, b in pairs]
-    systems = [question.system()] if all(ways) else []
-    for each in ways:
-        systems = [both for system in systems if not system.is_empty for rows in each if not (both := system.also(rows)).is_empty]
+    systems = [question.system()]
+    for first, second, a, b in pairs:
+        systems = [both for system in systems for both in in_order(system, question, first, second, a, b) if not both.is_empty]
     yield from systems

@@ -1,0 +1,99 @@
+"""Contradictions found by elimination are contradictions, and what it leaves has a solution exactly if the constraints have one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from texpr.poly.elimination import Remainder, Row
+from texpr.poly.solver import Question, asked
+
+WIDTH, LARGEST = 3, 3
+BOX: list[Row] = [row for k in range(WIDTH) for row in (([(k, 1)], 0, False), ([(k, -1)], LARGEST, False))]
+"""Each column is in 0..4, so that all points can be tried."""
+
+terms = st.lists(st.tuples(st.integers(0, WIDTH - 1), st.sampled_from([-4, -3, -2, -1, 1, 1, 2, 3, 4])), min_size=0, max_size=4)
+constraints = st.lists(st.tuples(terms, st.integers(-6, 6), st.booleans()), max_size=4)
+many = settings(max_examples=1000)
+
+
+def solutions(rows: Iterable[Row]) -> list[tuple[int, ...]]:
+    rows = list(rows)
+    return [at for at in product(range(LARGEST + 1), repeat=WIDTH) if all(holds(row, at) for row in rows)]
+
+
+def holds(row: Row, at: tuple[int, ...]) -> bool:
+    value = sum(c * at[k] for k, c in row[0]) + row[1]
+    return value == 0 if row[2] else value >= 0
+
+
+@many
+@given(constraints, constraints)
+def test_contradictions_have_no_solution(first: list[Row], more: list[Row]):
+    left = Remainder(BOX + first).also(more)
+    found = solutions(first + more)
+    assert not (left.is_contradiction and found)
+    assert found or left.is_contradiction or not left.is_met()
+
+
+@many
+@given(constraints, constraints)
+def test_what_is_left_has_a_solution_where_there_was_one(first: list[Row], more: list[Row]):
+    left = Remainder(BOX + first).also(more)
+    if not left.is_contradiction:
+        rows = list(left.rows())
+        assert bool(solutions(rows)) == bool(solutions(first + more))
+
+
+@many
+@given(constraints, constraints)
+def test_a_system_is_empty_where_no_point_satisfies_it(first: list[Row], more: list[Row]):
+    question = Question(lambda key: False)
+    for k in range(WIDTH):
+        question.column(k, 0)  # type: ignore[arg-type]
+    question.add_all(BOX + first)
+    system = question.system().also(more)
+    found = solutions(first + more)
+    assert asked(lambda: system.is_empty) == (not found)
+    if found:
+        assert asked(lambda: system.smallest(WIDTH)) == found[0]
+
+
+def tiles(sign: int, *more: Row) -> list[Row]:
+    """16*a + b == 16*c + d + sign with b and d in 0..16: columns a, b, c, d."""
+    digits: list[Row] = [row for k in (1, 3) for row in (([(k, 1)], 0, False), ([(k, -1)], 15, False))]
+    return [*digits, ([(0, 16), (1, 1), (2, -16), (3, -1)], -sign, True), *more]
+
+
+FOUND = {
+    "a column above itself": [([(0, 1), (0, -1)], -1, False)],
+    "equal ones, one of them larger": [([(0, 1), (1, -1)], 0, True), ([(0, 1), (1, -1)], -1, False)],
+    "equal through a third": [([(0, 1), (2, -1)], 0, True), ([(1, 1), (2, -1)], 0, True), ([(1, 1), (0, -1)], -1, False)],
+    "an odd number that is even": [([(0, 2), (1, -4)], 1, True)],
+    "between two numbers": [([(0, 3)], -1, False), ([(0, -3)], 2, False)],
+    "opposite sums": [([(0, 1), (1, 1)], -3, False), ([(0, -1), (1, -1)], 2, False)],
+    "tiles apart": tiles(0, ([(0, 1), (2, -1)], -1, False)),
+    "places in equal tiles apart": tiles(0, ([(1, 1), (3, -1)], -1, False)),
+    "a neighbour two tiles on": tiles(1, ([(0, 1), (2, -1)], -2, False)),
+    "a neighbour a tile back": tiles(1, ([(2, 1), (0, -1)], -1, False)),
+    "a neighbour in the same tile before": tiles(1, ([(0, 1), (2, -1)], 0, True), ([(3, 1), (1, -1)], -1, False)),
+    "three digits": [row for k in (1, 2, 4, 5) for row in (([(k, 1)], 0, False), ([(k, -1)], 3, False))] + [
+        ([(0, 16), (1, 4), (2, 1), (3, -16), (4, -4), (5, -1)], 0, True), ([(1, 1), (4, -1)], -1, False)],
+    "beyond the end": [([(0, 1)], 0, False), ([(1, -1)], 0, False), ([(0, -1), (1, 1)], -1, False)],
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found_without_isl(name: str):
+    assert Remainder(FOUND[name]).is_contradiction
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found_whatever_the_order(name: str):
+    rows = FOUND[name]
+    assert Remainder(reversed(rows)).is_contradiction
+    assert Remainder(rows[:-1]).also(rows[-1:]).is_contradiction
