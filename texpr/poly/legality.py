@@ -230,8 +230,7 @@ def _before(nest: Nest, pair: Pair, depth: int = 0) -> Iterator[_Witness]:
     for question, shown in meetings(nest, nest, pair):
         question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
         for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
-            if not wrong.is_empty:
-                yield pair, wrong.smallest(shown)
+            yield from ((pair, allowed.smallest(shown)) for allowed in _permitted(nest, question, wrong))
 
 
 def reassociable(store: Store) -> bool:
@@ -279,8 +278,7 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
     for question, shown in meetings(nest, nest, pair):
         apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
-        if not apart.is_empty:
-            yield pair, apart.smallest(shown)
+        yield from ((pair, allowed.smallest(shown)) for allowed in _permitted(nest, question, apart))
 
 
 def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
@@ -293,7 +291,8 @@ def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence
                 both = question.copy()
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
                 require_instance(both, pair.sink, given[1], SINK, NEW_SINK)
-                yield from ((pair, system.smallest(shown)) for system in _orders(both, pair, source.statement, sink.statement))
+                found = (s for order in _orders(both, pair, source.statement, sink.statement) for s in _permitted(old, both, order))
+                yield from ((pair, system.smallest(shown)) for system in found)
 
 
 def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) -> Iterator[System]:
@@ -302,6 +301,15 @@ def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) 
         turned = list(in_order(ordered, question, sink, source, NEW_SINK, NEW_SOURCE))
         if turned and not ordered.is_empty:
             yield from (wrong for wrong in turned if not wrong.is_empty)
+
+
+def _permitted(nest: Nest, question: Question, system: System) -> Iterator[System]:
+    """The system at sizes that a call may have, case by case: most are empty without asking which cases of requirements hold."""
+    systems = [] if system.is_empty else [system]
+    for pieces in nest.choices:
+        cases = [[question.row(c) for c in piece] for piece in pieces]
+        systems = [both for each in systems for rows in cases if not (both := each.also(rows)).is_empty]
+    yield from systems
 
 
 def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
@@ -329,6 +337,8 @@ def meetings(old: Nest, new: Nest, pair: Pair) -> Iterator[tuple[Question, int]]
             question.column(e)
         shown = question.width
         question.require(old.facts)
+        for c in (c for pieces in old.choices for piece in pieces for c in piece):
+            question.row(c)  # so that its columns are there
         question.require(p, SOURCE)
         question.require(q, SINK)
         for v in old.private.get(pair.first.tensor, ()):

@@ -63,6 +63,8 @@ class Nest:
     """The statements of a kernel in textual order, and what is known of its sizes.
 
     Attributes:
+        facts: what holds of the sizes in all cases.
+        choices: disjunctions that hold of them: one of the pieces of each.
         private: loops each of whose iterations has a buffer of its own.
     """
 
@@ -70,6 +72,7 @@ class Nest:
     statements: tuple[Statement, ...]
     converter: Converter
     facts: Piece
+    choices: tuple[tuple[Piece, ...], ...]
     private: dict[Tensor, tuple[Var, ...]]
 
 
@@ -132,7 +135,8 @@ def _modelled(kernel: Kernel) -> Nest:
                        for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
     seen = {s.store for s in statements}
     assert len(seen) == len(statements), "a store stands in two places"
-    return Nest(kernel, statements, converter, facts_of(converter, kernel.requires), _private(kernel))
+    choices = tuple(pieces for c in kernel.requires if len(pieces := converter.truth(c).true) > 1)
+    return Nest(kernel, statements, converter, facts_of(converter, kernel.requires), choices, _private(kernel))
 
 
 def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:

@@ -63,6 +63,10 @@ class Step:
             ScheduleError: the step does not apply or would change the answer.
         """
         step = STEPS[self.name]
+        for value in (*self.args, *(v for _, v in self.options)):
+            if isinstance(value, str) and not value.isprintable():
+                raise ScheduleError(f"{value[:40]!r} has characters that no terminal shows", code="arguments",
+                                    help="names are letters, digits and underscores")
         try:
             bound = signature(step).bind(kernel, *self.args, **dict(self.options))
         except TypeError as error:
