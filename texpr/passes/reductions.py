@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from texpr.ir.build import FALSE, conjunction, literal, mul, negation, sub
+from texpr import poly
+from texpr.ir.affine import same_value
+from texpr.ir.build import FALSE, compare, conjunction, integer, literal, mul, negation, sub
 from texpr.ir.dtypes import BOOL, I32, I64, U8
 from texpr.ir.expr import Add, Axis, Cast, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Reduce, Select, Tensor, Var, index, plain
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, free_variables, rewrite, substitute, variables, walk, with_children
+from texpr.passes.lazy import guarded_reads
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
 from texpr.support.errors import CheckError
@@ -58,16 +62,17 @@ def hoist(program: Program) -> Program:
     Y[i, j] = e[i, j] / sum(k: e[i, k])   ->   Y_sum[i] = sum(k: e[i, k]);  Y[i, j] = e[i, j] / Y_sum[i]
 
     Without this every Y[i, j] would compute the sum again, and of two sums only one could have the loops it likes. A reduction under an
-    `if` takes the condition into its `where`.
+    `if` takes the condition into its `where`, and so does one that may only be computed where an axis that it does not run over has an
+    instance: without one its reads may be outside.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
     for equation in program.equations:
-        equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names)
+        equations += [equation] if isinstance(equation, Invoke) else _hoisted(equation, names, program.requires)
     return replace(program, equations=tuple(equations))
 
 
-def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
+def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> list[Equation]:
     before: list[Equation] = []
     alone = _outermost_reductions(equation.value) <= 1
 
@@ -86,7 +91,14 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
                     return reduced
                 # Where the equation has no instance, its reads may be outside.
                 reduced = replace(reduced, where=_both(equation.where, reduced.where))
-                return extract(reduced, needed(reduced, axes))
+                over = needed(reduced, axes)
+                left_out = [a for a in axes if a not in over]
+                if left_out and not _reads_inside(reduced, over, requires):
+                    if {a.var for a in left_out} & variables(*(n for a in left_out for n in (a.lo, a.hi))):
+                        return extract(reduced, axes)
+                    some = conjunction(*(compare("<", a.lo, a.hi) for a in left_out))
+                    reduced = replace(reduced, where=_both(some, reduced.where))
+                return extract(reduced, over)
             case Select(cond, then, orelse):
                 cond = visit(cond, axes, condition, False)
                 return replace(e, cond=cond, then=visit(then, axes, (*condition, cond), top),
@@ -113,6 +125,23 @@ def _hoisted(equation: Equation, names: set[str]) -> list[Equation]:
 
     value = visit(equation.value, equation.axes, (), True)
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def _reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
+    """Whether all that a reduction without others in it reads exists for every instance of the axes, at sizes of 0, too."""
+    every = (*axes, *reduced.axes)
+    below = {a.var: a.hi for a in every if integer(a.lo) == 0}
+
+    def inside(i: Expr, n: Expr, mode: str, facts: tuple[Expr, ...]) -> bool:
+        if mode == "value" or isinstance(i, Var) and i in below and same_value(below[i], n):
+            return True
+        exists = compare("<", index(0), n)
+        wanted = exists if mode else conjunction(compare("<=", index(0), i), compare("<", i, n))
+        return poly.always(wanted, every, (*requires, *facts))
+
+    body = guarded_reads((reduced.body,) if reduced.where is None else (Select(reduced.where, reduced.body, index(0)),))
+    return all(inside(i, n, r.guard.mode if r.guard is not None else "", facts)
+               for r, facts in body for i, n in zip(r.indices, r.tensor.shape))
 
 
 def _both(outer: Expr | None, inner: Expr | None) -> Expr | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul, negation, sub
-from texpr.ir.expr import Axis, Expr, Node, Read, Select, Tensor, index, plain
+from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul, sub
+from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, variables
+from texpr.passes.lazy import guarded_reads
 from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_independent
 from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores
@@ -108,23 +109,10 @@ def _check_reads(kernel: Kernel, after: Kernel, loops: Sequence[For], old: For) 
             continue
         axes = [Axis(n.var, index(0), n.extent) for n in around]
         conditions = [n.cond for n in above if isinstance(n, If)]
-        for read, facts in _guarded_reads((*s.indices, s.value, *conditions)):
+        for read, facts in guarded_reads((*s.indices, s.value, *conditions)):
             inside = conjunction(*(c for i, n in zip(read.indices, read.tensor.shape)
                                    for c in (compare("<=", index(0), i), compare("<", i, n))))
             if not poly.always(inside, axes, (*after.requires, *conditions, *facts)):
                 raise ScheduleError(f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
                                     span_of(kernel, old), code="pad",
                                     help=f'cache_read("{read.tensor.name}", loop) makes a buffer, pad that first; {OTHER_TAIL}')
-
-
-def _guarded_reads(roots: Sequence[Expr]) -> Iterator[tuple[Read, tuple[Expr, ...]]]:
-    """Reads with what holds where they happen."""
-    stack: list[tuple[Node, tuple[Expr, ...]]] = [(e, ()) for e in roots]
-    while stack:
-        node, facts = stack.pop()
-        if isinstance(node, Read):
-            yield node, facts
-        if isinstance(node, Select):
-            stack += [(node.cond, facts), (node.then, (*facts, node.cond)), (node.orelse, (*facts, negation(node.cond)))]
-        else:
-            stack += [(c, facts) for c in children(node)]
