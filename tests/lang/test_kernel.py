@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+import texpr as tx
 from tests import programs
 from tests.lang.test_round_trip import OPS, instance
 from tests.strategies import Case, cases
@@ -15,7 +16,7 @@ from texpr.ir.show_loop import full_listing, show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower
-from texpr.support.errors import Error
+from texpr.support.errors import Error, ParseError
 
 RECURRENCES = {"cumsum", "cumsum_grad", "lstm", "viterbi"}
 
@@ -118,3 +119,9 @@ def test_instances_are_in_full_listings_only():
     kernel = parse_kernel(text)
     assert full_listing(kernel) == text
     assert show_kernel(kernel) == text.replace("  at[i + 1]", "")
+
+
+def test_a_prefetch_of_rank_0():
+    check(tx.schedule(tx.op("op f(a: f32, X: f32[N]) -> Y: f32[N] { Y[i] = a * X[i] }")).prefetch("a", "i", 1).prefetch("X", "i", 2).kernel)
+    with pytest.raises(ParseError, match=r"what is fetched early is an element, as in prefetch X\[i\]"):
+        parse_kernel("kernel f(a: f32) -> (Y: f32)\n  prefetch a + 1\n  Y = a\n")

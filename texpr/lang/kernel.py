@@ -179,9 +179,7 @@ class _Reader:
         elif text.startswith("let "):
             block.body.append(Alloc(self._declare(*self._let(line))))
         elif text.startswith("prefetch "):
-            node: tree.Access = parse_part(self.source, "expression", line.start + len("prefetch"), line.stop)
-            known = self._tensor(node.name.text, line)
-            block.body.append(Prefetch(known, run(self.scalars.indices(known, node.indices, node.span, block.scope, False))))
+            block.body.append(self._prefetch(line, block.scope))
         elif text.startswith("if "):
             node = parse_part(self.source, "expression", line.start + len("if"), line.stop)
             blocks.append(Block(line.indent, If(self.scalars.condition(node, block.scope), ()), block.scope))
@@ -190,6 +188,17 @@ class _Reader:
             blocks.append(Block(line.indent, loop, block.scope.bind({loop.var.name: loop.var})))
         else:
             block.body.append(self._store(line, block.scope))
+
+    def _prefetch(self, line: Line, scope: Scope) -> Prefetch:
+        node = parse_part(self.source, "expression", line.start + len("prefetch"), line.stop)
+        match node:
+            case tree.Access(name=name, indices=indices):
+                known = self._tensor(name.text, line)
+            case tree.Name(text=text):  # of rank 0
+                known, indices = self._tensor(text, line), ()
+            case _:
+                raise ParseError("what is fetched early is an element, as in prefetch X[i]", node.span)
+        return Prefetch(known, run(self.scalars.indices(known, indices, node.span, scope, False)))
 
     def _for(self, line: Line, scope: Scope) -> For:
         found = _FOR.match(self.source.text, line.start, line.stop)
