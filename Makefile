@@ -48,9 +48,9 @@ gpu: venv
 	@if [ -e /dev/nvidiactl ]; then $(BIN)/python -m pytest -n 0 -m gpu; \
 	else echo "no GPU here (/dev/nvidiactl is missing): the tests marked gpu were not run"; fi
 
-# Texts nobody would write:  make fuzz SECONDS=600 SEED=1
+# Texts and schedules nobody would write, half of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=schedules
 fuzz: venv
-	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
+	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
 
 # Every property of the test suite, tried with many more examples.
 fuzz-properties: venv

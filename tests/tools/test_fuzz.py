@@ -10,7 +10,8 @@ import pytest
 
 import texpr.tools.fuzz.trial as trying
 from texpr.__main__ import main
-from texpr.support.errors import Error
+from texpr.support.errors import CompileError, Error
+from texpr.tools.fuzz import language, part
 from texpr.tools.fuzz.programs import program_text
 from texpr.tools.fuzz.shrink import shrunk
 from texpr.tools.fuzz.texts import operators, text_of
@@ -70,7 +71,8 @@ def test_a_finding_is_cut_down():
 
 
 def test_the_command(tmp_path, capsys):
-    assert main(["fuzz", "--texts", "100", "--seed", "3", "--deep", "0", "--findings", str(tmp_path / "found")]) == 0
+    only = ["fuzz", "--only", "language", "--findings", str(tmp_path / "found")]
+    assert main([*only, "--texts", "100", "--seed", "3", "--deep", "0"]) == 0
     assert "100 texts, 0 kinds of findings" in capsys.readouterr().out
     assert not (tmp_path / "found").exists()
     (tmp_path / "one.tx").write_text(PLUS)
@@ -79,20 +81,18 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_a_text_that_ends_the_process_is_found_and_written(tmp_path, monkeypatch, capsys):
-    import texpr.tools.fuzz.command as command
+    monkeypatch.setattr(language, "SHRINK_SECONDS", 0.5)
+    monkeypatch.setattr(language, "text_of", lambda seed, number, paths: PLUS if number else "X" + PLUS)
 
-    monkeypatch.setattr(command, "SHRINK_SECONDS", 0.5)
-    monkeypatch.setattr(command, "text_of", lambda seed, number, paths: PLUS if number else "X" + PLUS)
+    def dies(function: str, *arguments: object, timeout: float):
+        if function.endswith(":batch") and 0 not in arguments[1]:  # type: ignore[operator]
+            return [], {}
+        if function.endswith(":one") and not bytes(arguments[0]).startswith(b"X"):  # type: ignore[arg-type]
+            return None
+        raise CompileError("the child process was ended by SIGSEGV")
 
-    def alone(text: str, deep: bool):
-        return trying.Finding("the child process was ended by SIGSEGV", "words") if text.startswith("X") else None
-
-    def dies(*arguments: object, timeout: float):
-        raise command.CompileError("the child process was ended by SIGSEGV")
-
-    monkeypatch.setattr(command, "alone", alone)
-    monkeypatch.setattr(command, "run_in_child", dies)
-    assert main(["fuzz", "--texts", "3", "--seed", "3", "--findings", str(tmp_path)]) == 1
+    monkeypatch.setattr(part, "run_in_child", dies)
+    assert main(["fuzz", "--only", "language", "--texts", "3", "--seed", "3", "--findings", str(tmp_path)]) == 1
     written = sorted(p.suffix for p in tmp_path.iterdir())
     assert written == [".tx", ".txt"]
     assert next(tmp_path.glob("*.tx")).read_text().startswith("X")

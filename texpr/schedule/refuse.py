@@ -19,10 +19,17 @@ from texpr.support.source import Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refused:
-    """Why a step was refused: what it would have turned around in which kernel."""
+    """Why a step was refused: what it would have turned around in which kernel.
+
+    Attributes:
+        after: the kernel that the step would have made, where it is known.
+        at_once: the step would have run iterations at once.
+    """
 
     kernel: Kernel
     conflict: Conflict
+    after: Kernel | None = None
+    at_once: bool = False
 
 
 def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: str = "", *, after: Kernel | None = None,
@@ -43,7 +50,7 @@ def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: st
                "element": conflict.element}
     run = None if after is None else lambda: rerun(kernel, after, conflict.sizes, at_once=at_once)
     return ScheduleError(message, _place(kernel, conflict), code="order", label=_label(conflict), notes=[note, *first], help=help,
-                         witness=witness, rerun=run, details=Refused(kernel, conflict))
+                         witness=witness, rerun=run, details=Refused(kernel, conflict, after, at_once))
 
 
 def iteration(at: Mapping[str, int]) -> str:

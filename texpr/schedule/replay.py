@@ -13,6 +13,7 @@ from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.shapes import evaluate_size, flat_shape
+from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
 
 MOST_INSTANCES = 200_000
@@ -54,7 +55,7 @@ def rerun(before: Kernel, after: Kernel, sizes: Mapping[str, int], *, at_once: b
         if not all(evaluate_size(c, tried) for c in before.requires) or _instances(before, tried) > MOST_INSTANCES:
             continue
         last = {v.name: n for v, n in tried.items()}
-        arrays = list(_inputs(before, tried, seed))
+        arrays = list(random_inputs(before, tried, seed))
         expected = interpret_kernel(before, arrays, tried)
         for order in orders:
             found = interpret_kernel(after, arrays, tried, order)
@@ -91,10 +92,10 @@ def _extent(e: Expr, sizes: Mapping[Var, int]) -> int:
     return max([1, *sizes.values()])  # it depends on other loops
 
 
-def _inputs(kernel: Kernel, sizes: Mapping[Var, int], seed: int) -> Iterator[np.ndarray]:
+def random_inputs(of: Kernel | Program, sizes: Mapping[Var, int], seed: int) -> Iterator[np.ndarray]:
     """Random arguments whose float sums depend on their order."""
     generator = np.random.default_rng(seed)
-    for t in kernel.inputs:
+    for t in of.inputs:
         shape, dtype = flat_shape(t, sizes), numpy_dtype(t.dtype)
         if t.value_range is not None:
             lo, hi = (evaluate_size(e, sizes) for e in t.value_range)

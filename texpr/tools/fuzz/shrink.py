@@ -1,32 +1,79 @@
-"""Cutting a text down while the same thing still goes wrong."""
+"""Cutting texts and schedules down while the same thing still goes wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
+from typing import TypeVar
 
+from texpr.schedule.script import Step
+from texpr.tools.fuzz.cases import Case
 from texpr.tools.fuzz.texts import TOKEN
+
+T = TypeVar("T")
 
 
 def shrunk(text: str, fails: Callable[[str], bool], seconds: float) -> str:
-    """The shortest text found within `seconds` for which `fails` still holds: tokens are left out, in ever smaller pieces.
+    """The shortest text found within `seconds` for which `fails` still holds: tokens are left out, in ever smaller pieces."""
+    deadline = monotonic() + seconds
+    tokens = fewer(TOKEN.findall(text), lambda kept: fails("".join(kept)), deadline)
+    return _simpler(tokens, fails, deadline)
+
+
+def shrunk_case(case: Case, fails: Callable[[Case], bool], seconds: float) -> Case:
+    """The smallest schedule found within `seconds` for which `fails` still holds: fewer steps, fewer and smaller sizes, less text."""
+    deadline = monotonic() + seconds
+    case = replace(case, steps=tuple(fewer(case.steps, lambda kept: fails(replace(case, steps=tuple(kept))), deadline)))
+    case = replace(case, sizes=tuple(fewer(case.sizes, lambda kept: fails(replace(case, sizes=tuple(kept))), deadline)))
+    for at, (name, value) in enumerate(case.sizes):
+        for smaller in range(value):
+            candidate = replace(case, sizes=(*case.sizes[:at], (name, smaller), *case.sizes[at + 1 :]))
+            if monotonic() < deadline and fails(candidate):
+                case = candidate
+                break
+    lines = fewer(case.text.splitlines(keepends=True), lambda kept: fails(replace(case, text="".join(kept))), deadline)
+    case = replace(case, text="".join(lines))
+    case = replace(case, text=shrunk(case.text, lambda text: fails(replace(case, text=text)), max(0.0, deadline - monotonic())))
+    return _plainer(case, fails, deadline)
+
+
+def _plainer(case: Case, fails: Callable[[Case], bool], deadline: float) -> Case:
+    """Steps without options, and with smaller numbers."""
+    for at, step in enumerate(case.steps):
+        candidates = [replace(step, options=step.options[:k] + step.options[k + 1 :]) for k in range(len(step.options))]
+        candidates += [replace(step, args=(*step.args[:k], n, *step.args[k + 1 :])) for k, old in enumerate(step.args)
+                       if isinstance(old, int) and not isinstance(old, bool) for n in range(1, old)]
+        for simple in candidates:
+            candidate = _with_step(case, at, simple)
+            if monotonic() < deadline and fails(candidate):
+                case = candidate
+                break
+    return case
+
+
+def _with_step(case: Case, at: int, step: Step) -> Case:
+    return replace(case, steps=(*case.steps[:at], step, *case.steps[at + 1 :]))
+
+
+def fewer(items: Sequence[T], fails: Callable[[list[T]], bool], deadline: float) -> list[T]:
+    """As few of the items as were found before the deadline for which `fails` still holds.
 
     Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE TSE 28(2), 2002.
     """
-    deadline = monotonic() + seconds
-    tokens = TOKEN.findall(text)
-    piece = max(1, len(tokens) // 2)
+    kept = list(items)
+    piece = max(1, len(kept) // 2)
     while piece and monotonic() < deadline:
-        at, before = 0, len(tokens)
-        while at < len(tokens) and monotonic() < deadline:
-            candidate = tokens[:at] + tokens[at + piece :]
-            if fails("".join(candidate)):
-                tokens = candidate
+        at, before = 0, len(kept)
+        while at < len(kept) and monotonic() < deadline:
+            candidate = kept[:at] + kept[at + piece :]
+            if fails(candidate):
+                kept = candidate
             else:
                 at += piece
-        if piece > 1 or len(tokens) == before:
+        if piece > 1 or len(kept) == before:
             piece //= 2
-    return _simpler(tokens, fails, deadline)
+    return kept
 
 
 def _simpler(tokens: list[str], fails: Callable[[str], bool], deadline: float) -> str:

@@ -1,0 +1,77 @@
+"""What the two parts of the fuzzer share: numbered trials in child processes, and a folder of findings."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from texpr.runtime.child import run_in_child
+from texpr.support.errors import CompileError
+from texpr.tools.fuzz.trial import Finding
+
+
+class Part(Protocol):
+    """A sequence of trials, each told by its number.
+
+    Attributes:
+        what: what is tried, in the plural.
+        size: trials per batch.
+        seconds: what a batch, and one trial alone, may take.
+        counts: how often what happened, so far.
+    """
+
+    what: str
+    size: int
+    seconds: tuple[float, float]
+    counts: Counter[str]
+
+    def request(self, numbers: list[int]) -> tuple[object, ...]:
+        """What a child process is asked: a function and its arguments. It gives [number, kind, detail] for each finding, and counts."""
+        ...
+
+    def write(self, folder: Path, number: int, finding: Finding) -> Path:
+        """Cut the trial down and write it to a file."""
+        ...
+
+
+def findings(part: Part, numbers: list[int]) -> Iterator[tuple[int, Finding]]:
+    """The findings of some trials. If the child dies or hangs, every trial gets a child of its own."""
+    try:
+        yield from _asked(part, numbers, part.seconds[0])
+    except CompileError:
+        for number in numbers:
+            try:
+                yield from _asked(part, [number], part.seconds[1])
+            except CompileError as error:
+                yield number, ended(error)
+
+
+def _asked(part: Part, numbers: list[int], seconds: float) -> list[tuple[int, Finding]]:
+    function, *arguments = part.request(numbers)
+    found, counts = run_in_child(str(function), *arguments, timeout=seconds)
+    part.counts.update(counts)
+    return [(number, Finding(kind, detail)) for number, kind, detail in found]
+
+
+def alone(function: str, *arguments: object, seconds: float) -> Finding | None:
+    """One trial in a child process: it may end the process, or never end."""
+    try:
+        found: Any = run_in_child(function, *arguments, timeout=seconds)
+    except CompileError as error:
+        return ended(error)
+    return None if found is None else Finding(*found)
+
+
+def ended(error: CompileError) -> Finding:
+    """The child did not answer."""
+    return Finding(re.sub(r"[0-9.]+ s\b", "a while", error.message), error.message)
+
+
+def file_name(finding: Finding, content: str) -> str:
+    """A name that says what was found."""
+    digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{re.sub('[^A-Za-z0-9]+', '-', finding.kind).strip('-')[:60]}-{digest}"

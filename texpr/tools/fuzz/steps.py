@@ -1,0 +1,277 @@
+"""Random steps for a kernel: every step there is, its arguments taken from what the kernel has, and now and then from nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
+from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.loop import For, Kernel
+from texpr.schedule.loops import all_loops, loop_names, shortest
+from texpr.schedule.script import STEPS, Step
+
+_OFTEN = ("split", "split", "reorder", "reorder", "compute_at", "compute_at", "cache_read", "cache_write", "vectorize", "parallel", "tile")
+"""Steps that others build on."""
+_TAILS = ("guard", "peel", "exact", "clip", "mask", "pad", "overlap")
+_STRANGE = (None, True, 0, -1, 1 << 40, 2.5, float("nan"), "", "i", "no such", "a b", ("i", "j"), (), "\x00", "C.", ".i", "for", [1])
+_WRONG = 0.03
+"""The share of steps with an argument from nowhere."""
+_IDIOM = 0.12
+"""The share of steps that begin one of `_IDIOMS`."""
+
+
+def steps_for(rng: Random, kernel: Kernel) -> list[Step]:
+    """One random step, or a few that belong together: the later ones name loops that the earlier ones make."""
+    if rng.random() < _IDIOM and all_loops(kernel):
+        return rng.choice(_IDIOMS)(rng, kernel)
+    step = random_step(rng, kernel)
+    return [_wrong(rng, step) if rng.random() < _WRONG else step]
+
+
+def random_step(rng: Random, kernel: Kernel) -> Step:
+    """Any step. That it is legal, or even possible, is likely but not certain."""
+    names = loop_names(kernel)
+    if not names:
+        return Step("contract")
+    kind = rng.choice((*STEPS, *_OFTEN))
+    return _MAKERS.get(kind, _on_a_loop)(rng, kernel, kind, names)
+
+
+def _wrong(rng: Random, step: Step) -> Step:
+    """The step with an argument that nobody would give."""
+    args, options = list(step.args), dict(step.options)
+    match rng.randrange(5):
+        case 0 if args:
+            args[rng.randrange(len(args))] = rng.choice(_STRANGE)
+        case 1 if options:
+            options[rng.choice(list(options))] = rng.choice(_STRANGE)
+        case 2 if args:
+            args.pop()
+        case 3:
+            options[rng.choice(("tail", "name", "names", "sizes", "reassoc", "recompute", "slide", "extra", "N"))] = rng.choice(_STRANGE)
+        case _:
+            args.append(rng.choice(_STRANGE))
+    return replace(step, args=tuple(args), options=tuple(options.items()))
+
+
+_Maker = Callable[[Random, Kernel, str, list[str]], Step]
+
+
+def _on_a_loop(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names),))
+
+
+def _split(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    tail = rng.choice((*_TAILS, "guard", "guard", "peel"))
+    return Step(kind, (rng.choice(names), rng.randint(1, 5)), (("tail", tail),) if tail != "guard" else ())
+
+
+def _counted(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    """`unroll`, `vectorize`, `jam`: a loop, a number, a tail."""
+    given = (rng.randint(1, 4),) if kind == "jam" else rng.choice(((), (), (2,), (3,), (4,)))
+    tail = (("tail", rng.choice(_TAILS)),) if given and rng.random() < 0.3 else ()
+    return Step(kind, (rng.choice(names), *given), tail)
+
+
+def _fuse(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    outer = rng.choice(all_loops(kernel))
+    inner = [s for s in outer.body if isinstance(s, For)]
+    return Step(kind, (shortest(kernel, outer), shortest(kernel, rng.choice(inner)) if inner else rng.choice(names)))
+
+
+def _reorder(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    chosen = _nested(rng, kernel) if rng.random() < 0.7 else names
+    return Step(kind, tuple(rng.sample(chosen, rng.randint(min(2, len(chosen)), min(5, len(chosen))))))
+
+
+def _nested(rng: Random, kernel: Kernel) -> list[str]:
+    """Loops inside one another."""
+    loop, found = rng.choice(all_loops(kernel)), []
+    while True:
+        found.append(shortest(kernel, loop))
+        inside = [n for n in loop.body if isinstance(n, For)]
+        if not inside:
+            return list(dict.fromkeys(found))
+        loop = rng.choice(inside)
+
+
+def _tile(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    chosen = _nested(rng, kernel)
+    loops = rng.sample(chosen, rng.randint(1, min(3, len(chosen))))
+    tail = (("tail", rng.choice(_TAILS)),) if rng.random() < 0.3 else ()
+    return Step(kind, tuple(loops), (("sizes", tuple(rng.randint(1, 4) for _ in loops)), *tail))
+
+
+def _skew(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    chosen = _nested(rng, kernel)
+    inner, outer = (chosen[-1], rng.choice(chosen[:-1])) if len(chosen) > 1 else (rng.choice(names), rng.choice(names))
+    return Step(kind, (inner, outer, rng.choice((1, 1, 2, -1))))
+
+
+def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names),), (("reassoc", True),) if rng.random() < 0.5 else ())
+
+
+def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
+
+
+def _fission(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names), *((rng.choice(_computed(kernel)),) if rng.random() < 0.4 else ())))
+
+
+def _specialize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    sizes = [v.name for v in kernel.sizes] or ["M"]
+    chosen = rng.sample(sizes, rng.randint(1, min(2, len(sizes))))
+    return Step(kind, (rng.choice(names),) if rng.random() < 0.5 else (), tuple((n, rng.randint(0, 6)) for n in chosen))
+
+
+def _annotate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names),), (("mark", rng.choice((1, -2.5, True, "a b"))),))
+
+
+def _prefetch(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    tensors = [t.name for t in kernel.inputs] or ["X"]
+    return Step(kind, (rng.choice(tensors), rng.choice(names), rng.randint(1, 3)))
+
+
+def _bind(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names), rng.choice(("block.x", "block.y", "thread.x", "thread.y"))))
+
+
+def _contract(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind)
+
+
+def _computed(kernel: Kernel) -> list[str]:
+    """Tensors that have loops of their own."""
+    return list(dict.fromkeys(n.tensor for n in all_loops(kernel)))
+
+
+def _compute_at(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    how = rng.choice(((), (), (("recompute", True),), (("slide", True),), (("recompute", False),))) if kind == "compute_at" else ()
+    return Step(kind, (rng.choice(_computed(kernel)), rng.choice(names)), how)
+
+
+def _inline(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(_computed(kernel)),))
+
+
+def _fold(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (_buffer(rng, kernel), rng.randint(0, 1), *rng.choice(((), (), (1,), (2,), (3,)))))
+
+
+def _pipeline(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    what = rng.choice(names) if rng.random() < 0.5 else _buffer(rng, kernel)
+    return Step(kind, (what, *rng.choice(((), (2,), (3,)))))
+
+
+def _tensors(kernel: Kernel) -> list[Tensor]:
+    return [*kernel.inputs, *kernel.outputs, *kernel.temporaries]
+
+
+def _buffer(rng: Random, kernel: Kernel) -> str:
+    """A tensor, a temporary most of the time if there is one."""
+    temporaries = list(kernel.temporaries)
+    return rng.choice(temporaries if temporaries and rng.random() < 0.85 else _tensors(kernel)).name
+
+
+def _cache(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
+
+
+def _pad(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    extra = (("extra", rng.randint(1, 3)),) if rng.random() < 0.3 else ()
+    return Step(kind, (_buffer(rng, kernel), rng.randint(0, 1), rng.randint(1, 4)), extra)
+
+
+def _scope(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (_buffer(rng, kernel), rng.choice(("stack", "heap", "register", "shared"))))
+
+
+def _layout(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    tensor = rng.choice(_tensors(kernel) if rng.random() < 0.2 else list(kernel.temporaries) or _tensors(kernel))
+    axes = list("abcdefgh"[: tensor.rank])
+    parts = [part for n in axes for part in ([f"{n}/3", f"{n}%3"] if rng.random() < 0.4 else [n])]
+    rng.shuffle(parts)
+    return Step(kind, (tensor.name, f"{' '.join(axes)} -> {' '.join(parts)}"))
+
+
+def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names), rng.choice(sorted(INSTRUCTIONS))))
+
+
+_MAKERS: dict[str, _Maker] = {
+    "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
+    "skew": _skew, "rfactor": _rfactor, "peel": _peel, "fission": _fission, "specialize": _specialize, "annotate": _annotate,
+    "prefetch": _prefetch, "bind": _bind, "contract": _contract, "compute_at": _compute_at, "reverse_compute_at": _compute_at,
+    "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache, "cache_write": _cache, "pad": _pad, "scope": _scope,
+    "layout": _layout, "tensorize": _tensorize,
+}
+
+
+# Steps that belong together.
+
+
+def _stencil(rng: Random, kernel: Kernel) -> list[Step]:
+    """A producer in the tiles of what uses it, with the storage folded or computed ahead."""
+    tensor, loop = rng.choice(_computed(kernel)), rng.choice(all_loops(kernel))
+    name, factor = shortest(kernel, loop), rng.randint(2, 4)
+    outer, inner = name + "o", name + "i"
+    way = rng.choice((
+        [Step("compute_at", (tensor, outer)), Step("pipeline", (tensor,))],
+        [Step("compute_at", (tensor, inner), (("slide", True),)), Step("fold", (tensor, rng.randint(0, 1)))],
+        [Step("compute_at", (tensor, outer)), Step("scope", (tensor, "stack"))],
+        [Step("compute_at", (tensor, outer)), Step("pad", (tensor, 0, 4)), Step("layout", (tensor, "a b -> b a"))],
+    ))
+    return [Step("split", (name, factor)), *way, Step("parallel", (outer,))]
+
+
+def _wavefront(rng: Random, kernel: Kernel) -> list[Step]:
+    """Two nested loops skewed and exchanged."""
+    chosen = _nested(rng, kernel)
+    if len(chosen) < 2:
+        return [random_step(rng, kernel)]
+    at = rng.randrange(len(chosen) - 1)
+    outer, inner = chosen[at : at + 2]
+    last = rng.choice((Step("parallel", (outer,)), Step("vectorize", (outer, 4)), Step("tile", (outer, inner), (("sizes", (2, 3)),))))
+    return [Step("skew", (inner, outer, rng.choice((1, 1, 2, -1)))), Step("reorder", (inner, outer)), last]
+
+
+def _strip(rng: Random, kernel: Kernel) -> list[Step]:
+    """A loop in strips of lanes, moved inwards."""
+    chosen = _nested(rng, kernel)
+    loop, factor, tail = rng.choice(chosen), rng.randint(2, 4), rng.choice(_TAILS)
+    rest = [n for n in chosen if n != loop]
+    order = (*rest[: rng.randint(0, len(rest))], loop + "o", *rest, loop + "i")
+    cut = Step("split", (loop, factor), (("tail", tail),) if tail != "guard" else ())
+    return [cut, Step("reorder", tuple(dict.fromkeys(order))), Step("vectorize", (loop + "i",)), Step("parallel", (order[0],))]
+
+
+def _partial_sums(rng: Random, kernel: Kernel) -> list[Step]:
+    """A reduction in lanes."""
+    name = shortest(kernel, rng.choice(all_loops(kernel)))
+    factored = Step("rfactor", (name + "i",), (("reassoc", True),))
+    return [Step("split", (name, rng.randint(2, 4))), factored, Step("vectorize", (name + "i",)), Step("vectorize", (name + "i_sum",))]
+
+
+def _packed(rng: Random, kernel: Kernel) -> list[Step]:
+    """An operand copied, laid out anew, and read from there."""
+    tensor, loop = rng.choice(_tensors(kernel)), rng.choice(loop_names(kernel))
+    kind, buffer = rng.choice((("cache_read", f"{tensor.name}_cache"), ("cache_write", f"{tensor.name}_tile")))
+    axes = list("abcdefgh"[: tensor.rank])
+    parts = [part for n in axes for part in ([f"{n}/2", f"{n}%2"] if rng.random() < 0.5 else [n])]
+    rng.shuffle(parts)
+    return [Step(kind, (tensor.name, loop)), Step("layout", (buffer, f"{' '.join(axes)} -> {' '.join(parts)}")),
+            Step("pad", (buffer, 0, 4)), Step("scope", (buffer, rng.choice(("stack", "heap"))))]
+
+
+_IDIOMS: Sequence[Callable[[Random, Kernel], list[Step]]] = (_stencil, _wavefront, _strip, _partial_sums, _packed)
+
+
+def constant_extents(kernel: Kernel) -> list[int]:
+    """Extents of loops that are numbers: tiles, mostly."""
+    return sorted({n for loop in all_loops(kernel) if (n := integer(loop.extent)) is not None})
