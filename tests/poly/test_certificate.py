@@ -99,3 +99,10 @@ error[certificate]: the loops of matmul are not proven to compute it: a contribu
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ sums
     at M=1, K=1, N=1: iteration (i=0, j=0, k=0)
   help: a step or a pass is wrong; tx.options(certify=False) compiles it unproven"""
+
+
+def test_what_nothing_writes_holds_nothing():
+    """Rows of none: the producer is left out by a pass, and what reads it never runs."""
+    text = "op f(X: f32[K, K], V: f32[M]) -> Y: f32[M] { let t: f32[K, K]  t[i, j] = X[i, j]  Y[i] = t[0, 0] }"
+    with pytest.raises(tx.ScheduleError, match="t is read where nothing was written"):
+        tx.schedule(tx.op(text), K=0).certificate()

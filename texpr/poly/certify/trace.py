@@ -166,6 +166,8 @@ class Tracer:
         Where elements are written again and again, this is so within an iteration of some loops around: if a use finds its element
         written in its own iteration, then whatever was written last was written there, too.
         """
+        if not buffer.definitions:
+            raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", s)
         for depth in range(len(buffer.home), len(s.loops) + 1):
             near = [d for d in buffer.definitions if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]]
             if not near:
