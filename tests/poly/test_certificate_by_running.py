@@ -32,6 +32,7 @@ OPS = {
     "rows": ("op f(X: i64[N, M]) -> Y: i64[N, M] {\n  m[n] = max(j: X[n, j])\n  Y[n, j] = X[n, j] - m[n] }", {"N": 3, "M": 4}),
     "stencil": ("op f(X: i64[N, M]) -> Y: i64[N, M] { Y[i, j] = X[i - 1, j | clamp] - 7 * X[i, j + 1 | wrap] }", {"N": 3, "M": 3}),
     "triangle": ("op f(X: i64[N]) -> Y: i64[N] { Y[i] = sum(j in 0..i + 1: X[j] * (j + 2)) }", {"N": 4}),
+    "mirror": ("op f(X: i64[N]) -> Y: i64[N] {\n  T[i] = X[i + 1 | 0] + 1 for i in 0..N\n  Y[i] = T[i] - 3 * T[N - 1 - i] }", {"N": 5}),
     "carried": ("""op f(X: i64[N, M]) -> Y: i64[N, M] {
   let c: i64[N, M]
   c[t, m] = c[t - 1, m | 0] * 2 + X[t, m]
@@ -48,6 +49,7 @@ SCRIPTS = {
              'compute_at("m", "Y.n")\npipeline("m")'],
     "stencil": ["", 'fuse("i", "j")\nvectorize("ij")', 'peel("j", 1, 1)\nparallel("i")', 'split("i", 2, tail="guard")'],
     "triangle": ["", 'split("j", 2)', 'pipeline("i", 3)'],
+    "mirror": ["", 'split("T.i", 3, tail="pad")', 'split("T.i", 2, tail="pad")\nvectorize("T.ii")'],
     "carried": ["", 'compute_at("c", "Y.t")\nfold("c", 0)', 'compute_at("c", "Y.t")\nfold("c", 0, 3)'],
 }
 SOUND = [(name, script) for name, scripts in SCRIPTS.items() for script in scripts]

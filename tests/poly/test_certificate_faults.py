@@ -193,6 +193,45 @@ kernel borrowed(X: f32[4, 6]) -> (y: f32[4])
   for n1 in 0..4
     y[n1] = acc[n1]  at[n1]
 """),
+    "past": Sound("""op past(X: f32[M, 20]) -> Y: f32[M, 20] {
+  T[i, j] = X[i, j + 1 | 0] + 1 for i in 0..M, j in 0..20
+  Y[i, j] = T[i, j] * T[i, 19 - j] for i in 0..M, j in 0..20 }""", """
+kernel past(X: f32[M, 20]) -> (Y: f32[M, 20])
+  let T: f32[M, 24]
+  for i0 in 0..M
+    for o in 0..3
+      for l in 0..8
+        T[i0, o * 8 + l] = (if o * 8 + l + 1 < 20 then X[i0, o * 8 + l + 1] else 0.0) + 1.0  at[i0, o * 8 + l]
+  for i1 in 0..M
+    for j in 0..20
+      Y[i1, j] = T[i1, j] * T[i1, 19 - j]  eq 1  at[i1, j]
+"""),
+    "ends": Sound("""op ends(X: f32[6]) -> Y: f32[8] {
+  let T: f32[8]
+  T[i] = X[i] for i in 0..6
+  T[6] = 1
+  T[7] = 2
+  Y[i] = T[i] + T[7 - i] }""", """
+kernel ends(X: f32[6]) -> (Y: f32[8])
+  let T: f32[8]
+  for i in 0..6
+    T[i] = X[i]  at[i]
+  T[6] = 1.0  eq 1
+  T[7] = 2.0  eq 2
+  for k in 0..8
+    Y[k] = T[k] + T[7 - k]  eq 3  at[k]
+"""),
+    "into": Sound("op into(X: f32[4, N]) -> Y: f32[8] {\n  Y[i] = 0\n  Y[i] += sum(k: X[i, k]) for i in 0..4 }", """
+kernel into(X: f32[4, N]) -> (Y: f32[8])
+  for v in 0..8
+    Y[v] = 0.0  at[v]
+  for i in 0..4
+    let acc: f32
+    acc = 0.0  start eq 1  at[i]
+    for k in 0..N
+      acc += X[i % 4, k]  eq 1  at[i, k]
+    Y[i] += acc  eq 1  at[i]
+"""),
     "folded": Sound("""op folded(X: f32[N, M]) -> Y: f32[N, M] {
   T[n, m] = X[n, m] + 1
   Y[n, m] = T[n, m] * 2 }""", """
@@ -218,6 +257,7 @@ FAULTS = {
         ("for i2 in 0..8", "for i2 in 0..7", "covered"),
         ("for i2 in 0..8", "for i2 in 0..9", "bounds"),
         ("        if io * 8 + i2 < M\n          C[", "        if true\n          C[", "initialised"),  # a guard dropped
+        ("        if io * 8 + i0 < M\n", "        if true\n", None),  # sums past the end, which nothing takes
         ("        if io * 8 + i1 < M\n", "        if true\n", "bounds"),
         ("        if io * 8 + i1 < M\n", "        if io * 8 + i1 < M - 1\n", "sums"),
         ("acc[i0] = 0.0", "acc[i0] = 1.0", "values"),  # another start
@@ -337,6 +377,25 @@ FAULTS = {
         ("for h in 0..2", "for h in 0..1", "sums"),
         ("for o in 0..2", "for o in 0..2 parallel", "races"),
         ("at[h * 2 + b, o * 3 + k]", "at[h * 2 + b, o * 3 + 2 - k]", "values"),
+    ],
+    "past": [
+        ("let T: f32[M, 24]", "let T: f32[M, 20]", "bounds"),
+        ("        T[i0, o * 8 + l] =", "        T[i0, (o * 8 + l) % 20] =", "values"),  # past the end, where a real one lives
+        ("at[i0, o * 8 + l]", "at[i0, (o * 8 + l) % 20]", "values"),
+        ("at[i0, o * 8 + l]", "at[i0, o * 8 + l - 4]", "values"),
+        ("T[i1, 19 - j]", "T[i1, 20 - j]", "values"),  # takes one that is no value of the program
+        ("l in 0..8", "l in 0..6", "initialised"),
+        ("o in 0..3", "o in 0..2", "initialised"),
+        ("+ 1 < 20 then", "+ 1 < 24 then", "bounds"),
+        ("    for j in 0..20", "    for j in 0..24", "bounds"),
+    ],
+    "ends": [
+        ("for i in 0..6", "for i in 0..8", "bounds"),
+        ("for i in 0..6\n    T[i] = X[i]", "for i in 0..8\n    T[i] = X[i % 6]", "values"),  # past the end, where others live
+    ],
+    "into": [
+        ("for i in 0..4", "for i in 0..8", "values"),  # totals past the end, in elements that exist
+        ("    Y[i] += acc  eq 1  at[i]", "    if i < 3\n      Y[i] += acc  eq 1  at[i]", "sums"),
     ],
     "folded": [
         ("    for m in 0..M\n", "    for m in 0..M - 1\n", "initialised"),

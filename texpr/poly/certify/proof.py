@@ -15,7 +15,7 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import And, Compare, Const, Expr, Or, Select, Sub, Tensor, Var
 from texpr.ir.traverse import walk
 from texpr.poly.certify.frame import Frame, alike
-from texpr.poly.certify.meaning import Meaning, within
+from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
 from texpr.poly.certify.statements import Nest, Statement
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
@@ -193,6 +193,13 @@ class Context:
         x, y = self.frame.plain(a), self.frame.plain(b)
         inside = self.set
         return (inside & self.frame.holds(x)).is_equal(inside & self.frame.holds(y))
+
+
+def beyond(proof: Proof, s: Statement, d: Definition) -> isl.Set | None:
+    """The instances of a store that its equation does not have, as in a tile that is filled past the end; None if there are none."""
+    if s.beyond is None:
+        s.beyond = (Context(proof, s.frame, s).failing(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
+    return s.beyond[0]
 
 
 def conjuncts(e: Expr) -> list[Expr]:

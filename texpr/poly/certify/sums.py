@@ -11,7 +11,7 @@ from texpr.ir.traverse import substitute, variables
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
-from texpr.poly.certify.proof import Context, Proof, Refuted, Reused
+from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond
 from texpr.poly.certify.statements import Buffer, Statement, joined
 from texpr.poly.certify.trace import Tracer, access, updated, written
 
@@ -211,7 +211,8 @@ class Sums:
         number = start.store.equation
         if start.store.start:
             d = self.proof.meaning.definitions[number]
-            self._every_instance(d, start, start.at, d.inside, d.binders, folded, buffer)
+            inside = d.inside if d.has_parts or beyond(self.proof, start, d) is None else conjunction(d.domain, d.inside)
+            self._every_instance(d, start, start.at, inside, d.binders, folded, buffer)
             return
         target = self.proof.meaning.definitions[number].equation.target if number >= 0 else None
         self._defined_once(buffer)

@@ -17,7 +17,7 @@ from texpr.ir.traverse import children, postorder, variables, walk, with_childre
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, covered
-from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, conjuncts, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, conjuncts, integral
 from texpr.poly.certify.statements import Buffer, Statement, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
@@ -148,7 +148,8 @@ class Tracer:
         names = (*d.axes, *d.binders)[: len(s.at)]
         parts = (d.value, *([d.body] if d.body is not None else []), d.inside, d.domain, *d.element)
         theirs = [n for n in walk(*parts) if isinstance(n, Read) and n.tensor is named]
-        return any(alike(Read(named, read.indices), at_instance(n, names, s.at)) for n in theirs)
+        same = any(alike(Read(named, read.indices), at_instance(n, names, s.at)) for n in theirs)
+        return same and beyond(self.proof, s, d) is None
 
     def initialised(self, buffer: Buffer, use: Access) -> None:
         """Every element that is read was written before."""

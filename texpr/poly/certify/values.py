@@ -10,9 +10,9 @@ from texpr.ir.expr import And, Const, Expr, Node, Not, Or, Read, Select, Tensor,
 from texpr.ir.loop import ExternCall
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, postorder, rewrite, walk
-from texpr.poly.certify.frame import alike, same_node
+from texpr.poly.certify.frame import Frame, alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Definition, Meaning, Total, at_instance, is_identity, is_neutral, within
-from texpr.poly.certify.proof import Context, Proof, Refuted, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, beyond, integral
 from texpr.poly.certify.statements import Statement, joined
 from texpr.poly.certify.trace import Tracer, called, carried_over
 
@@ -156,7 +156,7 @@ def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
     with proof.asking("values"):
         d = proof.meaning.definitions.get(store.equation)
         if joined(proof.nest, s, fold=d is not None and d.has_parts) is not None:
-            _check_joined(proof, s, context)
+            _check_joined(proof, s)
         elif store.equation >= 0:
             _check_equation(proof, s, tracer.value(s), context)
         else:
@@ -173,8 +173,13 @@ def check_call(proof: Proof, tracer: Tracer, call: ExternCall, readers: list[Sta
     Raises:
         Refuted: it is not.
     """
+    unit = called(proof, call)
     with proof.asking("values"):
-        for reader, wanted in zip(readers, called(proof, call).args):
+        sizes = Context(proof, frame := Frame(proof.nest.parameters, ()), frame.universe().intersect_params(proof.facts))
+        for mine, theirs in zip((*call.inputs, *call.outputs), (*unit.args, *unit.targets)):
+            if not all(map(sizes.equal, mine.shape, theirs.shape)):
+                raise Refuted("values", f"{mine.name} is not the array that {call.name} takes in the program", None)
+        for reader, wanted in zip(readers, unit.args):
             _agree(proof, reader, tracer.value(reader), Read(wanted, reader.indices), Context(proof, reader.frame, reader))
 
 
@@ -189,7 +194,8 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     axes, binders = s.at[: len(d.axes)], s.at[len(d.axes) :]
     if len(axes) != len(d.axes):
         raise Refuted("values", "the store does not say which instance of its equation it computes", s)
-    _inside(s, at_instance(d.domain, d.axes, axes), context)
+    if beyond(proof, s, d) is not None:
+        context = _past_the_end(s, d, context)
     if store.start:
         if d.reduction is None or binders or not is_identity(_update(s, proof), store.value) or store.tensor.dtype != d.reduction.dtype:
             raise Refuted("values", "the reduction starts from another value", s)
@@ -216,14 +222,30 @@ def _check_part(s: Statement, d: Definition, context: Context) -> None:
     _inside(s, within(s.at, target.shape), context)
 
 
-def _check_joined(proof: Proof, s: Statement, context: Context) -> None:
+def _check_joined(proof: Proof, s: Statement) -> None:
     """A partial result is folded into another one; which instances it stands for is told with the sum."""
     d = proof.meaning.definitions.get(s.store.equation)
     if d is not None and d.has_parts and s.store.update == d.equation.update:
         return
     if d is None or d.reduction is None or s.store.update != _update(s, proof) or len(s.at) != len(d.axes):
         raise Refuted("values", "the store folds otherwise than its equation", s)
-    _inside(s, at_instance(d.domain, d.axes, s.at), context)
+
+
+def _past_the_end(s: Statement, d: Definition, context: Context) -> Context:
+    """The instances that the equation has. The others must be of no element of its tensor: then nothing that the program says is taken
+    from them, for that takes elements that exist, and totals of instances that exist.
+    """
+    axes, folds_a_term = s.at[: len(d.axes)], s.store.update is not None and (not d.is_fold or len(s.at) > len(d.axes))
+    domain = at_instance(d.domain, d.axes, axes)
+    if not (s.store.start or folds_a_term):
+        element = tuple(at_instance(i, d.axes, axes) for i in d.element)
+        target = d.equation.target
+        past = context.also(negation(domain))
+        if not d.is_fold and target.value_range is None:
+            past = past.also(within(element, target.shape))
+        if not past.is_empty:
+            raise Refuted("values", "the equation has no such instance", s, s.frame, past.set)
+    return context.also(domain)
 
 
 def _check_update(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
