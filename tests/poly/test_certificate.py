@@ -106,3 +106,22 @@ def test_what_nothing_writes_holds_nothing():
     text = "op f(X: f32[K, K], V: f32[M]) -> Y: f32[M] { let t: f32[K, K]  t[i, j] = X[i, j]  Y[i] = t[0, 0] }"
     with pytest.raises(tx.ScheduleError, match="t is read where nothing was written"):
         tx.schedule(tx.op(text), K=0).certificate()
+
+
+NESTED = """op f(X: f32[K, N], V: f32[N], Z: f32[M]) -> Y: f32[K] require N >= 2 {
+  T[i, j, k] = Z[i // 2] for i in 0..M, j in 0..N, k in 0..K
+  Y[i] = T[0, i, 1 | 1] - (if (if V[i | 0] < T[i, i, i + 2 | 1] then T[i, 0, i | clamp] else V[0]) <= 0.5 then max(r in 0..3: Z[i | clamp])
+    else 0) }"""
+TWICE = """op f(X: f32, Z: f32[M, K]) -> Y: f32[K, M] {
+  Y[i, j] = X
+  Y[u, v | clamp] min= Z[v, u | 2] for u in 0..K, v in 0..M }"""
+
+
+def test_data_that_is_asked_of_data():
+    """A choice inside a condition of a sum: the frames of two statements have variables of their own for it."""
+    assert tx.schedule(tx.op(NESTED)).certificate().bit_exact
+
+
+def test_an_output_is_not_told_apart():
+    with pytest.raises(tx.ScheduleError, match="an element of Y is started twice"):
+        tx.schedule(tx.op(TWICE)).split("Y.0.j", 2, tail="overlap").certificate()

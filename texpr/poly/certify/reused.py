@@ -48,7 +48,7 @@ def told_apart(proof: Proof, why: Reused) -> tuple[Proof, dict[Store, Store]]:
     Raises:
         Refuted: `why`, or a use that does not find what it is said to.
     """
-    if why.tensor in proof.named_lives:
+    if why.tensor in proof.named_lives or why.tensor in proof.nest.kernel.outputs:
         raise why
     nest, _ = as_written(proof.nest.kernel, proof.nest.parameters)
     lives = _Lives(proof, nest, nest.buffers[why.tensor], why)
