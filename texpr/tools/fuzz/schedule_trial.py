@@ -17,7 +17,7 @@ from texpr.compiler.op import Op, op
 from texpr.compiler.pipeline import certificate
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.arithmetic import load
-from texpr.ir.expr import Call, Div, Pow, Var
+from texpr.ir.expr import Call, Const, Div, Pow, Var
 from texpr.ir.interpret import interpret
 from texpr.ir.interpret_loop import ORDERS, interpret_kernel
 from texpr.ir.loop import For, Kernel
@@ -121,6 +121,9 @@ class _Trial:
             s = schedule(operator, **dict(case.sizes))
         except Error as error:
             self.count("programs refused", error.code)
+            return
+        if any(isinstance(c, Const) and not c.value for c in s.kernel.requires):
+            self.count("programs refused", "at every call")
             return
         self.rng = Random(case.text)
         self.kernels.append(("lowering", s.kernel))
