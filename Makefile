@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 SECONDS ?= 60
-THREADS ?= 1
+THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus peers bench-polybench notebooks gpu fuzz fuzz-properties ulp clean
+.PHONY: venv test check demo litmus peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -36,9 +36,23 @@ peers: .peers/.installed
 litmus: venv
 	$(BIN)/python scripts/litmus.py $(if $(wildcard .peers/.installed),--peers .peers/bin/python)
 
-# PolyBench beside gcc's loops:  make bench-polybench THREADS=2 ONLY=jacobi
+# Other libraries for the bench, in an environment of their own. One that cannot be installed is shown as absent.
+bench-peers: .bench-peers/.installed
+.bench-peers/.installed:
+	$(PYTHON) -m venv .bench-peers
+	for each in numpy numba "onnx onnxruntime" jax; do .bench-peers/bin/python -m pip install --quiet $$each || echo "absent: $$each"; done
+	.bench-peers/bin/python -m pip install --quiet torch --index-url https://download.pytorch.org/whl/cpu \
+		|| .bench-peers/bin/python -m pip install --quiet torch || echo "absent: torch"
+	touch $@
+
+# Operators beside other libraries, PolyBench beside gcc's loops. Part of it:  make bench-x86 ONLY=gemm,conv THREADS=1 ROWS=512
+bench-x86: venv bench-peers
+	$(BIN)/python -m bench.x86 --threads $(THREADS) --only '$(ONLY)' --rows '$(ROWS)'
+	$(if $(ONLY),,$(MAKE) bench-polybench)
+
+# make bench-polybench THREADS=2 ROWS=jacobi
 bench-polybench: venv
-	$(BIN)/python -m bench.polybench --threads $(THREADS) --only '$(ONLY)'
+	for n in $$(echo $(THREADS) | tr , ' '); do $(BIN)/python -m bench.polybench --threads $$n --only '$(ROWS)'; done
 
 notebooks: venv
 	$(BIN)/python -m pip install --quiet --group docs

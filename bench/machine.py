@@ -24,7 +24,37 @@ COPIED = 1 << 26
 Native = Callable[[int, int], object]
 STEPS = 2_000_000
 TURNS = 15
-_ELEMENT = {"f32": ("float", 4), "f64": ("double", 8)}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """What adds products fastest for one type of operands.
+
+    Attributes:
+        operands: LLVM's type of a vector of operands.
+        sums: LLVM's type of a vector of sums.
+        call: the intrinsic; it takes the sums and two vectors of operands, or for floats two of operands and then the sums.
+        operations: multiplications and additions of one call, per byte of its vectors.
+        feature: LLVM's name of the CPU feature it needs, if any.
+    """
+
+    operands: str
+    sums: str
+    call: str
+    operations: float
+    feature: str = ""
+
+
+def instructions() -> dict[str, Instruction]:
+    """Those of this machine by the type of the operands."""
+    width = max(find_target("native").machine.vector_bytes, 8)
+    f32, f64 = f"<{width // 4} x float>", f"<{width // 8} x double>"
+    found = {"f32": Instruction(f32, f32, f"llvm.fma.v{width // 4}f32", 2 / 4),
+             "f64": Instruction(f64, f64, f"llvm.fma.v{width // 8}f64", 2 / 8)}
+    wide = {"bf16": Instruction("<32 x bfloat>", "<16 x float>", "llvm.x86.avx512bf16.dpbf16ps.512", 4 / 4, "avx512bf16"),
+            "i8": Instruction("<16 x i32>", "<16 x i32>", "llvm.x86.avx512.vpdpbusd.512", 8 / 4, "avx512vnni")}
+    features = llvm.get_host_cpu_features()
+    return found | {name: each for name, each in wide.items() if features.get(each.feature)}
 
 
 @dataclass(frozen=True)
@@ -33,7 +63,7 @@ class Limits:
 
     Attributes:
         threads: how many.
-        flops: floating point operations per second by type, a fused multiplication and addition counted as two.
+        flops: multiplications and additions per second, by the type of the operands.
         copy: bytes read and written per second when arrays of so many bytes are copied.
     """
 
@@ -50,9 +80,9 @@ class Limits:
         return max(flops / self.flops.get(dtype, float("inf")), moved / rate)
 
     def __str__(self) -> str:
-        rates = ", ".join(f"{name} {rate / 1e9:.0f} GFLOP/s" for name, rate in self.flops.items())
+        rates = ", ".join(f"{name} {rate / 1e9:.0f}" for name, rate in self.flops.items())
         copies = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in self.copy.items())
-        return f"limits measured: {rates}; copy in GB/s: {copies}"
+        return f"limits measured, in GOP/s: {rates}; of copies, in GB/s: {copies}"
 
     def as_json(self) -> dict[str, object]:
         """As plain data."""
@@ -61,22 +91,22 @@ class Limits:
 
 def measure_limits(threads: int) -> Limits:
     """Measure the roof for a number of threads."""
-    return Limits(threads, {name: fma_rate(name, threads) for name in _ELEMENT}, {size: copy_rate(size, threads) for size in COPIES})
+    rates = {name: product_rate(each, threads) for name, each in instructions().items()}
+    rates["bf16"] = max(rates["f32"], rates.get("bf16", 0.0))      # operands may be widened first
+    return Limits(threads, rates, {size: copy_rate(size, threads) for size in COPIES})
 
 
-def fma_rate(dtype: str, threads: int) -> float:
-    """Operations per second of independent chains of fused multiplications and additions, in the widest vectors."""
+def product_rate(instruction: Instruction, threads: int) -> float:
+    """Multiplications and additions per second of independent chains of an instruction."""
     machine = find_target("native").machine
-    kind, size = _ELEMENT[dtype]
-    lanes, chains = max(1, machine.vector_bytes // size), 24 if machine.vector_registers >= 32 else 12
-    with _Compiled(_chains(kind, lanes, chains)) as function:
-        return max(_rate(function, dtype, lanes, threads) for _ in range(TURNS)) * 2 * lanes * chains
-
-
-def _rate(function: Native, dtype: str, lanes: int, threads: int) -> float:
-    """Steps per second of all threads together."""
-    buffers = [np.full(2 * lanes, 0.5, dtype.replace("f", "float")) for _ in range(threads)]
-    return sum(STEPS / taken for taken in _together(lambda k: function(STEPS, buffers[k].ctypes.data), threads))
+    chains = 24 if machine.vector_registers >= 32 else 12
+    room = 2 * max(machine.vector_bytes, 8)
+    buffers = [np.zeros(room, np.uint8) for _ in range(threads)]
+    with _Compiled(_chains(instruction, chains)) as function:
+        def run(k: int) -> None:
+            function(STEPS, buffers[k].ctypes.data)
+        steps = max(sum(STEPS / taken for taken in _together(run, threads)) for _ in range(TURNS))
+    return steps * chains * instruction.operations * room / 2
 
 
 def copy_rate(size: int, threads: int) -> float:
@@ -107,20 +137,21 @@ def _together(work: Callable[[int], object], threads: int) -> list[float]:
         return list(pool.map(part, range(threads)))
 
 
-def _chains(kind: str, lanes: int, chains: int) -> str:
-    """LLVM IR of a loop of `chains` independent chains of `x = x * b + a`."""
-    vector = f"<{lanes} x {kind}>"
-    fma = f"@llvm.fma.v{lanes}f{32 if kind == 'float' else 64}"
-    phis = "\n".join(f"  %x{k} = phi {vector} [%a, %entry], [%y{k}, %loop]" for k in range(chains))
-    steps = "\n".join(f"  %y{k} = call {vector} {fma}({vector} %x{k}, {vector} %b, {vector} %a)" for k in range(chains))
-    sums = "\n".join(f"  %s{k} = fadd {vector} %{'y0' if k == 1 else f's{k - 1}'}, %y{k}" for k in range(1, chains))
+def _chains(instruction: Instruction, chains: int) -> str:
+    """LLVM IR of a loop of independent sums of products."""
+    sums, operands, fma = instruction.sums, instruction.operands, "fma" in instruction.call
+    types = f"{operands}, {operands}, {sums}" if fma else f"{sums}, {operands}, {operands}"
+    phis = "\n".join(f"  %x{k} = phi {sums} [%a, %entry], [%y{k}, %loop]" for k in range(chains))
+    given = [f"{operands} %b, {operands} %b, {sums} %x{k}" if fma else f"{sums} %x{k}, {operands} %b, {operands} %b" for k in range(chains)]
+    steps = "\n".join(f"  %y{k} = call {sums} @{instruction.call}({given[k]})" for k in range(chains))
+    stores = "\n".join(f"  store volatile {sums} %y{k}, ptr %p, align 1" for k in range(chains))
     return f"""
-declare {vector} {fma}({vector}, {vector}, {vector})
+declare {sums} @{instruction.call}({types})
 define void @run(i64 %n, ptr %p) #0 {{
 entry:
-  %a = load {vector}, ptr %p, align 8
-  %q = getelementptr {vector}, ptr %p, i64 1
-  %b = load {vector}, ptr %q, align 8
+  %a = load {sums}, ptr %p, align 1
+  %q = getelementptr {sums}, ptr %p, i64 1
+  %b = load {operands}, ptr %q, align 1
   br label %loop
 loop:
   %i = phi i64 [0, %entry], [%j, %loop]
@@ -130,8 +161,7 @@ loop:
   %more = icmp ult i64 %j, %n
   br i1 %more, label %loop, label %end
 end:
-{sums}
-  store {vector} %s{chains - 1}, ptr %p, align 8
+{stores}
   ret void
 }}
 attributes #0 = {{ "prefer-vector-width"="512" }}

@@ -1,0 +1,43 @@
+"""One way to compute one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bench.x86.rows import Arrays, Row
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A function of no arguments that is timed.
+
+    Attributes:
+        run: computes the row once, and gives its result.
+        result: what `run` gave as an array in the layout of the reference.
+    """
+
+    run: Callable[[], object]
+    result: Callable[[Any], np.ndarray] = np.asarray
+
+
+Make = Callable[[Row, Arrays], Candidate | None]
+Columns = Mapping[str, Mapping[str, Make]]
+
+
+def channels_last(image: np.ndarray) -> np.ndarray:
+    """A copy with the axes batch, height, width, channels."""
+    return np.ascontiguousarray(np.moveaxis(image, 1, -1))
+
+
+def channels_first(image: object) -> np.ndarray:
+    """The opposite, as a view."""
+    return np.moveaxis(np.asarray(image), -1, 1)
+
+
+def weights_last(weights: np.ndarray) -> np.ndarray:
+    """Weights with the window first, then the channels in, then those out: (R, Q, C, K), or (R, Q, C) for one window per channel."""
+    return np.ascontiguousarray(weights.transpose(2, 3, 1, 0) if weights.ndim == 4 else weights.transpose(1, 2, 0))

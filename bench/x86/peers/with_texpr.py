@@ -1,0 +1,58 @@
+"""texpr: the operators of `operators.tx` with their default schedules, called as users call them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.metadata import version as installed
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+import texpr as tx
+from bench.x86.candidate import Candidate, Columns, channels_first, channels_last, weights_last
+from bench.x86.rows import Arrays, Row, widened
+
+TEXT = Path(__file__).parents[1] / "operators.tx"
+KINDS = ("gemm", "gemm_batched", "gemm_bf16", "gemm_int8", "conv", "depthwise", "softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu",
+         "transpose", "total", "row_sums", "column_sums", "blur", "attention", "add")
+LAST = ("conv", "depthwise")
+
+
+def columns(threads: int) -> Columns:
+    """Images with channels first and with channels last have a column each."""
+    tx.options(threads=threads)
+    warnings.simplefilter("ignore", tx.CertificateWarning)
+    return {"texpr": dict.fromkeys(KINDS, plain), "texpr nhwc": dict.fromkeys(LAST, last)}
+
+
+def version() -> str:
+    """Of the library."""
+    return installed("texpr")
+
+
+@cache
+def operators() -> SimpleNamespace:
+    """The operators."""
+    return tx.load(TEXT)
+
+
+def plain(row: Row, arrays: Arrays) -> Candidate:
+    """On the arrays as they are."""
+    run = _call(getattr(operators(), row.kind), tuple(arrays.values()), row)
+    return Candidate(run, widened) if row.dtype == "bf16" else Candidate(run)
+
+
+def last(row: Row, arrays: Arrays) -> Candidate:
+    """On images and weights with channels last."""
+    X, F = arrays.values()
+    run = _call(getattr(operators(), f"{row.kind}_last"), (channels_last(X), weights_last(F)), row)
+    return Candidate(run, channels_first)
+
+
+def _call(operator: tx.Op, inputs: tuple[np.ndarray, ...], row: Row) -> Callable[[], object]:
+    out = operator(*inputs, **row.constants)
+    assert isinstance(out, np.ndarray)
+    return partial(operator, *inputs, out=out, **row.constants)
