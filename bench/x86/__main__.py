@@ -68,11 +68,14 @@ def _run(chosen: list[Class], threads: int, options: argparse.Namespace) -> dict
     try:
         for each in chosen:
             found = []
-            for row in (row for row in each.rows if re.search(options.rows, row.name)):
+            for row in each.rows:
+                if not re.search(options.rows, row.name):
+                    continue
                 print(f"{each.name}: {row.name} ...", file=sys.stderr, flush=True)
                 found.append(parent.measure(each.name, row, [one for one in libraries if not one.absent], settings))
-            measured[each.name] = each, found
-            print(table(each, found, limits), flush=True)
+            if found:
+                measured[each.name] = each, found
+                print(table(each, found, limits), flush=True)
     finally:
         for library in libraries:
             library.close()
