@@ -1,163 +1,205 @@
-"""Mutation testing of the code that decides legality: each small change of it should make a test fail.
+"""Mutation testing of the code that decides legality, and of the certificate: each small change of it should make a test fail.
 
-    python scripts/mutate.py [FILE ...] [--limit N] [--seed S]
+    python scripts/mutate.py [FILE ...] [--limit N] [--seed S] [--again] [--listed]
 
-A mutant drops a conjunct, weakens a comparison, exchanges two arguments, leaves out a case or a statement. It lives in a copy of the tree;
-tests run there until the first fails. What survives is printed, to be explained or to get a test.
+`mutants.py` says what is changed and what is not, `mutation_runs.py` how tests are run. A mutant is caught if a test fails, dies, or takes
+three times its processor time. What no test runs, or notices, survives; `tests/mutants.txt` explains survivors that are right to:
+
+    texpr/poly/order.py earlier: `first.order < second.order` with <=
+      equivalent: a statement is not asked about itself
+
+Results are appended to `results.jsonl` in the folder of the state, and mutants found there are not run again. The sample has some mutants
+of every file and, of the rest, each with the same chance; a larger limit extends it.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import json
+import math
+import multiprocessing
 import os
 import random
+import re
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+from mutants import Mutant, mutants
+from mutation_runs import Outcome, Runner, collected, numbered
+
 ROOT = Path(__file__).parent.parent
-LEGALITY = ["legality", "order", "instances", "nest", "flow", "footprint", "sites", "affine", "forms"]
-FILES = [*(f"texpr/poly/{name}.py" for name in LEGALITY), "texpr/poly/certify", "texpr/schedule/independent.py", "texpr/schedule/order.py",
-         "texpr/schedule/attach.py"]
-TESTS = ["tests/litmus", "tests/poly", "tests/schedule"]
-SECONDS = 240
-WEAKER: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
+LEGALITY = "legality order instances nest flow footprint sites affine forms storage band recurrence".split()
+STEPS = "independent order attach fission fold pipeline layout cache rfactor skew inline".split()
+FILES = [*(f"texpr/poly/{name}.py" for name in LEGALITY), "texpr/poly/certify", *(f"texpr/schedule/{name}.py" for name in STEPS)]
+TESTS = ["tests/litmus", "tests/poly", "tests/schedule", "tests/lang/test_advice.py", "tests/examples/test_schedules.py",
+         "tests/compiler/test_certified.py", "tests/compiler/test_attack_steps.py", "tests/compiler/test_distinct.py",
+         "tests/passes/test_orders.py", "tests/passes/test_recurrences.py", "tests/passes/test_ranges.py"]
+LISTED = Path("tests/mutants.txt")
+OF_EACH = 4
+"""Mutants of every file that a sample has."""
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """A file with one change."""
+class Result:
+    """What became of a mutant: `caught`, `survived`, or `unreached` if no test runs its lines."""
 
-    path: Path
+    key: str
+    verdict: str
+    test: str
+    seconds: float
     line: int
-    what: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what}"
 
 
 def main() -> int:
-    """Run mutants; print those that no test notices, and the share that was caught."""
+    """Run mutants; print those that survive without an explanation, and the share that was caught."""
+    arguments = _arguments()
+    os.nice(19)
+    paths = list(sources(ROOT, arguments.files))
+    found = [m for path in paths for m in mutants(ROOT, path)]
+    explained = listed((ROOT / LISTED).read_text(encoding="utf-8"))
+    gone = explained.keys() - {m.key for m in found} if arguments.files == FILES else set()
+    chosen = [m for m in found if m.key in explained] if arguments.listed else sample(found, arguments.limit, arguments.seed)
+    state = Path(arguments.state).resolve()
+    state.mkdir(parents=True, exist_ok=True)
+    known = {} if arguments.again else {r.key: r for r in recorded(state)}
+    if arguments.survivors:
+        known = {key: r for key, r in known.items() if r.verdict == "caught"}
+    results = [known[m.key] for m in chosen if m.key in known]
+    todo = [m for m in chosen if m.key not in known]
+    with tempfile.TemporaryDirectory() as folder:
+        results += run(Path(folder), state, [str(p) for p in paths], todo, arguments) if todo else []
+    return report(results, explained, gone, len(found))
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", default=FILES)
-    parser.add_argument("--limit", type=int, default=200, help="how many mutants, drawn at random (default: 200)")
+    parser.add_argument("--limit", type=int, default=300, help="how many mutants, drawn at random; 0 for all (default: 300)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", nargs="*", default=TESTS)
-    arguments = parser.parse_args()
-    found = [m for path in sources(arguments.files) for m in mutants(path)]
-    chosen = random.Random(arguments.seed).sample(found, min(arguments.limit, len(found)))
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder)
-        for part in ("texpr", "tests", "examples", "pyproject.toml"):
-            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, tree / part)
-        if not passes(tree, arguments.tests):
-            sys.exit("the tests fail without any change")
-        caught = sum(noticed(tree, m, k, len(chosen), arguments.tests) for k, m in enumerate(chosen, 1))
-    print(f"{caught} of {len(chosen)} caught ({caught / max(len(chosen), 1):.1%}), of {len(found)} possible")
-    return 0
+    parser.add_argument("--budget", type=float, default=math.inf, help="seconds of tests that a mutant may cost (default: all that run it)")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--state", default=".mutants", help="folder of the map of tests and of results (default: .mutants)")
+    parser.add_argument("--listed", action="store_true", help="run the explained survivors alone: do they survive?")
+    parser.add_argument("--again", action="store_true", help="run mutants again that have a result")
+    parser.add_argument("--survivors", action="store_true", help="run mutants again that survived")
+    parser.add_argument("--map", action="store_true", help="make the map of tests anew")
+    return parser.parse_args()
 
 
-def noticed(tree: Path, mutant: Mutant, number: int, total: int, tests: list[str]) -> bool:
-    """Whether a test fails with the mutant in place."""
-    target = tree / mutant.path
-    original = target.read_text()
-    target.write_text(mutant.text)
-    try:
-        survived = passes(tree, tests)
-    finally:
-        target.write_text(original)
-    print(f"[{number}/{total}] {'SURVIVED' if survived else 'caught  '} {mutant}", flush=True)
-    return not survived
-
-
-def passes(tree: Path, tests: list[str]) -> bool:
-    """Whether the tests pass in a tree; one that hangs does not."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
-    environment = {"PYTHONPATH": str(tree), "PATH": os.environ.get("PATH", ""), "TEXPR_CACHE_DIR": str(tree / "cache")}
-    try:
-        done = subprocess.run(command, cwd=tree, capture_output=True, timeout=SECONDS, check=False, env=environment)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
-
-
-def sources(names: list[str]) -> Iterator[Path]:
+def sources(root: Path, names: Iterable[str]) -> Iterator[Path]:
     """The named files and those of the named folders, relative to the project."""
     for name in names:
-        path = ROOT / name
-        yield from (p.relative_to(ROOT) for p in (sorted(path.rglob("*.py")) if path.is_dir() else [path]) if p.exists())
+        path = root / name
+        yield from (p.relative_to(root) for p in (sorted(path.rglob("*.py")) if path.is_dir() else [path]))
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Every small change of a file that still means something."""
-    tree = ast.parse((ROOT / path).read_text())
-    parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    for position, node in enumerate(ast.walk(tree)):
-        if not _in_function(node, parents):
-            continue
-        for what, change in changes(node):
-            changed = copy.deepcopy(tree)
-            target = next(n for k, n in enumerate(ast.walk(changed)) if k == position)
-            change(target)
-            yield Mutant(path, getattr(node, "lineno", 0), what, ast.unparse(ast.fix_missing_locations(changed)) + "\n")
+def sample(found: Sequence[Mutant], limit: int, seed: int) -> list[Mutant]:
+    """Some of every file first, then the others as they come."""
+    drawn = list(found)
+    random.Random(seed).shuffle(drawn)
+    taken: dict[Path, int] = {}
+    early, late = [], []
+    for m in drawn:
+        taken[m.path] = taken.get(m.path, 0) + 1
+        (early if taken[m.path] <= OF_EACH else late).append(m)
+    return [*early, *late][: limit or None]
 
 
-def _in_function(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
-    """Inside a body, no annotation, no decorator, no assertion."""
-    child: ast.AST | None = node
-    inside = False
-    while child is not None:
-        parent = parents.get(id(child))
-        if isinstance(parent, ast.FunctionDef):
-            if child not in parent.body:
-                return False
-            inside = True
-        if isinstance(parent, ast.AnnAssign) and child is parent.annotation or isinstance(parent, ast.Assert | ast.Raise | ast.arg):
-            return False
-        child = parent
-    return inside
+def listed(text: str) -> dict[str, str]:
+    """The explained survivors: what each is, and why it survives."""
+    found = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?)+)", re.sub(r"^#.*\n", "", text, flags=re.M), re.M)
+    return {key.strip(): " ".join(reason.split()) for key, reason in found}
 
 
-def changes(node: ast.AST) -> Iterator[tuple[str, object]]:
-    """What can be changed in a node: a description and a function that does it in place."""
-    match node:
-        case ast.BoolOp(values=values):
-            for k, operand in enumerate(values):
-                yield f"drop `{ast.unparse(operand)}`", lambda n, k=k: n.values.pop(k)
-        case ast.Compare(ops=[operator], left=left, comparators=[right]) if type(operator) in WEAKER:
-            new = WEAKER[type(operator)]
-            yield f"`{ast.unparse(left)} {_sign(operator)} {ast.unparse(right)}` with {_sign(new())}", lambda n: n.ops.__setitem__(0, new())
-        case ast.Call(args=[ast.Name(a), ast.Name(b), *_] as given) if a != b:
-            yield f"exchange {ast.unparse(given[0])} and {ast.unparse(given[1])} in `{ast.unparse(node)[:60]}`", _exchange
-        case ast.UnaryOp(op=ast.Not()):
-            yield f"`{ast.unparse(node)}` without not", lambda n: n.__dict__.update(op=ast.Not(), operand=ast.UnaryOp(ast.Not(), n.operand))
-        case ast.comprehension(ifs=[_, *_]):
-            yield f"without `if {ast.unparse(node.ifs[0])}`", lambda n: n.ifs.pop(0)
-        case ast.If(test=test):
-            yield f"`if {ast.unparse(test)}` never", lambda n: setattr(n, "test", ast.Constant(False))
-        case ast.Expr(value=ast.Call()):
-            yield f"without `{ast.unparse(node)[:80]}`", lambda n: setattr(n, "value", ast.Constant(None))
-        case ast.Constant(value=0 | 1 as value) if not isinstance(value, bool):
-            yield f"{value} with {1 - value}", lambda n: setattr(n, "value", 1 - n.value)
-        case ast.Constant(value=True | False as value):
-            yield f"{value} with {not value}", lambda n: setattr(n, "value", not n.value)
+def recorded(state: Path) -> Iterator[Result]:
+    """The results of earlier runs, the last of a mutant last."""
+    path = state / "results.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        yield Result(**json.loads(line))
 
 
-def _exchange(node: ast.Call) -> None:
-    node.args[0], node.args[1] = node.args[1], node.args[0]
+def run(tree: Path, state: Path, paths: Sequence[str], todo: Sequence[Mutant], arguments: argparse.Namespace) -> list[Result]:
+    """Run mutants in a copy of the tree, and write down what becomes of each."""
+    for part in ("texpr", "tests", "examples", "scripts", "docs", "pyproject.toml"):
+        (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, tree / part)
+    os.environ.update(TEXPR_CACHE_DIR=str(tree / "cache"), PYTHONPATH=str(tree))
+    names = {p: numbered(tree, p) for p in paths}
+    results: list[Result] = []
+
+    def work(items: dict[str, pytest.Item]) -> None:
+        runner = Runner(tree, state, items, arguments.budget)
+        runner.map(paths, arguments.map, lambda each: progress(each, "map of tests"))
+        with open(state / "results.jsonl", "a", encoding="utf-8") as out:
+            for result in progress(_judged(lambda m: judged(runner, m, names), todo, arguments.workers), "mutants", len(todo)):
+                out.write(json.dumps(vars(result)) + "\n")
+                out.flush()
+                results.append(result)
+
+    collected(tree, [str(p) for p in sources(tree, arguments.tests) if p.name.startswith("test_")], work)
+    return results
 
 
-def _sign(operator: ast.cmpop) -> str:
-    return ast.unparse(ast.Compare(ast.Name("a"), [operator], [ast.Name("b")]))[2:-2]
+def _judged(judge: Callable[[Mutant], Result], todo: Sequence[Mutant], workers: int) -> Iterator[Result]:
+    """The results of all, by so many processes, which share nothing."""
+    if workers == 1:
+        yield from map(judge, todo)
+        return
+    _SHARED.append(judge)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(_by_worker, todo)
+
+
+_SHARED: list[Callable[[Mutant], Result]] = []
+
+
+def _by_worker(mutant: Mutant) -> Result:
+    return _SHARED[-1](mutant)
+
+
+def judged(runner: Runner, mutant: Mutant, names: dict[str, dict[int, str]]) -> Result:
+    """What the tests make of a mutant."""
+    start = time.perf_counter()
+    lines = names[str(mutant.path)]
+    wanted = {lines[n] for n in range(mutant.first, mutant.last + 1) if n in lines}
+    reached = runner.reached(wanted)
+    outcome = runner.run(mutant, wanted) if reached else Outcome("passed", "", 0.0)
+    verdict = "unreached" if not reached else "survived" if outcome.ended == "passed" else "caught"
+    test = outcome.test if outcome.ended in ("failed", "passed") else f"{outcome.test} {outcome.ended}"
+    return Result(mutant.key, verdict, test, round(time.perf_counter() - start, 2), mutant.first)
+
+
+def progress(items: Iterable, what: str, total: int | None = None) -> Iterator:
+    """The items, with a bar where tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return iter(items)
+    return iter(tqdm(items, what, total))
+
+
+def report(results: Sequence[Result], explained: dict[str, str], gone: set[str], possible: int) -> int:
+    """Print what survives; 1 if something does that nothing explains, or an explanation is of no use any more."""
+    left = [r for r in results if r.verdict != "caught"]
+    new = [r for r in left if r.key not in explained]
+    noticed = [r.key for r in results if r.verdict == "caught" and r.key in explained]
+    for r in new:
+        print(f"{r.verdict}: {r.key} (line {r.line})")
+    for key in gone:
+        print(f"explained, but there is no such mutant: {key}")
+    for key in noticed:
+        print(f"explained, but caught now: {key}")
+    caught = len(results) - len(left)
+    print(f"{caught} of {len(results)} caught ({caught / max(len(results), 1):.1%}), {len(left) - len(new)} survivors explained, "
+          f"{len(new)} not; {possible} mutants are possible")
+    return int(bool(new or gone or noticed))
 
 
 if __name__ == "__main__":
