@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certify.frame import Parameters, alike
+from texpr.poly.certify.meaning import within
 from texpr.poly.certify.pairs import Access, Joint, covered, meeting, met
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written
 from texpr.poly.certify.trace import access, carried_over
@@ -99,11 +101,22 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     used = [access(buffer, s, indices) for s, indices in uses[buffer.tensor]]
     returned = [u for u in used if id(u.statement.node) in loan.copies]
     updates = [access(buffer, u, u.indices) for u in buffer.updates]
+    copies = [s for s in nest.statements if id(s.node) in loan.copies]
+    if not all(_exists(s, facts) for s in (*copies, *buffer.updates)):
+        return False
     apart = all(meeting(a, b, facts) is None for a in belongs for b in belongs)
     filled = all(covered(u, fetched, facts).is_empty() for u in (*used, *updates))
     first = all(meeting(u, f, facts) is None for u in (*used, *updates) for f in fetched)
     last = all(meeting(r, u, facts) is None for r in returned for u in updates)
     return apart and filled and first and last and all(_followed(u, returned, facts) for u in updates)
+
+
+def _exists(s: Statement, facts: isl.Set) -> bool:
+    """Whether what a store writes and copies are elements: where the buffer is gone, nobody asks."""
+    at = [within(s.indices, s.store.tensor)]
+    at += [within(s.store.value.indices, s.store.value.tensor)] if isinstance(s.store.value, Read) else []
+    plain = s.frame.plain(conjunction(*at))
+    return s.domain(facts).is_subset(s.frame.holds(plain))
 
 
 def _indices(d: Statement) -> tuple[Expr, ...]:

@@ -1,0 +1,149 @@
+"""Every small change of final loops: what is proven of a changed kernel is so when it runs, and what is refused is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.poly.exactly import Wrong, outputs
+from tests.poly.test_certificate_by_running import (
+    changed_extent,
+    dropped_condition,
+    marked,
+    refusal,
+    removed,
+    reversed_loop,
+    shifted_index,
+    swapped,
+)
+from tests.poly.test_certificate_faults import KERNELS
+from texpr.compiler.pipeline import ready
+from texpr.ir.dtypes import BOOL, numpy_dtype
+from texpr.ir.expr import Add, Compare, Const, Expr, Node, Select, Sub
+from texpr.ir.loop import Barrier, Kernel, Store
+from texpr.ir.shapes import evaluate_size, flat_shape
+from texpr.ir.show_loop import full_listing
+from texpr.ir.traverse import rewrite, walk
+from texpr.lang import parse_kernel
+
+SIZES = [{"M": 9, "N": 4, "K": 2, "V": 3, "D": 2}, {"M": 1, "N": 1, "K": 1, "V": 1, "D": 1}, {"M": 3, "N": 11, "K": 3, "V": 5, "D": 1},
+         dict.fromkeys("MNKVD", 0)]
+MOST = 60
+"""Places of one kind that are changed."""
+
+
+def without(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One `reassoc`, `start` or place of an instance less, of what is no copy."""
+    stores = [n for n in walk(kernel) if isinstance(n, Store) and n.equation >= 0]
+    chosen = stores[number % len(stores)]
+    new = replace(chosen, reassoc=False) if chosen.reassoc else replace(chosen, at=chosen.at[:-1]) if by > 0 else replace(
+        chosen, start=not chosen.start)
+    return rewrite(kernel, lambda n: new if n is chosen else None)  # type: ignore[arg-type]
+
+
+def instance(kernel: Kernel, number: int, by: int) -> Kernel:
+    """Another instance that a store says it is."""
+    spots = [(n, k) for n in walk(kernel) if isinstance(n, Store) for k in range(len(n.at))]
+    node, k = spots[number % len(spots)]
+    at = tuple(Add(e, Const(by, dtype=e.dtype)) if p == k else e for p, e in enumerate(node.at))
+    return rewrite(kernel, lambda n: replace(n, at=at) if n is node else None)  # type: ignore[arg-type]
+
+
+def value(kernel: Kernel, number: int, by: int) -> Kernel:
+    """Another operand, constant, comparison or choice."""
+    roots = [e for s in walk(kernel) if isinstance(s, Store) for e in (s.value, *s.indices)]
+    spots = [n for n in walk(*roots) if isinstance(n, Const | Compare | Select | Add | Sub)]
+    if not spots:
+        return kernel
+    node = spots[number % len(spots)]
+    return rewrite(kernel, lambda n: _other(n, by) if n is node else None)  # type: ignore[arg-type]
+
+
+def _other(e: Node, by: int) -> Expr:
+    match e:
+        case Const(v):
+            return replace(e, value=not v if e.dtype == BOOL else v + by)
+        case Compare(op):
+            return replace(e, op={"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}[op])
+        case Select(_, then, orelse):
+            return replace(e, then=orelse, orelse=then) if by > 0 else then
+        case Add(a, b) | Sub(a, b):
+            return a if by > 0 else b
+    raise AssertionError("one of these")
+
+
+CHANGES = [shifted_index, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop, without, instance, value]
+
+
+def changed(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
+    """Every change of a kernel once, and what it is called."""
+    seen = {full_listing(kernel)}
+    for change in CHANGES:
+        for by in (1, -1):
+            for number in range(MOST):
+                new = change(kernel, number, by)
+                text = full_listing(new)
+                if text in seen:
+                    continue
+                seen.add(text)
+                yield difference(full_listing(kernel), text), new
+
+
+def difference(before: str, after: str) -> str:
+    """The lines that are not in the other text."""
+    old, new = before.splitlines(), after.splitlines()
+    gone, made = [line.strip() for line in old if line not in new], [line.strip() for line in new if line not in old]
+    return f"{' | '.join(gone) or 'lines'} -> {' | '.join(made) or 'moved'}"
+
+
+@cache
+def arrays(name: str, k: int) -> list[np.ndarray]:
+    random = np.random.default_rng(k)
+    program = tx.op(KERNELS[name].op).program()
+    sizes = {v: SIZES[k][v.name] for v in program.sizes}
+    made = []
+    for t in program.inputs:
+        high = evaluate_size(t.value_range[1], sizes) if t.value_range is not None else 2 if t.dtype == BOOL else 50
+        low = 0 if t.value_range is not None or t.dtype == BOOL else -50
+        made.append(random.integers(low, max(high, low + 1), flat_shape(t, sizes)).astype(np.int64))
+    return made
+
+
+@cache
+def expected(name: str, k: int) -> np.ndarray:
+    op = tx.op(KERNELS[name].op)
+    given = [a.astype(numpy_dtype(t.dtype)) for a, t in zip(arrays(name, k), op.program().inputs)]
+    return np.asarray(tx.interpret(op, *given))
+
+
+def problem(name: str, kernel: Kernel) -> str:
+    """What is wrong with loops at some sizes."""
+    for k, sizes in enumerate(SIZES):
+        given = {t.name: a for t, a in zip(kernel.inputs, arrays(name, k))}
+        try:
+            (found,) = outputs(kernel, given, {v: sizes[v.name] for v in kernel.sizes})
+        except Wrong as e:
+            return str(e)
+        if not np.array_equal(found, expected(name, k)):
+            return "another result"
+    return ""
+
+
+RUN = [name for name, k in KERNELS.items() if not any(isinstance(n, Barrier) for n in walk(parse_kernel(k.loops))) and "inf" not in k.loops]
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_what_is_proven_is_so(name: str, golden):
+    kernel, program = parse_kernel(KERNELS[name].loops), ready(tx.op(KERNELS[name].op).program())
+    lines = []
+    for what, new in changed(kernel):
+        refused, wrong = refusal(new, program), problem(name, new)
+        assert refused or not wrong, f"proven, but {wrong}: {what}\n{full_listing(new)}"
+        if not wrong:
+            lines.append(f"{'refused' if refused else 'proven '} {what}")
+    golden("\n".join(["Changes after which the kernel still runs as it should:", *sorted(lines)]))
