@@ -113,8 +113,8 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
 
 def _exists(s: Statement, facts: isl.Set) -> bool:
     """Whether what a store writes and copies are elements: where the buffer is gone, nobody asks."""
-    at = [within(s.indices, s.store.tensor)]
-    at += [within(s.store.value.indices, s.store.value.tensor)] if isinstance(s.store.value, Read) else []
+    at = [within(s.indices, s.store.tensor.shape)]
+    at += [within(s.store.value.indices, s.store.value.tensor.shape)] if isinstance(s.store.value, Read) else []
     plain = s.frame.plain(conjunction(*at))
     return s.domain(facts).is_subset(s.frame.holds(plain))
 

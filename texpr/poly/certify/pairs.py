@@ -56,6 +56,8 @@ class Joint:
         ranges = {**first.ranges, **{self.renamed[v]: r for v, r in second.ranges.items() if v in self.renamed}}
         self.frame = Frame(first.parameters, [*first.variables, *self.renamed.values()], ranges)  # type: ignore[list-item]
         self.count = len(first.variables)
+        # The data of both are known by their columns: a new one would be free of what decides whether they meet.
+        self.frame.atoms += [*first.atoms, *((self.there(t), self.there(v)) for t, v in second.atoms)]  # type: ignore[list-item]
         here = inside.add_dims(_SET, len(self.renamed))
         self.domain = here & other.insert_dims(_SET, shared, self.count - shared)
 
