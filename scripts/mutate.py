@@ -66,6 +66,8 @@ def main() -> int:
     explained = listed((ROOT / LISTED).read_text(encoding="utf-8"))
     gone = explained.keys() - {m.key for m in found} if arguments.files == FILES else set()
     chosen = [m for m in found if m.key in explained] if arguments.listed else sample(found, arguments.limit, arguments.seed)
+    if arguments.only:
+        chosen = [m for m in found if any(text in m.key for text in arguments.only)]
     state = Path(arguments.state).resolve()
     state.mkdir(parents=True, exist_ok=True)
     known = {} if arguments.again else {r.key: r for r in recorded(state)}
@@ -87,6 +89,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=math.inf, help="seconds of tests that a mutant may cost (default: all that run it)")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--state", default=".mutants", help="folder of the map of tests and of results (default: .mutants)")
+    parser.add_argument("--only", action="append", help="run the mutants whose description has this in it")
     parser.add_argument("--listed", action="store_true", help="run the explained survivors alone: do they survive?")
     parser.add_argument("--again", action="store_true", help="run mutants again that have a result")
     parser.add_argument("--survivors", action="store_true", help="run mutants again that survived")
