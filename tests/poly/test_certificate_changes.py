@@ -1,4 +1,4 @@
-"""Every small change of final loops: what is proven of a changed kernel is so when it runs, and what is refused is listed."""
+"""Every small change of final loops: what is proven of a changed kernel is so when it runs."""
 
 from __future__ import annotations
 
@@ -139,13 +139,18 @@ def problem(name: str, kernel: Kernel) -> str:
 RUN = [name for name, k in KERNELS.items() if not any(isinstance(n, Barrier) for n in walk(parse_kernel(k.loops))) and "inf" not in k.loops]
 
 
+LEAST = {"matmul": 11, "parts": 9, "parts of rows": 16, "private histograms": 9, "blur": 6, "padded": 4, "scatter": 2, "gathered": 4,
+         "products": 2, "borrowed": 12, "past": 10, "ends": 6, "into": 5, "folded": 8, "wrapping": 2}
+"""How many changes at least are proven: those after which a kernel still runs as it should."""
+
+
 @pytest.mark.parametrize("name", RUN)
-def test_what_is_proven_is_so(name: str, golden):
+def test_what_is_proven_is_so(name: str):
     kernel, program = parse_kernel(KERNELS[name].loops), ready(tx.op(KERNELS[name].op).program())
-    lines = []
+    proven: list[str] = []
     for what, new in changed(kernel):
-        refused, wrong = refusal(new, program), problem(name, new)
-        assert refused or not wrong, f"proven, but {wrong}: {what}\n{full_listing(new)}"
-        if not wrong:
-            lines.append(f"{'refused' if refused else 'proven '} {what}")
-    golden("\n".join(["Changes after which the kernel still runs as it should:", *sorted(lines)]))
+        if not refusal(new, program):
+            wrong = problem(name, new)
+            assert not wrong, f"proven, but {wrong}: {what}\n{full_listing(new)}"
+            proven.append(what)
+    assert len(proven) >= LEAST.get(name, 0), "\n".join(proven)
