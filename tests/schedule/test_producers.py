@@ -48,6 +48,13 @@ OPS = {name: tx.op(text) for name, text in TEXTS.items()} | {
     "vectors": tx.op("op vectors(X: f32[8]) -> Y: f32[8] { t[i] = X[i] * 2  Y[i] = t[i] + 1 }"),
     "valid": tx.op("op valid(X: f32[N]) -> Y: f32[N - 2] require N >= 2 { h[i] = X[i] * 2  Y[i] = h[i] + h[i + 1] + h[i + 2] }"),
     "downwards": tx.op("op downwards(X: f32[N]) -> Y: f32[N] { h[i] = X[i] * 2  Y[i] = h[N - 1 - i] + h[N - 2 - i | 0] }"),
+    "chain_of_sums": tx.op("""op chain_of_sums(A: f32[M, K], B: f32[K, N]) -> (Y: f32[M, N], z: f32) {
+        D[i, j] = sum(k: A[i, k] * B[k, j])
+        Y[i, j] = max(0, D[i, j])
+        z = sum(i, j: D[i, j]) }"""),
+    "decay": tx.op("""op decay(X: f32[M, N]) -> h: f32[M, N] {
+        g[t, n] = X[t, n] + 0.5 * h[t - 1, n | 0] for t in 0..M, n in 0..N
+        h[t, n] = if g[t, n] > 1 then 1 else g[t, n] }"""),
     "windows": tx.op("""op windows(X: f32[M, N]) -> Y: f32[M, N] {
         h[i, j] = sum(k in 0..3: X[i, j + k | 0]) + X[i, j]
         Y[i, j] = h[i, j] + h[i + 2, j | 0] }"""),
@@ -127,6 +134,17 @@ COMPUTE_AT = {
     "tiles_alike_under_conditions": ("sequence", {}, 's.tile("t.i", "t.j", sizes=(4, 8)).tile("Y.i", "Y.j", sizes=(4, 8))'
                                      '.compute_at("t", "Y.ji", recompute=False)'),
     "fused_under_a_condition": ("blur", {}, 's.tile("Y.i", "Y.j", sizes=(4, 8)).fuse("Y.ii", "Y.ji").compute_at("h", "Y.iiji")'),
+    "read_elsewhere": ("two_readers", {}, 's.compute_at("h", "Y.i", recompute=True).compute_at("h", "Z.i")'),
+    "read_elsewhere_in_parts": ("rest", {}, 's.split("z.i", 4).compute_at("h", "z.io").parallel("z.io")'),
+    "output": ("sums", {}, 's.compute_at("a", "b.i")'),
+    "of_a_sum_read_elsewhere": ("chain_of_sums", {}, 's.split("Y.i", 4).compute_at("D", "Y.io")'),
+    "peeled": ("blur", {}, 's.split("Y.i", 4, tail="peel").compute_at("h", "Y.ii")'),
+    "peeled_alike": ("sequence", {}, 's.split("Y.i", 4, tail="peel").split("t.i", 4, tail="peel").compute_at("t", "Y.ii")'),
+    "specialized_alike": ("sequence", {}, 's.specialize(N=4).compute_at("t", "Y.i_N4", recompute=False)'
+                          '.compute_at("t", "Y.i", recompute=False)'),
+    "peeled_sliding": ("blur", {}, 's.split("Y.i", 4, tail="peel").compute_at("h", "Y.ii", slide=True)'),
+    "in_time": ("decay", {}, 's.compute_at("g", "h.n")'),
+    "in_time_once": ("decay", {}, 's.compute_at("g", "h.n", recompute=False)'),
     "sliding": ("blur", {}, 's.compute_at("h", "Y.i", slide=True)'),
     "sliding_in_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.ii", slide=True).parallel("Y.io")'),
     "sliding_by_strips": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io", slide=True)'),
@@ -296,8 +314,6 @@ REFUSED = {
              's.split("Y.i", 4).split("Y.j", 4).reorder("Y.io", "Y.jo", "Y.ii", "Y.ji").compute_at("h", "Y.jo", slide=True)',
              's.parallel("Y.i").compute_at("h", "Y.i", slide=True)', 's.compute_at("h", "Y.i", slide=True).parallel("Y.i")',
              's.compute_at("h", "Y.i").compute_at("h", "Y.i")'],
-    "two_readers": ['s.compute_at("h", "Y.i")', 's.compute_at("h", "Z.i", recompute=True)'],
-    "sums": ['s.compute_at("a", "b.i")'],
     "softmax": ['s.compute_at("Y_sum", "Y.i").compute_at("e", "Y.i").compute_at("m", "Y.i").pipeline("e")',
                 's.inline("m")', 's.inline("X")', 's.inline("Y")', "s.inline(3)", 's.inline("m_acc")'],
     "scatter": ['s.inline("Y")'],

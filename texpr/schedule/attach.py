@@ -13,10 +13,11 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, substitute, tensors
 from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import all_loops, find_loops, path_to, paths, span_of, stores
+from texpr.schedule.loops import all_loops, find_loops, path_to, paths, qualified, span_of, stores
 from texpr.schedule.production import replaced
 from texpr.schedule.recompute import computed_at, slid_at, with_head
 from texpr.schedule.refuse import refused
+from texpr.schedule.separate import separated
 from texpr.support.errors import ScheduleError
 
 
@@ -32,28 +33,38 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
     iteration computes what it reads, and nothing overwrites meanwhile what `tensor` is computed from. The first form is taken where it
     is legal.
 
+    A loop that stands in several places gets the second form in each. What other loops read of the tensor, or the caller does, stays as it
+    is; the loop then has a tensor of its own.
+
     Args:
         tensor: a tensor, or for the first form one equation of it (`T.1`).
         recompute: True for the second form, False for the first; by default whichever is legal, the first before the second.
         slide: the second form without what the iteration before has computed; the first iteration's share stands before the loop.
     Raises:
-        ScheduleError: there is no such nest before the loop, it is read elsewhere too, or a dependence would be reversed.
+        ScheduleError: there is no such nest before the loop, the loop does not read it, or a dependence would be reversed.
     Source: Ragan-Kelley et al., Halide: A Language and Compiler for Optimizing Parallelism, Locality, and Recomputation, PLDI 2013.
     """
-    consumer = find_loops(kernel, loop)
-    at = consumer[0]
-    if len(consumer) > 1:
-        raise ScheduleError(f"`{at.var.name}` stands in {len(consumer)} places", span_of(kernel, at), code="compute_at",
-                            help="compute_at before the loop is peeled or distributed")
-    if slide:
-        return slid_at(kernel, tensor, at)
-    if recompute is not True and (recompute is False or _is_label(kernel, tensor) or _is_candidate(kernel, tensor, at)):
-        try:
-            return _merged_at(kernel, tensor, at)
-        except ScheduleError:
-            if recompute is False or _is_label(kernel, tensor):
-                raise
-    return computed_at(kernel, tensor, at)
+    found = find_loops(kernel, loop)
+    if not slide and recompute is not True:
+        label = _is_label(kernel, tensor)
+        if recompute is False or label or all(_is_candidate(kernel, tensor, n) for n in found):
+            try:
+                return _merged(kernel, tensor, [n.var for n in found])
+            except ScheduleError:
+                if recompute is False or label:
+                    raise
+    kernel, places = separated(kernel, tensor, found)
+    for name, var in places:
+        at = next(n for n in all_loops(kernel) if n.var is var)
+        kernel = slid_at(kernel, name, at) if slide else computed_at(kernel, name, at)
+    return kernel
+
+
+def _merged(kernel: Kernel, tensor: str, at: Sequence[Var]) -> Kernel:
+    """Every nest of the tensor joined with the loop that is like it."""
+    for var in at:
+        kernel = _merged_at(kernel, tensor, next(n for n in all_loops(kernel) if n.var is var))
+    return kernel
 
 
 def _is_label(kernel: Kernel, name: str) -> bool:
@@ -64,13 +75,15 @@ def _is_label(kernel: Kernel, name: str) -> bool:
 def _is_candidate(kernel: Kernel, tensor: str, at: For) -> bool:
     """Whether the loops match, so that the first form is worth a proof."""
     path = path_to(kernel, at)
-    producer = _producer(kernel, tensor, path)
-    return producer is not None and isinstance(_matched(producer, path), _Matched)
+    beside = _beside(kernel, tensor, path)
+    return beside is not None and isinstance(_matched(*beside, path), _Matched)
 
 
-def _producer(kernel: Kernel, tensor: str, path: Sequence[For | If]) -> Stmt | None:
-    """The nest of that name at the top of the kernel, not the one that the path leads into."""
-    return next((s for s in kernel.body if s is not path[0] and _name(s) == tensor), None)
+def _beside(kernel: Kernel, tensor: str, path: Sequence[For | If]) -> tuple[int, Stmt] | None:
+    """A nest of that name beside one of the loops and conditions of the path: where, and the nest. One whose loops match comes first."""
+    bodies = (kernel.body, *(n.body for n in path))
+    found = [(depth, s) for depth, (body, node) in enumerate(zip(bodies, path)) for s in body if s is not node and _name(s) == tensor]
+    return next((each for each in found if isinstance(_matched(*each, path), _Matched)), found[0] if found else None)
 
 
 def _name(s: Stmt) -> str:
@@ -93,12 +106,12 @@ class _Matched:
     conditions: tuple[Expr, ...]
 
 
-def _matched(producer: Stmt, path: Sequence[For | If]) -> _Matched | For | If:
-    """The producer's loops and conditions beside those of the consumer; the first of these that has no like."""
+def _matched(depth: int, producer: Stmt, path: Sequence[For | If]) -> _Matched | For | If:
+    """The producer's loops and conditions beside those of the consumer, from `depth` on; the first of these that has no like."""
     renamed: dict[Var, Expr] = {}
     conditions: list[Expr] = []
     inside: tuple[Stmt, ...] = (producer,)
-    for node in path:
+    for node in path[depth:]:
         while len(inside) == 1 and isinstance(inside[0], If) and not tensors(inside[0].cond):
             conditions.append(substitute(inside[0].cond, renamed))
             inside = inside[0].body
@@ -119,11 +132,12 @@ def _matched(producer: Stmt, path: Sequence[For | If]) -> _Matched | For | If:
 def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
     """The producer's outer loops joined with those of the consumer; every instance runs once."""
     path = path_to(kernel, at)
-    producer = _producer(kernel, tensor, path)
-    if producer is None:
-        raise ScheduleError(f"no nest of its own produces `{tensor}`", span_of(kernel, at), code="compute_at",
-                            help="name a tensor whose outermost loop is at the top of the kernel")
-    matched = _matched(producer, path)
+    beside = _beside(kernel, tensor, path)
+    if beside is None:
+        raise ScheduleError(f"no nest beside `{qualified(at)}` and the loops around it produces `{tensor}`", span_of(kernel, at),
+                            code="compute_at", help="name a tensor that has a nest of its own")
+    depth, producer = beside
+    matched = _matched(depth, producer, path)
     if isinstance(matched, If):
         raise ScheduleError(f"`{at.var.name}` stands under a condition, so not every instance would run", span_of(kernel, matched),
                             code="compute_at", help="without recompute, all of it is produced in loops that run unconditionally")
@@ -131,7 +145,7 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
         raise ScheduleError(f"`{tensor}` has no loop that matches `{matched.var.name}`", span_of(kernel, producer), code="compute_at",
                             help="without recompute, outer loops have equal extents; split and reorder both nests alike")
     moved = guarded(conjunction(*matched.conditions), matched.statements)
-    after = with_head(replaced(kernel, (), (producer,), {}), at, moved)
+    after = with_head(replaced(kernel, path[:depth], (producer,), {}), at, moved)
     conflict = poly.reordered(kernel, after, *_correspondence(kernel, after, producer, moved, matched.renamed))
     if conflict is not None:
         raise refused(kernel, f'compute_at("{tensor}", "{at.var.name}") reverses a dependence', conflict,

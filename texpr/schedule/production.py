@@ -65,8 +65,7 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
     """
     if all(s.tensor is not tensor for s in stores(kernel)):
         raise ScheduleError(f"`{tensor.name}` has no elements, so nothing computes it", code=step)
-    equations = {s.equation for s in stores(kernel) if s.tensor is tensor and s.equation >= 0}
-    family = {s.tensor for s in stores(kernel) if s.equation in equations and s.tensor in kernel.temporaries} | {tensor}
+    family = _family(kernel, tensor)
     above: tuple[For | If, ...] = ()
     body = kernel.body
     while True:
@@ -80,6 +79,21 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
             raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", span_of(kernel, others[shared[0]]),
                                 code=step, help=f"{step} takes a tensor whose statements stand together")
         above, body = (*above, parts[0]), parts[0].body
+
+
+def _family(kernel: Kernel, tensor: Tensor) -> set[Tensor]:
+    """The tensor, and the temporaries that its equations go through, such as accumulators."""
+    writers: dict[Tensor, list[Store]] = {}
+    for s in stores(kernel):
+        writers.setdefault(s.tensor, []).append(s)
+    equations = {s.equation for s in writers[tensor] if s.equation >= 0}
+    family, left = {tensor}, [tensor]
+    while left:
+        for t in (t for s in writers[left.pop()] for t in tensors(s)):
+            if t not in family and t in kernel.temporaries and any(s.equation in equations for s in writers.get(t, ())):
+                family.add(t)
+                left.append(t)
+    return family
 
 
 def _used_outside(kernel: Kernel, parts: Collection[Stmt]) -> set[Tensor]:

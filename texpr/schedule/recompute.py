@@ -13,8 +13,8 @@ from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import path_to, paths, qualified, span_of
-from texpr.schedule.production import Production, check_pure, find_production, find_tensor, readers, replaced
+from texpr.schedule.loops import path_to, qualified, span_of
+from texpr.schedule.production import Production, check_pure, find_production, find_tensor, replaced
 from texpr.schedule.regions import Place, Span, needed_box, restricted
 from texpr.support.errors import ScheduleError
 
@@ -113,18 +113,6 @@ def _movable(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[Fo
     tensor = find_tensor(kernel, name, "compute_at")
     production = find_production(kernel, tensor, "compute_at")
     around = path_to(kernel, loop)[:-1]
-    if any(n is loop for s in production.statements for above, _ in paths(replace(kernel, body=(s,))) for n in above):
-        raise ScheduleError(f"`{qualified(loop)}` is a loop of `{name}` itself", span_of(kernel, loop), code="compute_at",
-                            help="name a loop of a tensor that reads it")
-    if tensor in kernel.outputs:
-        raise ScheduleError(f"`{name}` is an output: all of it is needed, whatever `{qualified(loop)}` reads", span_of(kernel, loop),
-                            code="compute_at", help=f'reverse_compute_at moves what reads `{name}` to where it is computed')
-    elsewhere = next((s for above, s in readers(kernel, tensor) if s not in production.stores and not any(n is loop for n in above)), None)
-    if elsewhere is not None:
-        raise ScheduleError(f"`{name}` is also read outside `{qualified(loop)}`", span_of(kernel, elsewhere), code="compute_at",
-                            label="here", help="compute it at a loop around all that read it, or inline it")
-    if not any(n is loop for above, s in readers(kernel, tensor) for n in above):
-        raise ScheduleError(f"nothing in `{qualified(loop)}` reads `{name}`", span_of(kernel, loop), code="compute_at")
     if any(a is not b for a, b in zip(production.above, around)) or len(production.above) > len(around):
         raise ScheduleError(f"`{name}` is computed in loops that are not around `{qualified(loop)}`",
                             span_of(kernel, production.statements[0]), code="compute_at", help="compute it at a loop inside those")
