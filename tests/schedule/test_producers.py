@@ -55,6 +55,12 @@ OPS = {name: tx.op(text) for name, text in TEXTS.items()} | {
     "decay": tx.op("""op decay(X: f32[M, N]) -> h: f32[M, N] {
         g[t, n] = X[t, n] + 0.5 * h[t - 1, n | 0] for t in 0..M, n in 0..N
         h[t, n] = if g[t, n] > 1 then 1 else g[t, n] }"""),
+    "every_other": tx.op("""op every_other(X: f32[M, N]) -> h: f32[M, N] {
+        g[t, n] = X[t, n] + h[t - 2, n | 0] for t in 0..M, n in 0..N
+        h[t, n] = g[t, n] * 0.5 }"""),
+    "every_fourth": tx.op("""op every_fourth(X: f32[M, N]) -> h: f32[M, N] {
+        g[t, n] = X[t, n] + h[t - 4, n | 0] for t in 0..M, n in 0..N
+        h[t, n] = g[t, n] * 0.5 }"""),
     "windows": tx.op("""op windows(X: f32[M, N]) -> Y: f32[M, N] {
         h[i, j] = sum(k in 0..3: X[i, j + k | 0]) + X[i, j]
         Y[i, j] = h[i, j] + h[i + 2, j | 0] }"""),
@@ -242,6 +248,9 @@ PIPELINE = {
     "rows": ("blur", {}, 's.compute_at("h", "Y.i", recompute=True).pipeline("h")'),
     "rows_under_a_condition": ("sequence", {}, 's.split("Y.i", 4).split("t.i", 4).compute_at("t", "Y.ii", recompute=False)'
                                '.reverse("Y.ii").pipeline("t")'),
+    "steps_before": ("every_other", {}, 's.pipeline("g")'),
+    "all_steps_before": ("every_other", {}, 's.pipeline("g.t")'),
+    "three_steps_before": ("every_fourth", {}, 's.pipeline("g", 4)'),
     "three_buffers": ("blur", {}, 's.split("Y.i", 4).compute_at("h", "Y.io").pipeline("h", 3)'),
     "tiles": ("blur", {}, TILED + 's.compute_at("h", "Y.jo").pipeline("h").parallel("Y.io")'),
     "constant": ("blur", {"M": 8, "N": 4}, 's.split("Y.i", 2).compute_at("h", "Y.io").pipeline("h")'),
@@ -297,6 +306,7 @@ def stores_of(kernel: Kernel, name: str) -> int:
 
 
 REFUSED = {
+    "every_other": ['s.pipeline("g", 3)', 's.pipeline("g.t", 5)'],
     "matmul_relu": ['s.pipeline("D")', 's.pipeline("Y")', 's.pipeline("Y.i")', 's.pipeline("D", 1)', 's.pipeline("D", "2")',
                     's.pipeline("Q")', 's.compute_at("D", "Y.i").parallel("Y.i").pipeline("D")'],
     "chain": ['s.compute_at("z", "Y.i").compute_at("t", "Y.i").pipeline("z")',

@@ -137,9 +137,10 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
         return False
 
 
-def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int,
+def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int, distance: int,
           private: Collection[Tensor] = ()) -> Conflict | None:
-    """A dependence of one of `sinks` on one of `sources`, in the same iteration of the `depth` outermost loops; None if there is none.
+    """A dependence of one of `sinks` on one of `sources`, in the same iteration of the `depth` outermost loops, on one of at most
+    `distance` iterations before of the loop inside; None if there is none.
 
     Args:
         private: tensors that do not count.
@@ -154,7 +155,7 @@ def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], 
         pairs = [Pair(s, t, first, second) for s in nest.statements if s.store in sources for t in nest.statements if t.store in sinks
                  for first in s.accesses for second in t.accesses
                  if first.tensor is second.tensor and first.tensor not in private and not first.kind == second.kind == "read"]
-        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
+        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth, distance)))
 
     return _within_quota(search, "another order of these statements")
 
@@ -225,9 +226,14 @@ def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Co
     return _within_quota(search, f"reading {tensor.name} at once")
 
 
-def _before(nest: Nest, pair: Pair, depth: int = 0) -> Iterator[_Witness]:
-    """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops."""
+def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None) -> Iterator[_Witness]:
+    """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops; in the next one inside, at most
+    `distance` iterations before.
+    """
     for question, shown in meetings(nest, nest, pair):
+        if distance is not None:
+            inner = variable(pair.source.loops[depth].var)
+            question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))
         question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
         for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             yield from ((pair, allowed.smallest(shown)) for allowed in _permitted(nest, question, wrong))

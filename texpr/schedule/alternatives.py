@@ -137,7 +137,16 @@ def _outer(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
         yield (Step(step.name, (tensor, shortest(kernel, loop)), step.options),)
 
 
+def _shallower(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
+    """Fewer buffers."""
+    what, *depth = step.args
+    most = dict(step.options).get("depth", depth[0] if depth else 2)
+    assert isinstance(most, int)
+    for fewer in range(most - 1, 1, -1):
+        yield (Step("pipeline", (what, fewer)),)
+
+
 _ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {
     "reorder": _orders, "parallel": _independent, "vectorize": _independent, "bind": _independent, "compute_at": _outer,
-    "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "jam": _jammed, "fission": _cuts,
+    "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "jam": _jammed, "fission": _cuts, "pipeline": _shallower,
 }

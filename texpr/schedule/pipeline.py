@@ -42,7 +42,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
 
     A loop of symbolic extent has a condition instead of the last part. Iteration i uses buffer i % depth, which is written for i + depth
     in iteration i + 1: after its last use. Legal if every iteration uses only values of its own, and what is computed ahead needs nothing
-    else that iterations compute.
+    else that this iteration or one of the `depth - 1` before it computes.
 
     Args:
         what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such tensors that do not need each other.
@@ -54,7 +54,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
     if not isinstance(depth, int) or isinstance(depth, bool) or not 2 <= depth <= MOST_BUFFERS:
         raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
     kernel = replace_loops(kernel, all_loops(kernel), _spread)
-    loop, stage = _stage(kernel, what)
+    loop, stage = _stage(kernel, what, depth - 1)
     if loop.kind != "serial":
         raise ScheduleError(f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
                             span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
@@ -62,7 +62,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
     ahead = [k for k, s in enumerate(loop.body) if any(s is own for p in stage for own in p.statements)]
     after = _moved(_buffered(kernel, buffers, loop, depth), loop, ahead, depth - 1)
     early = {s for k in ahead for s in stores(loop.body[k])}
-    conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), buffers)
+    conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), depth - 1, buffers)
     if conflict is not None:
         names = ", ".join(p.tensor.name for p in stage)
         raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",
@@ -92,7 +92,7 @@ def _apart(s: Stmt) -> Iterator[Stmt]:
         yield s
 
 
-def _stage(kernel: Kernel, what: str | Var) -> tuple[For, list[Production]]:
+def _stage(kernel: Kernel, what: str | Var, lead: int) -> tuple[For, list[Production]]:
     """The loop, and what is to be computed ahead in it."""
     if isinstance(what, str) and any(s.tensor.name == what for s in stores(kernel)):
         production = find_production(kernel, find_tensor(kernel, what, "pipeline"), "pipeline")
@@ -102,15 +102,15 @@ def _stage(kernel: Kernel, what: str | Var) -> tuple[For, list[Production]]:
                                 code="pipeline", help=f'compute_at("{what}", loop) first')
         return loop, [production]
     found = find_loops(kernel, what)
-    stage = _first_stage(kernel, found[0])
+    stage = _first_stage(kernel, found[0], lead)
     if not stage or len(found) > 1:
         raise ScheduleError(f"no iteration of `{qualified(found[0])}` computes a tensor that it then uses", span_of(kernel, found[0]),
                             code="pipeline", help="compute_at or cache_read puts one there")
     return found[0], stage
 
 
-def _first_stage(kernel: Kernel, loop: For) -> list[Production]:
-    """What the loop's iterations compute for themselves from what the loop does not compute."""
+def _first_stage(kernel: Kernel, loop: For, lead: int) -> list[Production]:
+    """What the loop's iterations compute for themselves from what the loop does not compute, or did more than `lead` iterations before."""
     written = {s.tensor for s in stores(loop)}
     stage: list[Production] = []
     for t in kernel.temporaries:
@@ -121,9 +121,14 @@ def _first_stage(kernel: Kernel, loop: For) -> list[Production]:
         except ScheduleError:
             continue  # computed together with another, which is or is not there itself
         read = {u for s in production.statements for u in tensors(s)} - production.private - {t}
-        if production.above and production.above[-1] is loop and not read & written:
+        if production.above and production.above[-1] is loop and (not read & written or _early_enough(kernel, loop, production, lead)):
             stage.append(production)
     return stage
+
+
+def _early_enough(kernel: Kernel, loop: For, production: Production, lead: int) -> bool:
+    own = set(production.stores)
+    return poly.needs(kernel, own, set(stores(loop)) - own, len(loops_around(kernel, loop)), lead, {production.tensor}) is None
 
 
 def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _Buffer:
