@@ -56,13 +56,13 @@ class Machine:
     """Runs a kernel on integers, iteration by iteration.
 
     Attributes:
-        touched: for each open loop that runs at once, what each iteration read and wrote.
+        touched: for each open loop that runs at once, what each iteration read, and what it wrote where.
     """
 
     def __init__(self, kernel: Kernel, inputs: Mapping[str, np.ndarray], sizes: Mapping[Var, int]) -> None:
         self.kernel, self.values = kernel, dict(sizes)
         self.memory: dict[Tensor, Memory] = {}
-        self.touched: list[list[tuple[set[Element], set[Element]]]] = []
+        self.touched: list[list[tuple[set[Element], dict[Element, int]]]] = []
         self.lives: list[Memory] = []
         for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries):
             self.allocate(t)
@@ -127,7 +127,7 @@ class Machine:
         elif at in memory.unread and memory.cells[at] != value:
             raise Wrong(f"{s.tensor.name}{at} is another value before anybody reads it")
         for iterations in self.touched:
-            iterations[-1][1].add((id(memory), at))
+            iterations[-1][1][id(memory), at] = value
         memory.cells[at] = value
         memory.unread.add(at)
 
@@ -146,23 +146,24 @@ class Machine:
 
     def loop(self, var: Var, extent: int, body: tuple[Stmt, ...], kind: str) -> None:
         at_once = kind not in ("serial", "unroll")
-        iterations: list[tuple[set[Element], set[Element]]] = []
+        iterations: list[tuple[set[Element], dict[Element, int]]] = []
         if at_once:
             self.touched.append(iterations)
         for k in range(extent):
             self.values[var] = k
-            iterations.append((set(), set()))
+            iterations.append((set(), {}))
             self.run(body)
         if at_once:
             self.touched.pop()
             _apart(iterations)
 
 
-def _apart(iterations: list[tuple[set[Element], set[Element]]]) -> None:
-    written: set[Element] = set()
+def _apart(iterations: list[tuple[set[Element], dict[Element, int]]]) -> None:
+    """Two iterations may write one value to one element, which no other reads: so do tiles that overlap."""
+    written: dict[Element, int] = {}
     read: set[Element] = set()
     for reads, writes in iterations:
-        if writes & (written | read) or reads & written:
+        if writes.keys() & read or reads & written.keys() or any(written.get(e, value) != value for e, value in writes.items()):
             raise Wrong("iterations that run at once meet")
         written |= writes
         read |= reads

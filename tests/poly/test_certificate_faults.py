@@ -372,6 +372,9 @@ FAULTS = {
     "borrowed": [
         ("for a in 0..2", "for a in 0..1", "once"),
         ("for c in 0..2", "for c in 0..1", "once"),
+        ("let tile: f32[2]", "let tile: f32[1]", "once"),
+        ("for a in 0..2\n", "for a in 0..3\n", "bounds"),
+        ("for c in 0..2\n", "for c in 0..3\n", "once"),
         ("acc[h * 2 + c] = tile[c]", "acc[h * 2 + c] = tile[1 - c]", "once"),
         ("acc[h * 2 + c] = tile[c]", "acc[h + c] = tile[c]", "once"),
         ("tile[a] = acc[h * 2 + a]", "tile[a] = acc[a]", "once"),

@@ -1,4 +1,5 @@
-"""Certificates of buffers whose elements hold one value after another: what `fold` and `pipeline` make, and faults planted in it."""
+"""Certificates of buffers whose elements hold one value after another: what `fold` and `pipeline` make, and faults
+planted in it; sums that leave a buffer and come back."""
 
 from __future__ import annotations
 
@@ -108,10 +109,37 @@ kernel packed(X: f32[64, K]) -> (Y: f32[64, K])
       for k1 in 0..K
         Y[jo * 16 + ji, k1] = P[3 - jo, k1, 15 - ji]  at[jo * 16 + ji, k1]
 """),
+    "nested": Sound("op nested(X: f32[N, K]) -> y: f32[N] { y[n] = sum(k: X[n, k]) }", """
+kernel nested(X: f32[N, K]) -> (y: f32[N])
+  let outer: f32[4]
+  for b in 0..(N + 3) // 4
+    let acc: f32[4]  stack
+    for n0 in 0..4
+      if b * 4 + n0 < N
+        acc[n0] = 0.0  start  at[b * 4 + n0]
+    for o in 0..(K + 7) // 8
+      for d0 in 0..4
+        if b * 4 + d0 < N
+          outer[d0] = acc[d0]  copy
+      for n1 in 0..4
+        let inner: f32
+        inner = outer[n1]  copy
+        for k in 0..8
+          if b * 4 + n1 < N and o * 8 + k < K
+            inner += X[b * 4 + n1, o * 8 + k]  at[b * 4 + n1, o * 8 + k]
+        outer[n1] = inner  copy
+      for d1 in 0..4
+        if b * 4 + d1 < N
+          acc[d1] = outer[d1]  copy
+    for n2 in 0..4
+      if b * 4 + n2 < N
+        y[b * 4 + n2] = acc[n2]  at[b * 4 + n2]
+"""),
 }
 
 LAST = "is used where another value of it was written last"
 NEVER = "is read where nothing was written"
+SUM = "what is copied into {} is not proven to be the sum that is there, with more folded in"
 FAULTS = {
     "window": [
         ("let T: f32[3]", "let T: f32[2]", "T is written outside its shape"),
@@ -191,6 +219,18 @@ FAULTS = {
         ("j0 % 16", "j0 % 8", f"P {NEVER}"),
         ("P[j0 // 16, k0", "P[(j0 + 1) // 16 % 4, k0", f"P {LAST}"),
         ("j0 in 0..64", "j0 in 0..63", f"P {NEVER}"),
+    ],
+    "nested": [
+        ("inner = outer[n1]", "inner = outer[0]", SUM.format("acc")),  # comes back from another element
+        ("outer[n1] = inner", "outer[3 - n1] = inner", SUM.format("acc")),
+        ("acc[d1] = outer[d1]", "acc[d1] = outer[3 - d1]", SUM.format("acc")),
+        ("inner = outer[n1]  copy", "inner = 0.0  start  at[b * 4 + n1]", SUM.format("acc")),  # starts again
+        ("        outer[n1] = inner  copy\n", "", SUM.format("acc")),  # never comes back
+        ("for d0 in 0..4", "for d0 in 0..3", SUM.format("acc")),
+        ("for d1 in 0..4", "for d1 in 0..3", SUM.format("acc")),
+        ("let outer: f32[4]", "let outer: f32[3]", SUM.format("acc")),
+        ("for o in 0..(K + 7) // 8", "for o in 0..K // 8", "a contribution to acc is missing"),
+        ("at[b * 4 + n1, o * 8 + k]", "at[b * 4 + n1, o * 8 + 7 - k]", "the equation has no such instance"),
     ],
 }
 CASES = [(name, *fault) for name, faults in FAULTS.items() for fault in faults]

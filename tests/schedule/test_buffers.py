@@ -72,6 +72,36 @@ def test_tiles_of_any_size(name, size):
             check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), order)
 
 
+SUMS = {
+    "twice": ("matmul", f'{TILES}.cache_write("C_acc", "ko").cache_write("C_acc_tile", "ki")'),
+    "outermost": ("matmul", 's.reorder("k", "i", "j").cache_write("C_acc", "k")'),
+    "rows": ("matmul", 's.split("k", 4).reorder("ko", "i", "j", "ki").cache_write("C_acc", "j").parallel("C.i")'),
+    "output": ("matmul", 's.reorder("k", "i", "j").cache_write("C_acc", "i").cache_write("C", "i")'),
+    "scatter": ("scatter", 's.cache_write("Y", "i")'),
+    "strips": ("scatter", 's.split("i", 4).cache_write("Y", "io")'),
+    "halves": ("halves", 's.split("j", 4).cache_write("Y", "jo")'),
+}
+"""Sums that leave a buffer and come back."""
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_final_loops_are_certified(name):
+    op, sizes, text = STEPS[name]
+    for given in (sizes, {}):
+        s = tx.schedule(OPS[op], **given)
+        eval(text, {"s": s})
+        assert s.certificate().bit_exact
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_that_come_back_are_certified(name):
+    op, text = SUMS[name]
+    for given in ({}, {"M": 7, "N": 30} if op != "matmul" else {"M": 7, "N": 30, "K": 5}):
+        s = tx.schedule(OPS[op], **given)
+        eval(text, {"s": s})
+        assert s.certificate().bit_exact
+
+
 REFUSED = {
     "matmul": ['s.cache_read("D", "i")', 's.cache_read("C", "i")', 's.cache_write("A", "k")', 's.cache_read("A", "z")',
                's.cache_read("A", "i", name="for")', 's.cache_read(3, "i")', 's.split("j", 8).unroll("ji").cache_read("B", "ji")',

@@ -262,6 +262,13 @@ PIPELINE = {
 }
 
 
+@pytest.mark.parametrize("op, sizes, text", [*FOLD.values(), *PIPELINE.values()])
+def test_buffers_used_again_are_certified(op, sizes, text):
+    s = tx.schedule(OPS[op], **sizes)
+    exec(text, {"s": s})
+    assert s.certificate().bit_exact
+
+
 @pytest.mark.parametrize("name", PIPELINE)
 def test_pipeline(name, golden):
     picture_and_law(golden, *PIPELINE[name])

@@ -8,8 +8,9 @@ before and is put back after.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import islpy as isl
 
@@ -20,8 +21,9 @@ from texpr.ir.traverse import rewrite, walk
 from texpr.poly.certify.frame import Parameters, alike
 from texpr.poly.certify.meaning import within
 from texpr.poly.certify.pairs import Access, Joint, covered, meeting, met
-from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written
-from texpr.poly.certify.trace import access, carried_over
+from texpr.poly.certify.proof import conjuncts, decided
+from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written, reads
+from texpr.poly.certify.trace import Fixed, access, carried_over
 
 Uses = dict[Tensor, list[tuple[Statement, tuple[Expr, ...]]]]
 
@@ -60,23 +62,34 @@ def _first(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> _Loan | No
     for tensor, s, indices in found:
         uses.setdefault(tensor, []).append((s, indices))
     for buffer in nest.buffers.values():
-        loan = _lent(nest, uses, buffer)
-        if loan is not None and _is_returned(nest, uses, loan, facts):
-            return loan
+        for life in _lives(uses, buffer):
+            loan = _lent(nest, uses, life)
+            if loan is not None and _is_returned(nest, uses, loan, facts):
+                return loan
     return None
 
 
+def _lives(uses: Uses, buffer: Buffer) -> Iterator[Buffer]:
+    """The buffer as it is allocated, and as one that each iteration around all uses has for itself: it has to be filled there, then."""
+    if buffer.home:
+        yield buffer
+    around = [s.loops for s in (*buffer.definitions, *buffer.updates, *(s for s, _ in uses.get(buffer.tensor, ())))]
+    common = tuple(same[0] for same in takewhile(lambda at: all(n.var is at[0].var for n in at), zip(*around)))
+    if len(common) > len(buffer.home):
+        yield replace(buffer, home=common)
+
+
 def _lent(nest: Nest, uses: Uses, buffer: Buffer) -> _Loan | None:
-    """The loan that a buffer looks like."""
+    """The loan that a buffer, which is of an iteration of the loops around it, looks like."""
     sources = [d.store.value for d in buffer.definitions if d.store.equation < 0 and isinstance(d.store.value, Read)]
-    if not (buffer.home and buffer.updates and sources) or len(sources) != len(buffer.definitions):
+    if not (buffer.updates and sources) or len(sources) != len(buffer.definitions):
         return None
     lender = sources[0].tensor
     if lender not in nest.buffers or any(r.tensor is not lender for r in sources):
         return None
     returns = [s for s, _ in uses.get(buffer.tensor, ()) if s.store.tensor is lender and s.store.equation < 0]
     cell = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
-    stays = buffer.private | set(nest.parameters.variables)
+    stays: Fixed = buffer.private | set(nest.parameters.variables) | nest.parameters.inputs
     places: list[Expr | None] = [carried_over(r, d.indices, stays, cell) for r, d in zip(sources, buffer.definitions)]
     for s in returns:
         back = s.store.value
@@ -94,11 +107,13 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     lender = nest.buffers[loan.lender]
     around = [n.var for n in buffer.home]
     of_lender = [*lender.definitions, *lender.updates, *(s for s, _ in uses.get(loan.lender, ()))]
-    if any([n.var for n in s.loops[:depth]] == around and id(s.node) not in loan.copies for s in of_lender):
+    meanwhile = (s for s in of_lender if [n.var for n in s.loops[:depth]] == around)
+    if any(id(s.node) not in loan.copies for s in meanwhile) or _asks_data(loan, uses):
         return False
     fetched = [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
     belongs = [access(buffer, d, _indices(d), writes=True) for d in buffer.definitions]
-    used = [access(buffer, s, indices) for s, indices in uses[buffer.tensor]]
+    # Whether it is read there does not depend on the data that says where the value goes.
+    used = [access(buffer, replace(s, indices=(), _domain=None), indices) for s, indices in uses[buffer.tensor]]
     returned = [u for u in used if id(u.statement.node) in loan.copies]
     updates = [access(buffer, u, u.indices) for u in buffer.updates]
     copies = [s for s in nest.statements if id(s.node) in loan.copies]
@@ -108,7 +123,37 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     filled = all(covered(u, fetched, facts).is_empty() for u in (*used, *updates))
     first = all(meeting(u, f, facts) is None for u in (*used, *updates) for f in fetched)
     last = all(meeting(r, u, facts) is None for r in returned for u in updates)
-    return apart and filled and first and last and all(_followed(u, returned, facts) for u in updates)
+    in_bounds = all(_exists(s, indices, tensor, facts) for s, indices, tensor in _places(loan, uses))
+    return in_bounds and apart and filled and first and last and all(_followed(u, returned, facts) for u in updates)
+
+
+def _places(loan: _Loan, uses: Uses) -> Iterator[tuple[Statement, tuple[Expr, ...], Tensor]]:
+    """The elements that are used, of the buffer and by the copies: nobody asks for them once these are gone."""
+    buffer = loan.buffer
+    for s in (*buffer.definitions, *buffer.updates):
+        yield s, s.indices, buffer.tensor
+    for s, indices in uses[buffer.tensor]:
+        yield s, indices, buffer.tensor
+    lent = [(d, _indices(d)) for d in buffer.definitions]
+    lent += [(s, s.indices) for s, _ in uses[buffer.tensor] if id(s.node) in loan.copies]
+    for s, indices in lent:
+        yield s, indices, loan.lender
+        yield from ((s, n.indices, n.tensor) for n in walk(*indices) if isinstance(n, Read))
+
+
+def _asks_data(loan: _Loan, uses: Uses) -> bool:
+    """Whether data says if something is copied that does not say it of the updates, too."""
+    stay = {id(e) for u in loan.buffer.updates for e in (*u.conditions, *(n.extent for n in u.loops))}
+    copies = (*loan.buffer.definitions, *(s for s, _ in uses[loan.buffer.tensor] if id(s.node) in loan.copies))
+    asked = [e for s in copies for e in (*s.conditions, *(n.extent for n in s.loops))]
+    return any(reads(e) and id(e) not in stay for e in asked)
+
+
+def _exists(s: Statement, indices: tuple[Expr, ...], tensor: Tensor, facts: isl.Set) -> bool:
+    """Whether a tensor surely has these elements."""
+    left = [c for c in conjuncts(within(indices, tensor.shape)) if decided(c, s.frame) is not True]
+    inside = s.frame.plain(conjunction(*left))
+    return not left or (s.domain(facts) & s.frame.holds(s.frame.bounds())).is_subset(s.frame.holds(inside))
 
 
 def _exists(s: Statement, facts: isl.Set) -> bool:
@@ -155,4 +200,5 @@ def _without(kernel: Kernel, loan: _Loan) -> Kernel:
                 return replace(node, tensor=loan.lender, indices=there(indices))
         return None
 
+    kernel = replace(kernel, temporaries=tuple(t for t in kernel.temporaries if t is not borrowed))
     return rewrite(rewrite(kernel, shortened), moved)

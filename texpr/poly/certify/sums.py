@@ -172,8 +172,10 @@ class Sums:
                 for b in starts:
                     found = meeting(a, b, self.proof.facts)
                     if found is not None:
-                        raise Reused(buffer.tensor, "once", f"an element of {buffer.tensor.name} is started twice", b.statement,
-                                     found[0].frame, found[1])
+                        copied = next((s.statement for s in (b, a) if s.statement.store.equation < 0), None)
+                        what = (f"an element of {buffer.tensor.name} is started twice" if copied is None else
+                                f"what is copied into {buffer.tensor.name} is not proven to be the sum that is there, with more folded in")
+                        raise Reused(buffer.tensor, "once", what, copied or b.statement, found[0].frame, found[1])
 
     def _after_start(self, buffer: Buffer, starts: Sequence[Access]) -> None:
         with self.proof.asking("initialised"):

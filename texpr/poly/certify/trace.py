@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 import islpy as isl
@@ -21,6 +21,8 @@ from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, co
 from texpr.poly.certify.statements import Buffer, Statement, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
+Fixed = Set[Var | Tensor]
+"""Variables and inputs that are the same for all instances in question."""
 
 
 def access(buffer: Buffer, s: Statement, indices: Sequence[Expr], *, writes: bool = False, when: isl.Set | None = None) -> Access:
@@ -183,7 +185,7 @@ class Tracer:
 
     def _told(self, buffer: Buffer, near: list[Statement], around: tuple[For, ...], indices: tuple[Expr, ...]) -> Expr | None:
         """What all of these definitions say of an element within an iteration of the loops around."""
-        stays = {n.var for n in around} | set(self.proof.nest.parameters.variables)
+        stays: Fixed = {n.var for n in around} | set(self.proof.nest.parameters.variables)
         contents: list[Expr] = []
         for d in near:
             content = carried_over(self.claim(d), d.indices, stays, indices)
@@ -192,7 +194,7 @@ class Tracer:
             contents.append(content)
         return contents[0]
 
-    def _told_by_one(self, buffer: Buffer, near: list[Statement], stays: set[Var], indices: tuple[Expr, ...]) -> Expr | None:
+    def _told_by_one(self, buffer: Buffer, near: list[Statement], stays: Fixed, indices: tuple[Expr, ...]) -> Expr | None:
         """What one definition says of all elements, if the others say that of theirs: of one element, there are many ways to tell it."""
         cells = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
         for d in near:
@@ -313,7 +315,7 @@ def contexts_of(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
     return found
 
 
-def carried_over(e: Expr, cells: Sequence[Expr], stays: set[Var] | frozenset[Var], to: Sequence[Expr]) -> Expr | None:
+def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
     """`e`, an expression of loops whose `cells` are these, in terms of other indices of the same element; None if they do not tell.
 
     Depth is that of what a copy copies.
@@ -331,7 +333,7 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: set[Var] | frozenset[Var
     return None if any(n is None for n in new) else with_children(e, tuple(n for n in new if n is not None))  # type: ignore[return-value]
 
 
-def _solved(e: Expr, cells: Sequence[Expr], stays: set[Var] | frozenset[Var], to: Sequence[Expr]) -> Expr | None:
+def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
     left, result = linear(e), index(0)
     for cell, there in zip(cells, to):
         rest = _minus(left, cell, 1)
@@ -355,9 +357,9 @@ def _minus(form: Linear, e: Expr, factor: int) -> Linear:
     return linear(add(form.expr(), mul(e, index(-factor))))
 
 
-def _free(form: Linear, stays: set[Var] | frozenset[Var]) -> list[tuple[Expr, int]]:
+def _free(form: Linear, stays: Fixed) -> list[tuple[Expr, int]]:
     """The terms that differ between instances within the buffer's life."""
-    return [(t, c) for t, c in form.terms if not variables(t) <= stays or any(isinstance(n, Read) for n in postorder(t))]
+    return [(t, c) for t, c in form.terms if not variables(t) <= stays or not {n.tensor for n in walk(t) if isinstance(n, Read)} <= stays]
 
 
 def _folds(proof: Proof, buffer: Buffer) -> bool:
