@@ -116,9 +116,6 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     used = [access(buffer, replace(s, indices=(), _domain=None), indices) for s, indices in uses[buffer.tensor]]
     returned = [u for u in used if id(u.statement.node) in loan.copies]
     updates = [access(buffer, u, u.indices) for u in buffer.updates]
-    copies = [s for s in nest.statements if id(s.node) in loan.copies]
-    if not all(_exists(s, facts) for s in (*copies, *buffer.updates)):
-        return False
     apart = all(meeting(a, b, facts) is None for a in belongs for b in belongs)
     filled = all(covered(u, fetched, facts).is_empty() for u in (*used, *updates))
     first = all(meeting(u, f, facts) is None for u in (*used, *updates) for f in fetched)
@@ -154,14 +151,6 @@ def _exists(s: Statement, indices: tuple[Expr, ...], tensor: Tensor, facts: isl.
     left = [c for c in conjuncts(within(indices, tensor.shape)) if decided(c, s.frame) is not True]
     inside = s.frame.plain(conjunction(*left))
     return not left or (s.domain(facts) & s.frame.holds(s.frame.bounds())).is_subset(s.frame.holds(inside))
-
-
-def _exists(s: Statement, facts: isl.Set) -> bool:
-    """Whether what a store writes and copies are elements: where the buffer is gone, nobody asks."""
-    at = [within(s.indices, s.store.tensor.shape)]
-    at += [within(s.store.value.indices, s.store.value.tensor.shape)] if isinstance(s.store.value, Read) else []
-    plain = s.frame.plain(conjunction(*at))
-    return s.domain(facts).is_subset(s.frame.holds(plain))
 
 
 def _indices(d: Statement) -> tuple[Expr, ...]:
