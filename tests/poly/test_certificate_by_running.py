@@ -15,7 +15,8 @@ import texpr as tx
 from tests.poly.exactly import Wrong, outputs
 from texpr.compiler.pipeline import ready
 from texpr.ir.build import add, integer, sub
-from texpr.ir.expr import Const, Node, Read, Var, index
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Add, Compare, Const, Min, Node, Read, Sub, Var, index
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.show_loop import full_listing
 from texpr.ir.tensor import Program
@@ -31,6 +32,10 @@ OPS = {
     "scan": ("op f(X: i64[N]) -> Y: i64[N] { Y[i] = 2 * Y[i - 1 | 0] + X[i] }", {"N": 4}),
     "rows": ("op f(X: i64[N, M]) -> Y: i64[N, M] {\n  m[n] = max(j: X[n, j])\n  Y[n, j] = X[n, j] - m[n] }", {"N": 3, "M": 4}),
     "stencil": ("op f(X: i64[N, M]) -> Y: i64[N, M] { Y[i, j] = X[i - 1, j | clamp] - 7 * X[i, j + 1 | wrap] }", {"N": 3, "M": 3}),
+    "edges": ("""op f(X: i64[N]) -> Y: i64[N] require N > 2 {
+  a[i] = X[i - 1 | clamp] - 3 * X[i]
+  b[i] = a[i + 1 | reflect] + 5 * a[i]
+  Y[i] = b[i - 2 | wrap] - 7 * b[i] }""", {"N": 5}),
     "triangle": ("op f(X: i64[N]) -> Y: i64[N] { Y[i] = sum(j in 0..i + 1: X[j] * (j + 2)) }", {"N": 4}),
     "mirror": ("op f(X: i64[N]) -> Y: i64[N] {\n  T[i] = X[i + 1 | 0] + 1 for i in 0..N\n  Y[i] = T[i] - 3 * T[N - 1 - i] }", {"N": 5}),
     "carried": ("""op f(X: i64[N, M]) -> Y: i64[N, M] {
@@ -48,6 +53,7 @@ SCRIPTS = {
     "rows": ["", 'split("m.j", 3)\nrfactor("m.ji")', 'compute_at("m", "Y.n")\nparallel("Y.n")', 'vectorize("Y.j")',
              'compute_at("m", "Y.n")\npipeline("m")'],
     "stencil": ["", 'fuse("i", "j")\nvectorize("ij")', 'peel("j", 1, 1)\nparallel("i")', 'split("i", 2, tail="guard")'],
+    "edges": ['inline("a")\ninline("b")', 'inline("b")\nparallel("Y.i")', 'inline("a")\ninline("b")\nsplit("i", 2)\nvectorize("ii")'],
     "triangle": ["", 'split("j", 2)', 'pipeline("i", 3)'],
     "mirror": ["", 'split("T.i", 3, tail="pad")', 'split("T.i", 2, tail="pad")\nvectorize("T.ii")'],
     "carried": ["", 'compute_at("c", "Y.t")\nfold("c", 0)', 'compute_at("c", "Y.t")\nfold("c", 0, 3)'],
@@ -139,12 +145,24 @@ def reversed_loop(kernel: Kernel, number: int, by: int) -> Kernel:
     return rewrite(kernel, lambda n: replace(n, var=there, body=body) if isinstance(n, For) and n.var is chosen.var else None)
 
 
+def shifted_constant(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One number in an index or in a condition on indices, off by one."""
+    hints = {id(n) for s in walk(kernel) if isinstance(s, Store) for n in walk(*s.at)}
+    inside = [n for n in walk(kernel) if isinstance(n, Compare | Add | Sub | Min) and n.lhs.dtype == I64 and id(n) not in hints]
+    spots = [(n, name) for n in inside for name in ("lhs", "rhs") if isinstance(getattr(n, name), Const)]
+    if not spots:
+        return kernel
+    node, name = spots[number % len(spots)]
+    new = replace(node, **{name: index(getattr(node, name).value + by)})
+    return rewrite(kernel, lambda n: new if n is node else None)
+
+
 def _same(a: tuple[Node, ...], b: tuple[Node, ...]) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b))
 
 
 CHANGES: list[Callable[[Kernel, int, int], Kernel]] = [
-    shifted_index, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop]
+    shifted_index, shifted_constant, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop]
 
 
 def problem(kernel: Kernel, op: tx.Op) -> str:

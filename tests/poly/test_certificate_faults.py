@@ -411,9 +411,9 @@ FAULTS = {
     ],
 }
 KERNELS |= {
-    "products": Sound("""op products(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] {
+    "signs": Sound("""op signs(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] {
   Y[i] = if k[i] * k[0] < 0 or m * n < 0 then X[i] else X[i] * 2 }""", """
-kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])
+kernel signs(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])
   for i in 0..N
     Y[i] = if k[i] * k[0] < 0 or m * n < 0 then X[i] else X[i] * 2.0  at[i]
 """),
@@ -423,9 +423,25 @@ kernel wrapping(X: f32[N], k: i64[N], b: i8[N]) -> (Y: f32[N])
   for i in 0..N
     Y[i] = if k[i] + 1 > k[i] and abs(k[i]) >= 0 and (k[i] // -1 > 0 or k[i] >= 0) and b[i] + 1 > b[i] then X[i] else X[i] * 2.0  at[i]
 """),
+    "successors": Sound("op successors(X: f32[N], k: i64[N]) -> y: f32 { y = sum(i where k[i] + 1 > k[i]: X[i]) }", """
+kernel successors(X: f32[N], k: i64[N]) -> (y: f32)
+  let total: f32
+  total = 0.0  start
+  for i in 0..N
+    if k[i] + 1 > k[i]
+      total += X[i]  at[i]
+  y = total
+"""),
+    "stencils": Sound("""op stencils(X: f32[N]) -> Y: f32[N] {
+  a[i] = X[i - 1 | clamp] + X[i]
+  Y[i] = a[i + 1 | clamp] * a[i] }""", """
+kernel stencils(X: f32[N]) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = (X[max(0, min(i, N - 2))] + X[min(i + 1, N - 1)]) * (X[max(0, i - 1)] + X[i])  eq 1  at[i]
+"""),
 }
 FAULTS |= {
-    "products": [
+    "signs": [
         ("k[i] * k[0] < 0 or m * n < 0", "m * n < 0", "values"),  # products of data may be negative
         ("k[i] * k[0] < 0 or m * n < 0", "k[i] * k[0] < 0", "values"),
     ],
@@ -434,6 +450,19 @@ FAULTS |= {
         ("b[i] + 1 > b[i]", "true", "values"),
         ("abs(k[i]) >= 0 and ", "", "values"),  # the least number has no opposite
         ("(k[i] // -1 > 0 or k[i] >= 0) and ", "", "values"),
+    ],
+    "successors": [
+        ("    if k[i] + 1 > k[i]\n      total += X[i]  at[i]", "    total += X[i]  at[i]", "values"),
+    ],
+    "stencils": [
+        ("max(0, min(i, N - 2))", "min(i, N - 2)", "bounds"),  # at N = 1
+        ("max(0, min(i, N - 2))", "i", "values"),
+        ("max(0, min(i, N - 2))", "max(0, min(i, N - 1))", "values"),
+        ("min(i + 1, N - 1)", "i + 1", "bounds"),
+        ("min(i + 1, N - 1)", "min(i + 1, max(0, N - 2))", "values"),
+        ("max(0, i - 1)", "if i < 2 then 0 else i - 1", None),
+        ("max(0, i - 1)", "if i < 3 then 0 else i - 1", "values"),
+        ("max(0, i - 1)", "if i == 0 then 0 else if i == 7 then 7 else i - 1", "values"),
     ],
 }
 CASES = [(name, *fault) for name, faults in FAULTS.items() for fault in faults]

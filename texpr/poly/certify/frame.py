@@ -38,7 +38,7 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
-from texpr.ir.traverse import children, identical, rewrite, variables, walk
+from texpr.ir.traverse import children, identical, postorder, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
 from texpr.poly.solver import context
 
@@ -133,6 +133,7 @@ class Frame:
     Args:
         ranges: bounds of variables that are constants.
     Attributes:
+        atoms: with what they stand for, in the columns of the frame; `whole` has that as it was written.
         like: whether two conditions on data are one although they are not written alike; asked if set.
     """
 
@@ -142,6 +143,7 @@ class Frame:
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.ranges = dict(ranges or {})
         self.atoms: list[tuple[Expr, Var]] = []
+        self.whole: dict[Var, Expr] = {}
         self.like: Callable[[Expr, Expr], bool] | None = None
         self._plain: dict[int, tuple[Expr, Expr]] = {}
         self._values: dict[int, tuple[Expr, isl.PwAff]] = {}
@@ -155,7 +157,13 @@ class Frame:
         """`e` with atoms and parameters replaced by variables."""
         found = self._plain.get(id(e))
         if found is None:
-            found = self._plain[id(e)] = e, rewrite(e, self._plainer)  # type: ignore[arg-type]
+            done: dict[int, Expr] = {}
+            for node in postorder(e):
+                below = children(node)
+                new = tuple([done[id(c)] for c in below])
+                rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+                done[id(node)] = self._plainer(rebuilt, node) or rebuilt  # type: ignore[assignment]
+            found = self._plain[id(e)] = e, done[id(e)]
         return found[1]
 
     def number(self, e: Expr) -> Expr:
@@ -169,12 +177,13 @@ class Frame:
                 assert e.dtype != BOOL, "an atom is one column"
                 return found
 
-    def _plainer(self, node: Node) -> Expr | None:
+    def _plainer(self, node: Node, whole: Node) -> Expr | None:
         if not isinstance(node, Expr) or not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
         if isinstance(node, Cast) and widens(node):
             return node.operand
         var = self.parameters.term(node) or found_like(self.atoms, node) or self._atom(node)
+        self.whole.setdefault(var, whole)  # type: ignore[arg-type]
         return var if node.dtype != BOOL else compare("==", var, index(1))
 
     def _may_wrap(self, node: Expr) -> bool:
@@ -216,6 +225,9 @@ class Frame:
                 self.atoms.insert(0, (node, known))
                 return known
         self.like = like
+        known = found_like(self.atoms, node)
+        if known is not None:  # Comparing asked for it.
+            return known
         var = Var(f"a{len(self.atoms)}")
         self.atoms.append((node, var))
         self.add(var)

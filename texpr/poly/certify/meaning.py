@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, select, sub
 from texpr.ir.dtypes import BOOL, DType, int_range
 from texpr.ir.expr import Axis, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import rewrite
+from texpr.ir.traverse import rewrite, tensors, walk
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
@@ -65,6 +66,44 @@ class Meaning:
         self.of: dict[Tensor, list[Definition]] = {}
         for d in self.definitions.values():
             self.of.setdefault(d.equation.target, []).append(d)
+
+
+    def plain_definition(self, e: Node) -> Definition | None:
+        """What defines the element that is read: the only equation of its tensor, without a reduction."""
+        match e:
+            case Read(tensor) if len(found := self.of.get(tensor, ())) == 1 and not found[0].is_fold and found[0].reduction is None:
+                return found[0]
+        return None
+
+    def reads_plain(self, e: Expr) -> bool:
+        """Whether `spelled` changes an expression."""
+        return any(self._spelled(n) is not None for n in walk(e))
+
+    def spelled(self, e: Expr) -> Expr:
+        """`e` with the definitions of what it reads in the place of the reads, one level of them; recurrences are left as they are."""
+        return rewrite(e, lambda n: self._spelled(n) or fold(n))
+
+    def _spelled(self, e: Node) -> Expr | None:
+        d = self.plain_definition(e)
+        if d is None or d.equation.target in self._recurrent or set(d.element) != set(d.axes) or len(d.element) != len(d.axes):
+            return None
+        assert isinstance(e, Read), "what is defined is read"
+        return at_instance(d.value, d.element, e.indices)  # type: ignore[arg-type]
+
+    @cached_property
+    def _recurrent(self) -> set[Tensor]:
+        """Tensors that are computed from themselves."""
+        below = {t: {u for d in ds for u in tensors(d.equation)} for t, ds in self.of.items()}
+        found = set()
+        for t in below:
+            reached: set[Tensor] = set()
+            stack = [t]
+            while stack:
+                new = below.get(stack.pop(), set()) - reached
+                reached |= new
+                stack += new
+            found |= {t} & reached
+        return found
 
 
 def at_instance(e: Expr, variables: Sequence[Var], values: Sequence[Expr]) -> Expr:

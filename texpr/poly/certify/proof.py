@@ -10,10 +10,10 @@ from time import perf_counter
 import islpy as isl
 
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import compare
+from texpr.ir.build import TRUE, compare, negation
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import And, Compare, Const, Expr, Or, Select, Sub, Tensor, Var
-from texpr.ir.traverse import walk
+from texpr.poly.certify.cells import answered, index_question
 from texpr.poly.certify.frame import Frame, alike
 from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
 from texpr.poly.certify.statements import Nest, Statement
@@ -126,28 +126,34 @@ class Proof:
 class Context:
     """Instances of a statement for which conditions hold; the set is only made when somebody needs it."""
 
-    def __init__(self, proof: Proof, frame: Frame, base: isl.Set | Statement, known: tuple[Expr, ...] = ()) -> None:
+    def __init__(self, proof: Proof, frame: Frame, base: isl.Set | Statement | Context, known: Expr = TRUE) -> None:
         self.proof, self.frame, self._base, self.known = proof, frame, base, known
         self._set: isl.Set | None = None
         self._columns = -1
+        self._split: list[tuple[Expr, tuple[Context | None, Context | None]]] = []
 
     def also(self, condition: Expr) -> Context:
         """The instances for which `condition` holds as well."""
-        return Context(self.proof, self.frame, self._base, (*self.known, condition))
+        return Context(self.proof, self.frame, self, condition)
 
     @property
     def set(self) -> isl.Set:
         if self._set is None:
-            found = self._base.domain(self.proof.facts) if isinstance(self._base, Statement) else self._base
-            for c in self.known:
-                plain = self.frame.plain(c)
-                found = self.frame.up(found) & self.frame.holds(plain)
-            self._set, self._columns = found, -1
+            self._set, self._columns = self._made(), -1
         known = len(self.frame.variables) + len(self.frame.parameters.terms)
         if self._columns != known:
             self._columns = known
             self._set = self.frame.up(self._set) & self.frame.holds(self.frame.bounds())
         return self._set
+
+    def _made(self) -> isl.Set:
+        match self._base:
+            case Context():
+                plain = self.frame.plain(self.known)
+                return self.frame.up(self._base.set) & self.frame.holds(plain)
+            case Statement():
+                return self._base.domain(self.proof.facts)
+        return self._base
 
     @property
     def is_empty(self) -> bool:
@@ -160,36 +166,81 @@ class Context:
     def failing(self, condition: Expr) -> isl.Set | None:
         """Instances for which it does not hold; None if there are none."""
         for c in conjuncts(condition):
-            if decided(c, self.frame) is True or any(alike(c, k) for k in self._given()):
+            if decided(self.frame.plain(c), self.frame) is True or any(alike(c, k) for k in self._given()):
                 continue
-            plain = self.frame.plain(c)
-            _ = self.set  # May know of more atoms.
-            holds = self.frame.holds(plain)
-            if not self.set.is_subset(holds):
-                return self.set - holds
+            for here, (e,) in self.cells(c):
+                holds = here._where(e)
+                if not here.set.is_subset(holds):
+                    return here.set - holds
         return None
 
+    def cells(self, *es: Expr) -> Iterator[tuple[Context, tuple[Expr, ...]]]:
+        """The instances in parts in which no choice between integers is left open, and the expressions there."""
+        stack: list[tuple[Context, tuple[Expr, ...]]] = [(self, es)]
+        while stack:
+            here, now = stack.pop()
+            condition = index_question(*now)
+            if condition is None:
+                yield here, now
+                continue
+            for inside, holds in zip(here.halves(condition), (True, False)):
+                if inside is not None:
+                    stack.append((inside, tuple(answered(e, condition, holds) for e in now)))
+
+    def where(self, *conditions: Expr) -> list[Context]:
+        """The parts of the instances in which conditions hold."""
+        found: list[Context] = [self]
+        for c in conditions:
+            found = [here.also(e) for each in found for here, (e,) in each.cells(c) if not _is_false(e)]
+        return found
+
+    def halves(self, condition: Expr) -> tuple[Context | None, Context | None]:
+        """The instances for which a condition without choices holds, and those for which it does not; None where there are none."""
+        known = next((halves for c, halves in self._split if alike(c, condition)), None)
+        if known is None:
+            known = self._halves(condition)
+            self._split.append((condition, known))
+        return known
+
+    def _halves(self, condition: Expr) -> tuple[Context | None, Context | None]:
+        truth = decided(self.frame.plain(condition), self.frame)
+        if truth is None:
+            holds = self._where(condition)
+            truth = True if self.set.is_subset(holds) else False if self.set.is_disjoint(holds) else None
+        if truth is not None:
+            return (self, None) if truth else (None, self)
+        return self.also(condition), self.also(negation(condition))
+
+    def _where(self, condition: Expr) -> isl.Set:
+        """Where a condition holds, in the columns of the instances."""
+        plain = self.frame.plain(condition)
+        _ = self.set  # May know of more atoms.
+        return self.frame.holds(plain)
+
     def _given(self) -> Iterator[Expr]:
-        if isinstance(self._base, Statement):
-            for c in self._base.held:
+        here: Context | Statement | isl.Set = self
+        while isinstance(here, Context):
+            yield from conjuncts(here.known)
+            here = here._base
+        if isinstance(here, Statement):
+            for c in here.held:
                 yield from conjuncts(c)
-        for c in self.known:
-            yield from conjuncts(c)
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """Whether two integers are surely equal."""
-        if alike(a, b):
-            return True
+        return alike(a, b) or all(here._equal(x, y) for here, (x, y) in self.cells(a, b))
+
+    def _equal(self, a: Expr, b: Expr) -> bool:
         x, y = self.frame.plain(a), self.frame.plain(b)
-        if same_value(x, y):
-            return True
-        _ = self.set
-        return (self.set & self.frame.holds(compare("!=", x, y))).is_empty()
+        return same_value(x, y) or (self.set & self._where(compare("!=", x, y))).is_empty()
 
     def equivalent(self, a: Expr, b: Expr) -> bool:
         """Whether two conditions surely say the same."""
         if alike(a, b):
             return True
+        return all(here._equivalent(x, y) for here, (x, y) in self.cells(a, b))
+
+    def _equivalent(self, a: Expr, b: Expr) -> bool:
         x, y = self.frame.plain(a), self.frame.plain(b)
         inside = self.set
         return (inside & self.frame.holds(x)).is_equal(inside & self.frame.holds(y))
@@ -200,6 +251,10 @@ def beyond(proof: Proof, s: Statement, d: Definition) -> isl.Set | None:
     if s.beyond is None:
         s.beyond = (Context(proof, s.frame, s).failing(at_instance(d.domain, d.axes, s.at[: len(d.axes)])),)
     return s.beyond[0]
+
+
+def _is_false(e: Expr) -> bool:
+    return isinstance(e, Const) and not e.value
 
 
 def conjuncts(e: Expr) -> list[Expr]:
@@ -219,7 +274,7 @@ def conjuncts(e: Expr) -> list[Expr]:
 
 
 def decided(e: Expr, frame: Frame) -> bool | None:
-    """The truth of a condition, if the constant ranges of the loops tell."""
+    """The truth of a plain condition, if the constant ranges of the loops tell."""
     match e:
         case Const(value):
             return bool(value)
@@ -255,7 +310,3 @@ def _truth(op: str, low: int | None, high: int | None) -> bool | None:
     fails = {"<": not_below, "<=": above, ">": not_above, ">=": below, "==": below or above, "!=": zero}
     return True if holds[op] else False if fails[op] else None
 
-
-def integral(e: Expr) -> bool:
-    """A condition on integers alone, which isl can be asked about."""
-    return not any(isinstance(n, Compare) and not n.lhs.dtype.is_int and n.lhs.dtype != BOOL for n in walk(e))

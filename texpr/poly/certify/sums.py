@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr.ir.build import compare, conjunction
-from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Compare, Const, Expr, Node, Read, Tensor, Var
-from texpr.ir.traverse import rewrite, substitute, variables
+from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.traverse import substitute, variables
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
@@ -310,7 +309,7 @@ class _Needed:
             for i in d.element:
                 own.plain(i)
         condition = conjunction(condition, own.bounds())
-        self.terms = _spelled_out(own.atoms)
+        self.terms = [(own.whole[var], var) for _, var in own.atoms]
         self.names = (*(d.axes if at is not None else ()), *binders)
         outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
         self.fresh = tuple(Var(v.name) for v in binders)
@@ -349,23 +348,6 @@ class _Needed:
         instance = (*c.statement.at[: len(self.d.axes)], *c.binders) if self.by_start else c.binders
         names = (*self.d.axes, *self.d.binders) if self.by_start else self.d.axes
         return [(var, c.statement.frame.number(at_instance(term, names, instance))) for term, var in self.terms]
-
-
-def _spelled_out(atoms: Sequence[tuple[Expr, Var]]) -> list[tuple[Expr, Var]]:
-    """Atoms in terms of no other atoms: another frame has none of these."""
-    spelled: dict[Var, Expr] = {}
-
-    def rule(node: Node) -> Node | None:
-        match node:
-            case Compare("==", Var() as var, Const(1)) if var in spelled and spelled[var].dtype == BOOL:
-                return spelled[var]
-            case Var() if node in spelled and spelled[node].dtype != BOOL:
-                return spelled[node]
-        return None
-
-    for term, var in atoms:
-        spelled[var] = rewrite(term, rule)  # type: ignore[assignment]
-    return [(spelled[var], var) for _, var in atoms]
 
 
 def _no_other_data(u: Statement, known: set[Var]) -> None:

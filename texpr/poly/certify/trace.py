@@ -14,10 +14,11 @@ from texpr.ir.expr import And, Expr, Node, Or, Read, Select, Sub, Tensor, Var, i
 from texpr.ir.loop import ExternCall, For
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
+from texpr.poly.certify.cells import integral
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, covered
-from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, conjuncts, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, conjuncts
 from texpr.poly.certify.statements import Buffer, Statement, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
@@ -136,8 +137,9 @@ class Tracer:
 
     def _in_bounds(self, s: Statement, read: Read, when: list[tuple[Expr, bool]]) -> None:
         with self.proof.asking("bounds"):
-            known = tuple(c if holds else negation(c) for c, holds in when)
-            outside = Context(self.proof, s.frame, s, known).failing(self.proof.exists(read.indices, read.tensor))
+            inside = Context(self.proof, s.frame, s).where(*(c if holds else negation(c) for c, holds in when))
+            exists = self.proof.exists(read.indices, read.tensor)
+            outside = next((failing for each in inside if (failing := each.failing(exists)) is not None), None)
             if outside is not None and not self._as_in_program(s, read):
                 raise Refuted("bounds", f"{read.tensor.name} is read outside its shape", s, s.frame, outside)
 
@@ -298,12 +300,12 @@ def contexts_of(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
     """For each read the conditions under which it happens, for every way in which it is reached."""
     found: dict[int, list[tuple[tuple[Expr, bool], ...]]] = {}
     stack: list[tuple[Expr, tuple[tuple[Expr, bool], ...]]] = [(e, ())]
-    seen: set[tuple[int, int]] = set()
+    seen: dict[tuple[int, int], object] = {}  # With the contexts, whose numbers others would get.
     while stack:
         node, context = stack.pop()
         if (id(node), id(context)) in seen:
             continue
-        seen.add((id(node), id(context)))
+        seen[id(node), id(context)] = context
         if isinstance(node, Read):
             found.setdefault(id(node), []).append(context)
         if isinstance(node, And | Or):

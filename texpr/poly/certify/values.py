@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from texpr.ir.build import FALSE, TRUE, fold, negation
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import negation
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import And, Const, Expr, Node, Not, Or, Read, Select, Tensor, index, plain
+from texpr.ir.expr import And, Const, Expr, Mul, Node, Not, Or, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import ExternCall
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, postorder, rewrite, walk
+from texpr.ir.traverse import children, rewrite, walk
+from texpr.poly.certify.cells import answered, integral, question
 from texpr.poly.certify.frame import Frame, alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Definition, Meaning, Total, at_instance, is_identity, is_neutral, within
-from texpr.poly.certify.proof import Context, Proof, Refuted, beyond, integral
+from texpr.poly.certify.proof import Context, Proof, Refuted, beyond
 from texpr.poly.certify.statements import Statement, joined
 from texpr.poly.certify.trace import Tracer, called, carried_over
 
@@ -33,27 +35,59 @@ def agree(meaning: Meaning, found: Expr, wanted: Expr, context: Context) -> None
     Raises:
         Disagreement: where they do not, as far as can be told.
     """
+    difference = _difference(meaning, found, wanted, context)
+    if difference is not None and not (found.dtype.is_int and _same_spelled_out(meaning, found, wanted, context)):
+        raise difference
+
+
+def _difference(meaning: Meaning, found: Expr, wanted: Expr, context: Context) -> Disagreement | None:
+    """The first place where two expressions differ, part by part."""
     stack: list[_Item] = [(found, wanted, context)]
-    seen: set[tuple[int, int, int]] = set()
+    seen: dict[tuple[int, int, int], _Item] = {}  # With the objects, whose numbers others would get.
     while stack:
         item = stack.pop()
         a, b, here = item
-        if a is b or (id(a), id(b), id(here)) in seen:
+        key = id(a), id(b), id(here)
+        if a is b or key in seen:
             continue
-        seen.add((id(a), id(b), id(here)))
+        seen[key] = item
         further = _steps(meaning, a, b, here)
         if further is None:
             if here.is_empty:
                 continue
-            raise Disagreement(a, b, here)
+            return Disagreement(a, b, here)
         stack += further
+    return None
+
+
+MOST_NODES = 4000
+"""Of an expression in which definitions stand for what is read."""
+
+
+def _same_spelled_out(meaning: Meaning, found: Expr, wanted: Expr, context: Context) -> bool:
+    """Whether arithmetic of integers folds both to one expression, in every cell, once all definitions stand for what is read."""
+    stack: list[_Item] = [(found, wanted, context)]
+    while stack:
+        a, b, here = stack.pop()
+        parts = _by_cases(a, b, here, question(a, b))
+        if parts is None and (meaning.reads_plain(a) or meaning.reads_plain(b)):
+            parts = [(meaning.spelled(a), meaning.spelled(b), here)]
+        if sum(1 for _ in walk(a, b)) > MOST_NODES:
+            return False
+        if parts is not None:
+            stack += parts
+        elif _difference(meaning, a, b, here) is not None:
+            return False
+    return True
 
 
 def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     """What remains to be shown for `a` and `b`; None if they differ."""
     if a.dtype != b.dtype:
         return None
-    if a.dtype == I64 and here.equal(a, b) or a.dtype == BOOL and _logical(a, b) and here.equivalent(a, b):
+    if a.dtype == I64 and (_termwise(meaning, a, b, here) or _linear(a, b) and here.equal(a, b)):
+        return []
+    if a.dtype == BOOL and _logical(a, b) and here.equivalent(a, b):
         return []
     if isinstance(a, Select) or isinstance(b, Select):
         return _chosen(a, b, here)
@@ -61,29 +95,40 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
         return _below(a, b, here)
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
-    return _written_out(meaning, a, b, here) or _by_cases(a, b, here)
+    return _written_out(meaning, a, b, here) or (_by_cases(a, b, here, question(a, b)) if a.dtype.is_int else None)
 
 
-def _by_cases(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
-    """Integers that are folded where a condition is decided: both sides as they are in either case."""
-    if a.dtype.is_float:
+def _termwise(meaning: Meaning, a: Expr, b: Expr, here: Context) -> bool:
+    """Whether two sums of data have the same terms. Depth is that of data in indices of data."""
+    if alike(a, b):
+        return True
+    mine, other = linear(a), linear(b)
+    terms = [(t, c) for t, c in mine.terms if not isinstance(t, Var)]
+    left = [(t, c) for t, c in other.terms if not isinstance(t, Var)]
+    if len(terms) != len(left) or not len(terms) or (len(mine.terms), len(other.terms)) == (1, 1) or question(a, b) is not None:
+        return False
+    for t, c in terms:
+        same = next((k for k, (u, d) in enumerate(left) if c == d and _difference(meaning, t, u, here) is None), None)
+        if same is None:
+            return False
+        del left[same]
+    rest = (Linear(tuple((t, c) for t, c in form.terms if isinstance(t, Var)), form.constant).expr() for form in (mine, other))
+    return here.equal(*rest)
+
+
+def _linear(*roots: Expr) -> bool:
+    """Whether isl is to compare two integers: they are indices, or what choices have left of data is not multiplied with data."""
+    nodes = list(walk(*roots))
+    return not any(isinstance(n, Read) for n in nodes) or question(*roots) is None and not any(
+        isinstance(n, Mul) and not (isinstance(n.lhs, Const) or isinstance(n.rhs, Const)) for n in nodes)
+
+
+def _by_cases(a: Expr, b: Expr, here: Context, condition: Expr | None) -> list[_Item] | None:
+    """Both sides where a condition holds, and where it does not."""
+    if condition is None:
         return None
-    cond = next((n.cond for n in postorder(a, b) if isinstance(n, Select) and integral(n.cond)), None)
-    if cond is None:
-        return None
-    cases = [(TRUE, here.also(cond)), (FALSE, here.also(negation(cond)))]
-    return [(_given(a, cond, value), _given(b, cond, value), inside) for value, inside in cases if not inside.is_empty]
-
-
-def _given(e: Expr, cond: Expr, value: Expr) -> Expr:
-    """`e` where a condition has this value."""
-
-    def rule(node: Node) -> Node | None:
-        if isinstance(node, Select) and alike(node.cond, cond):
-            return node.then if value is TRUE else node.orelse
-        return fold(node)
-
-    return rewrite(e, rule)
+    cases = [(holds, inside) for holds, inside in zip((True, False), here.halves(condition)) if inside is not None]
+    return [(answered(a, condition, holds), answered(b, condition, holds), inside) for holds, inside in cases]
 
 
 def _below(a: Node, b: Node, here: Context) -> list[_Item] | None:
@@ -109,10 +154,13 @@ def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     if isinstance(a, Select) and isinstance(b, Select):
         if not _logical(a.cond, b.cond):
             return [(a.cond, b.cond, here), (a.then, b.then, here), (a.orelse, b.orelse, here)]
-        if alike(a.cond, b.cond) or not (integral(a.cond) and integral(b.cond)) and here.equivalent(a.cond, b.cond):
+        one_question = alike(a.cond, b.cond) and question(a.cond) is None
+        if one_question or not (integral(a.cond) and integral(b.cond)) and here.equivalent(a.cond, b.cond):
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
     one = b if isinstance(b, Select) and (integral(b.cond) or not isinstance(a, Select)) else a
     assert isinstance(one, Select), "one of them is a choice"
+    if integral(one.cond):
+        return _by_cases(a, b, here, question(one))
     if here.implies(one.cond):
         return [(one.then, b, here)] if one is a else [(a, one.then, here)]
     cases = [(one.then, here.also(one.cond)), (one.orelse, here.also(negation(one.cond)))]
@@ -121,11 +169,10 @@ def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
 
 def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     """The kernel computes in place what the program reads: the definition stands for it."""
-    if not isinstance(b, Read) or len(meaning.of.get(b.tensor, ())) != 1:
+    d = meaning.plain_definition(b)
+    if d is None:
         return None
-    d = meaning.of[b.tensor][0]
-    if d.is_fold or d.reduction is not None:
-        return None
+    assert isinstance(b, Read), "what is defined is read"
     if set(d.element) == set(d.axes) and len(d.element) == len(d.axes):
         return [(a, at_instance(d.value, d.element, b.indices), here)]  # type: ignore[arg-type]
     value = carried_over(d.value, d.element, set(here.frame.parameters.variables), b.indices)
@@ -269,10 +316,10 @@ def _agree(proof: Proof, s: Statement, found: Expr, wanted: Expr, context: Conte
     try:
         agree(proof.meaning, found, wanted, context)
     except Disagreement as e:
-        raise Refuted("values", _difference(e, proof.meaning), s, e.context.frame, e.context.set) from None
+        raise Refuted("values", _said(e, proof.meaning), s, e.context.frame, e.context.set) from None
 
 
-def _difference(e: Disagreement, meaning: Meaning) -> str:
+def _said(e: Disagreement, meaning: Meaning) -> str:
     return f"the store computes `{_shown(e.found, meaning)}` where its equation says `{_shown(e.wanted, meaning)}`"
 
 
