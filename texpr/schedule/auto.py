@@ -70,8 +70,7 @@ def _attached(plan: Plan, nest: Nest, label: str, group: _Group) -> bool:
     """Whether the nest could be moved under the group's outermost loop without losing parallelism."""
     if not group.names:
         return False
-    outermost = find_loops(plan.kernel, group.names[0])[0]
-    enough = extent(outermost) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
+    enough = _longest(plan, group.names[0]) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
     return enough and plan.step("compute_at", label, group.names[0], recompute=False)
 
 
@@ -126,18 +125,23 @@ def _share(plan: Plan, group: _Group) -> None:
     names = group.names
     if group.work < PARALLEL_WORK or not names:
         return
-    first = extent(find_loops(plan.kernel, names[0])[0])
+    first = _longest(plan, names[0])
     per_iteration = max(1, group.work // first)
     if per_iteration < CHUNK // 16 and len(names) == 1:
         outer, _ = plan.cut(names[0], max(1, CHUNK // per_iteration))
         plan.step("parallel", outer or names[0])
         return
     for name in names:
-        if extent(find_loops(plan.kernel, name)[0]) >= 2 * plan.machine.cores or name == names[-1]:
+        if _longest(plan, name) >= 2 * plan.machine.cores or name == names[-1]:
             if name != names[0]:
                 plan.step("reorder", name, *names[: names.index(name)])
             if plan.step("parallel", name):
                 return
+
+
+def _longest(plan: Plan, name: str) -> int:
+    """Iterations of the longest loop of a name: where the first and last iterations were peeled off, these have loops of their own."""
+    return max(map(extent, find_loops(plan.kernel, name)))
 
 
 def _reduction(plan: Plan, nest: Nest) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from texpr.ir.build import integer
-from texpr.ir.dtypes import I64
-from texpr.ir.expr import Call, Compare, Div, Expr, FloorDiv, Max, Min, Mod, Pow, Read, Select, Tensor
+from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import children, equal, walk
 from texpr.schedule.loops import paths
@@ -31,16 +30,7 @@ def cheap(kernel: Kernel, tensor: Tensor) -> bool:
         if s is producer or _iterations(above) > _iterations(around):
             return False
         uses += len(_distinct(reads))
-        if any(map(_at_an_edge, reads)):
-            return False
-    if _at_an_edge(producer.value):
-        return False
     return uses == 1 or 0 < (uses - 1) * _operations(producer.value) <= WORTH
-
-
-def _at_an_edge(e: Expr) -> bool:
-    """Whether indices are clamped or tested: inlined, edges of one stencil would meet those of another."""
-    return any(isinstance(n, Max | Min | Select | Compare) and (n.dtype == I64 or isinstance(n, Select | Compare)) for n in walk(e))
 
 
 def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:

@@ -1,0 +1,54 @@
+"""Stencils of stencils at every kind of edge: the default schedule computes producers where they are used, and its loops are certified."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import texpr as tx
+from tests.schedule.fused import BLUR, HARRIS, UNSHARP
+
+GUARDS = ["clamp", "wrap", "reflect", "0", "1"]
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> str:
+    """An operator of up to four stages along one dimension, each of one or two reads of the stage before at some guard."""
+    last, lines = "X", []
+    for name in ["a", "b", "c"][: draw(st.integers(0, 3))] + ["Y"]:
+        reads = [f"{last}[i {draw(st.sampled_from(['-', '+']))} {draw(st.integers(0, 2))} | {draw(st.sampled_from(GUARDS))}]"
+                 for _ in range(draw(st.integers(1, 2)))]
+        lines.append(f"  {name}[i] = {' * '.join(reads)} for i in 0..N")
+        last = name
+    return "\n".join(["op chain(X: f32[N]) -> Y: f32[N] require N > 2 {", *lines, "}"])
+
+
+@given(chains(), st.sampled_from([None, 3, 4, 9, 40]))
+@settings(max_examples=40, deadline=None)
+def test_chains_are_certified_and_computed(text: str, size: int | None):
+    operator = tx.op(text)
+    s = tx.schedule(operator, **({} if size is None else {"N": size})).auto()
+    assert s.certificate()
+    x = np.arange(2, 2 + (size or 17)).astype("f4")
+    np.testing.assert_array_equal(s.compile()(x), tx.interpret(operator, x))
+
+
+@pytest.mark.parametrize("sizes", [{}, {"M": 1, "N": 1}, {"M": 3, "N": 2}, {"M": 40, "N": 70}], ids=str)
+@pytest.mark.parametrize("text, inlined", [(BLUR, "h"), (UNSHARP, "v s r"), (HARRIS, "dx dy sxx syy sxy")])
+def test_images_are_inlined_at_their_edges(text: str, inlined: str, sizes: dict[str, int]):
+    operator = tx.op(text)
+    s = tx.schedule(operator, **sizes).auto()
+    assert set(f'inline("{name}")' for name in inlined.split()) <= set(s.script().splitlines())
+    assert s.certificate()
+    x = np.random.default_rng(0).standard_normal((sizes.get("M", 9), sizes.get("N", 33))).astype("f4")
+    np.testing.assert_allclose(np.asarray(s.compile()(x)), np.asarray(tx.interpret(operator, x)), rtol=1e-5, atol=1e-5)
+
+
+def test_long_vectors_with_a_peeled_edge_are_shared():
+    """The loops peeled off are shorter than a vector: how many iterations there are to share is what the longest loop says."""
+    s = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | 0] * X[i] }"), N=1 << 20).auto()
+    assert 'peel("Y.i", 1, 0)' in s.script() and 'parallel("Y.ioo")' in s.script()
+    x = np.random.default_rng(0).standard_normal(1 << 20).astype("f4")
+    np.testing.assert_array_equal(s.compile()(x), np.concatenate([[np.float32(0)], x[:-1]]) * x)
