@@ -148,8 +148,8 @@ def _asks_data(loan: _Loan, uses: Uses) -> bool:
 
 def _exists(s: Statement, indices: tuple[Expr, ...], tensor: Tensor, facts: isl.Set) -> bool:
     """Whether a tensor surely has these elements."""
-    left = [c for c in conjuncts(within(indices, tensor.shape)) if decided(c, s.frame) is not True]
-    inside = s.frame.plain(conjunction(*left))
+    left = [c for c in map(s.frame.plain, conjuncts(within(indices, tensor.shape))) if decided(c, s.frame) is not True]
+    inside = conjunction(*left)
     return not left or (s.domain(facts) & s.frame.holds(s.frame.bounds())).is_subset(s.frame.holds(inside))
 
 
