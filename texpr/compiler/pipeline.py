@@ -23,6 +23,7 @@ from texpr.passes.narrow import narrow
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.scopes import check_scopes
+from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
 from texpr.poly.certify import Certificate, certify
 from texpr.runtime.cache import DiskCache
@@ -69,14 +70,14 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
         return check_scopes(kernel, target.machine)
 
     common: list[KernelPass] = [place, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
-    return [*common, insert_polls] if target.native else common
+    return [*common, share_nests, insert_polls] if target.native else common
 
 
 def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> Certificate:
     """Proof that a kernel, with its temporaries placed and its guards dropped, computes a program for these sizes.
 
-    What comes after (writing out unrolled loops, cutting vectors to registers, spelling out functions) changes neither which iterations
-    run nor what they use; that the result is the interpreter's is tested.
+    What comes after (writing out unrolled loops, cutting vectors to registers, sharing out nested parallel loops, spelling out functions)
+    changes neither which iterations run nor what they use; that the result is the interpreter's is tested.
 
     Raises:
         ScheduleError: something is not proven.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.build import floordiv, integer, mod, mul
-from texpr.ir.expr import Expr, Node, Var
+from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import tensors
 from texpr.passes.renew import folded
 from texpr.schedule.independent import check_moved
 from texpr.schedule.leaves import apart, checked, rearranged
-from texpr.schedule.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, span_of
+from texpr.schedule.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, shortest, span_of
+from texpr.schedule.marks import parallel
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
@@ -41,7 +42,7 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
         assert isinstance(below, For)
         if integer(below.extent) is None:
             raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
-                                span_of(alone, below), code="fuse", help=f"give the size: tx.schedule(op, {_text(below.extent)}=...)")
+                                span_of(alone, below), code="fuse", help=_instead(alone, loop, below))
         if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
             raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
                                 span_of(alone, loop), code="fuse", help="leave them apart")
@@ -114,5 +115,12 @@ def _joined(loop: For, name: str) -> For:
     return For(both, mul(loop.extent, inner.extent), tuple(folded(s, values) for s in body), loop.kind, loop.tensor)
 
 
-def _text(e: Node) -> str:
-    return e.name if isinstance(e, Var) else "size"
+def _instead(kernel: Kernel, outer: For, inner: For) -> str:
+    """What can be done without a constant extent."""
+    given = f"give the size: tx.schedule(op, {inner.extent.name if isinstance(inner.extent, Var) else 'size'}=...)"
+    try:
+        parallel(parallel(kernel, outer.var), inner.var)
+    except ScheduleError:
+        return given
+    both = f'parallel("{shortest(kernel, outer)}").parallel("{shortest(kernel, inner)}")'
+    return f"{both} is legal here, and threads share out the iterations of both; or {given}"
