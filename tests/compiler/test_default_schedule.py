@@ -66,3 +66,41 @@ def test_a_packed_matmul_has_the_bits_of_a_plain_one():
     for threads in (1, 2):
         with tx.options(threads=threads):
             assert (packed.compile()(a, b) == expected).all()
+
+
+STREAMED = {
+    "columns": ("op f(X: f32[K, N]) -> s: f32[N] { s[j] = sum(k: X[k, j]) }", {"K": 2051, "N": 2100}, "k"),
+    "vector": ("op f(x: f32[K], B: f32[K, N]) -> y: f32[N] { y[j] = sum(k: x[k] * B[k, j]) }", {"K": 2051, "N": 2100}, "k"),
+    "rows": ("op f(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", {"M": 11, "K": 2051, "N": 2100}, "k"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_large_operand_is_walked_along(name):
+    """Several rows together: the loop over rows stands outside the one over tiles of lanes. Sums keep their order."""
+    text, sizes, depth = STREAMED[name]
+    op = tx.op(text)
+    s = tx.schedule(op, **sizes).auto("x86-64-v4")
+    assert re.search(rf'reorder\("\w\.joo", "\w\.{depth}o", "\w\.joi", .*"\w\.{depth}i", ', s.script())
+    assert "rfactor" not in s.script() and s.certificate()
+    arrays = [np.random.default_rng(0).integers(-4, 5, [sizes[v.name] for v in t.shape]).astype("f4") for t in op.program().inputs]
+    expected = tx.interpret(op, *arrays)
+    for threads in (1, 2):
+        with tx.options(threads=threads):
+            assert (tx.schedule(op, **sizes).replay(s.script()).compile()(*arrays) == expected).all()
+
+
+@pytest.mark.parametrize("shape", [(700, 400), (3, 100_003), (1, 300_000), (300_000, 1)])
+def test_few_sums_of_many_terms_are_shared_among_threads(shape):
+    """As many parts whatever the number of threads: the same bits."""
+    op = tx.op("op f(X: f32[N, M]) -> s: f32[] { s = sum(i, j: X[i, j]) }")
+    s = tx.schedule(op, N=shape[0], M=shape[1]).auto()
+    assert s.script().count("rfactor") == 2 and re.search(r'parallel\("s\.\wo"\)', s.script()), s.script()
+    assert s.certificate()
+    X = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+    found = []
+    for threads in (1, 2):
+        with tx.options(threads=threads):
+            found.append(tx.schedule(op, N=shape[0], M=shape[1]).auto().compile()(X))
+    assert found[0] == found[1]
+    np.testing.assert_allclose(found[0], X.sum(dtype="f8"), atol=2**-23 * np.abs(X).sum())

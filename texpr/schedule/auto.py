@@ -3,12 +3,14 @@
 It sees loops, strides and reuse, never names of operators. First, what is cheap to compute again is inlined (`cheap`). Then per nest:
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
 keep a tile of accumulators in registers over loops along which reads are reused; block large contractions and pack an operand
-(`panels`); share the outermost loop among threads. A step that is not legal is left out.
+(`panels`); walk along a large operand that is read once (`streams`); share the outermost loop among threads. A step that is not legal
+is left out.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
@@ -19,10 +21,15 @@ from texpr.schedule.nests import Nest, edges, extent, find_nests
 from texpr.schedule.panels import packed
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
+from texpr.schedule.streams import streamed
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
 PARALLEL_WORK = 1 << 16
 CHUNK = 1 << 14
+FEW = 16
+"""Elements of a reduction's target that are too few to be shared among threads."""
+MANY_TERMS = 1 << 18
+PARTS = 64
 TILE_ROWS = 8
 
 
@@ -146,9 +153,11 @@ def _longest(plan: Plan, name: str) -> int:
 
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
-    blocks = packed(plan, nest)
-    if blocks is not None:
-        return blocks
+    nest = _in_parts(plan, nest)
+    for structure in (packed, streamed):
+        names = structure(plan, nest)
+        if names is not None:
+            return names
     lanes = plan.lanes(nest)
     candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
@@ -157,6 +166,21 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if any(best is n for n in nest.reduction):
         return _along_reduction(plan, nest, best, lanes)
     return _across(plan, nest, best, lanes)
+
+
+def _in_parts(plan: Plan, nest: Nest) -> Nest:
+    """Many terms of few elements: parts of the sums are computed each on its own, as many whatever the number of threads."""
+    elements = nest.work // max(1, prod(map(extent, nest.reduction)))
+    if elements >= FEW or nest.work < MANY_TERMS or nest.recurrent or not nest.reduction:
+        return nest
+    longest = max(nest.reduction, key=extent)
+    vector = 4 * plan.lanes(nest)
+    length = -(-extent(longest) // PARTS)
+    outer, _ = plan.cut(qualified(longest), -(-length // vector) * vector if length > vector else length, "guard")
+    if not outer or not plan.step("rfactor", outer, reassoc=True):
+        return nest
+    parts = plan.kernel.temporaries[-1]
+    return next(n for n in find_nests(plan.kernel) if n.main.tensor is parts and n.main.update is not None)
 
 
 def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:

@@ -47,7 +47,7 @@ class Nest:
 
     Attributes:
         spatial: loops over the elements of the target, outermost first.
-        reduction: loops of the main update that are not spatial.
+        reduction: loops of the main update over terms.
         main: the statement that does the work: the update of a reduction, or the only store.
     """
 
@@ -92,6 +92,7 @@ def extent(loop: For) -> int:
 def find_nests(kernel: Kernel) -> list[Nest]:
     """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is."""
     nests: list[Nest] = []
+    started = {s.tensor for _, s in paths(kernel) if isinstance(s, Store) and s.start}
     stack: list[Stmt] = list(reversed(kernel.body))
     while stack:
         node = stack.pop()
@@ -100,16 +101,20 @@ def find_nests(kernel: Kernel) -> list[Nest]:
         if len({s.equation for _, s in leaves}) > 1:
             stack += reversed(node.body if isinstance(node, For | If) else ())
         elif isinstance(node, For):
-            nests.append(_nest(leaves))
+            nests.append(_nest(leaves, started))
     return nests
 
 
-def _nest(leaves: list[tuple[list[For], Store]]) -> Nest:
+def _nest(leaves: list[tuple[list[For], Store]], started: set[Tensor]) -> Nest:
     loops, main = max(leaves, key=lambda leaf: len(leaf[0]))
-    fewest = min(len(above) for above, _ in leaves)
+    if main.update is not None and main.tensor in started:
+        # The start of a scalar, or of parts of a sum, stands in no loop of its terms.
+        spatial = tuple(n for n in loops if n.var in variables(*main.indices))
+    else:
+        spatial = tuple(loops[: min(len(above) for above, _ in leaves)])
     reads = (n for n in walk(main.value, *main.indices) if isinstance(n, Read))
     accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
-    return Nest(tuple(loops[:fewest]), tuple(loops[fewest:]), main, accesses)
+    return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses)
 
 
 def edges(nest: Nest, loop: For) -> tuple[int, int]:

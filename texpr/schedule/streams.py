@@ -1,0 +1,100 @@
+"""Reductions that read a large operand once: rows of memory are walked along, several at a time, while the sums stay in a near cache.
+
+A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows
+come from memory together, and each of their tiles is added to sums that stay near. Sums keep their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Access, Nest
+from texpr.schedule.plan import Plan
+
+DEPTH = 16
+"""Rows that are read together: prefetchers of hardware follow about so many streams."""
+MOST_USES = 32
+"""How often an element is used, from which on packing saves more."""
+LEAST_STRIP = 1024
+"""Bytes of a row that are worth a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """What plays which part.
+
+    Attributes:
+        lane: the loop along a row of the operand.
+        depth: the loop over its rows, the innermost one of the reduction.
+        operand: the large read.
+        shared: loops whose iterations use the same element of it.
+    """
+
+    nest: Nest
+    lane: For
+    depth: For
+    operand: Access
+    shared: tuple[For, ...]
+
+
+def streamed(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest that reads a large operand few times; names of its outer loops, or None if it is none."""
+    found = _stream(plan, nest)
+    return None if found is None else _scheduled(plan, found)
+
+
+def _stream(plan: Plan, nest: Nest) -> _Stream | None:
+    if nest.recurrent or nest.main.update is None or not nest.reduction or not plan.machine.vector_bytes:
+        return None
+    if any(integer(n.extent) is None for n in nest.loops):
+        return None
+    least = 4 * plan.lanes(nest)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and _size(n) >= least), None)
+    if lane is None:
+        return None
+    depth = nest.reduction[-1]
+    for a in nest.accesses[1:]:
+        shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
+        in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= _size(lane)
+        if in_rows and prod(map(_size, shared)) < MOST_USES and _is_far(plan, nest, a):
+            return _Stream(nest, lane, depth, a, shared)
+    return None
+
+
+def _size(loop: For) -> int:
+    return integer(loop.extent) or 0
+
+
+def _is_far(plan: Plan, nest: Nest, a: Access) -> bool:
+    """What is read of the operand does not stay in the second cache."""
+    used = prod(_size(n) for n in nest.loops if a.stride(n.var) != 0)
+    return bool(plan.machine.caches) and used * a.tensor.dtype.bytes > plan.machine.caches[:2][-1]
+
+
+def _scheduled(plan: Plan, s: _Stream) -> list[str]:
+    width = 2 * plan.lanes(s.nest)
+    tiles, lane = plan.cut(qualified(s.lane), width)
+    strips, tiles = plan.cut(tiles, max(1, _strip(plan, s) // width), "clip")
+    rows, depth = plan.cut(qualified(s.depth), DEPTH)
+    tall = max(s.shared, key=_size, default=None)
+    around = [qualified(n) for n in s.shared if n is not tall]
+    inside: list[str] = []
+    if tall is not None:
+        outer, inner = plan.cut(qualified(tall), 8 if plan.machine.vector_registers >= 32 else 4)
+        around += [outer] if outer else []
+        inside.append(inner)
+    outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
+    sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
+    if plan.step("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
+        plan.step("unroll", inside[0] if tall is not None and _size(tall) > 1 else depth)
+    plan.step("vectorize", lane)
+    return outside
+
+
+def _strip(plan: Plan, s: _Stream) -> int:
+    """Elements of a row that a thread walks along: two strips for each core, none too short."""
+    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-_size(s.lane) // (2 * plan.machine.cores)))
