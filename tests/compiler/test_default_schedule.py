@@ -71,7 +71,8 @@ def test_a_packed_matmul_has_the_bits_of_a_plain_one():
 STREAMED = {
     "columns": ("op f(X: f32[K, N]) -> s: f32[N] { s[j] = sum(k: X[k, j]) }", {"K": 2051, "N": 2100}, "k"),
     "vector": ("op f(x: f32[K], B: f32[K, N]) -> y: f32[N] { y[j] = sum(k: x[k] * B[k, j]) }", {"K": 2051, "N": 2100}, "k"),
-    "rows": ("op f(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", {"M": 11, "K": 2051, "N": 2100}, "k"),
+    "rows": ("op f(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+             {"M": 11, "K": 2051, "N": 2100}, "k"),
 }
 
 
