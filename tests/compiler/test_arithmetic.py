@@ -161,3 +161,17 @@ def test_ieee_is_kept(text, x, expected, n):
     found = op(np.full(n, x, np.float32))
     np.testing.assert_array_equal(found, np.full(n, expected, np.float32))
     np.testing.assert_array_equal(np.signbit(found), np.signbit(np.full(n, expected, np.float32)) | np.isnan(found) & np.signbit(found))
+
+
+WRAPPING = ["k[i] + 1 > k[i]", "k[i] - 1 < k[i]", "k[i] * 3 // 3 == k[i]", "k[i] * 4 // 2 == k[i] * 2", "(k[i] * 2 + 1) // 2 == k[i]",
+            "k[i] * 6 > k[i] * 6 - 1", "min(k[i], k[i] + 1) == k[i]", "abs(k[i]) >= 0", "k[i] // -1 > 0 or k[i] >= 0", "k[i] % -1 == 0",
+            "k[0] - 1 < k[0]", "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])"]
+
+
+@pytest.mark.parametrize("condition", WRAPPING)
+def test_no_condition_on_data_of_64_bits_is_decided_as_if_nothing_wrapped(condition: str):
+    op = tx.op(f"op wrapping(X: f32[N], k: i64[N]) -> Y: f32[N] {{ Y[i] = if {condition} then X[i] else X[i] * 2 }}")
+    k = np.array([0, 1, -1, 2**63 - 1, -(2**63), 2**62, -(2**62) - 1, 2**61], "i8")
+    x = np.ones(len(k), "f4")
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(op(x, k), tx.interpret(op, x, k))

@@ -97,6 +97,19 @@ def test_what_intervals_decide_is_so(condition: Expr):
         assert all(bool(valued(frame, values).value(condition)) == said for values in points())
 
 
+LINEAR = st.recursive(st.sampled_from([i, j, *map(index, range(-3, 4))]), lambda below: st.one_of(
+    st.tuples(st.sampled_from([Add, Sub]), below, below).map(lambda kab: kab[0](*kab[1:])),
+    st.tuples(below, st.integers(-2, 2)).map(lambda ac: Mul(ac[0], index(ac[1])))), max_leaves=4)
+
+
+@given(st.sampled_from(["<", "<=", ">", ">="]), LINEAR, LINEAR)
+@settings(max_examples=250)
+def test_intervals_decide_what_is_linear(op: str, a: Expr, b: Expr):
+    condition = Compare(op, a, b)
+    found = {bool(valued(a_frame(), values).value(condition)) for values in points()}
+    assert decided(condition, a_frame()) is (found.pop() if len(found) == 1 else None)
+
+
 @given(st.lists(NUMBERS, min_size=2, max_size=2))
 @settings(max_examples=250)
 def test_what_is_alike_is_equal(pair: Sequence[Expr]):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.poly.nests import at, e, less, plus, tensor, times
 from texpr.ir.dtypes import BOOL, I32, I64
-from texpr.ir.expr import And, Axis, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
+from texpr.ir.expr import And, Axis, Call, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
 from texpr.poly import always, never
 
 N, M, i, j, o = (Var(x) for x in "NMijo")
@@ -15,6 +15,8 @@ TILED = plus(times(o, 32), j)
 TILES = [Axis(o, e(0), FloorDiv(plus(N, 31), e(32))), Axis(j, e(0), e(32))]
 idx = tensor("idx", N, dtype=I32, value_range=(e(0), M))
 element = Cast(at(idx, i), dtype=I64)
+wide = at(tensor("k", N, dtype=I64), i)
+narrow = Cast(at(tensor("b", N, dtype=I32), i), dtype=I64)
 mask = at(tensor("mask", N, dtype=BOOL), i)
 
 TRUE = {
@@ -29,6 +31,9 @@ TRUE = {
     "min and max": (And(less(Min(i, j), N), Compare(">=", Max(i, j), j)), AXES, []),
     "an index of data": (less(element, M), AXES, []),
     "a choice by data": (less(Select(mask, e(0), e(1)), e(2)), AXES, []),
+    "a choice of conditions": (Select(less(i, j), less(i, plus(j, 1)), Compare(">=", i, j)), AXES, []),
+    "no choice of conditions": (Not(Select(less(i, j), less(j, i), less(i, j))), AXES, []),
+    "the magnitude of fewer bits": (Compare(">=", Call("abs", (narrow,)), e(0)), AXES, []),
     "excluded middle": (Or(less(i, j), Compare(">=", i, j)), AXES, []),
 }
 OPEN = {
@@ -36,6 +41,11 @@ OPEN = {
     "a tail": (less(TILED, N), TILES, []),
     "products": (less(Mul(i, M), Mul(N, M)), AXES, []),
     "data": (mask, AXES, []),
+    "a choice of open conditions": (Select(less(i, j), less(i, plus(j, 1)), less(i, j)), AXES, []),
+    "another choice of open conditions": (Select(less(i, j), less(j, i), Compare(">=", i, j)), AXES, []),
+    "the magnitude of the least number": (Compare(">=", Call("abs", (wide,)), e(0)), AXES, []),
+    "the quotient of the least number": (Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, e(-1)), e(0))), AXES, []),
+    "the successor of the largest number": (less(wide, plus(wide, 1)), AXES, []),
     "data beyond its range": (less(plus(element, 1), M), AXES, []),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from texpr.ir.dtypes import BOOL, I64, int_range
+from texpr.ir.dtypes import BOOL, I64, U64, int_range
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -44,6 +44,13 @@ USUAL_SIZE = 1 << 48
 
 Interval = tuple[int, int]
 _LIMIT = 1 << 63
+
+
+def is_wild(e: Expr) -> bool:
+    """Whether a value of 64 bits of which nothing is known is part of an expression, so that arithmetic on it may wrap."""
+    return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None
+               or isinstance(n, Reduce) and n.dtype == I64 and n.op in ("sum", "prod")
+               or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
 
 
 def programs_of(program: Program) -> list[Program]:

@@ -9,6 +9,7 @@ from texpr.ir.build import FALSE, TRUE, fold
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.reach import is_wild
 from texpr.ir.traverse import children, equal, rewrite, with_children
 from texpr.passes.nests import divided, interval
 
@@ -55,6 +56,9 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
 
     def rule(node: Node) -> Node | None:
         match node:
+            case Compare(lhs=Expr(dtype=dtype)) | Max(dtype=dtype) | Min(dtype=dtype) | FloorDiv(dtype=dtype) | Mod(dtype=dtype) if (
+                    dtype == I64 and is_wild(node)):
+                pass  # What differences and quotients say of numbers is not so where arithmetic wraps.
             case Compare(op, a, b) if a.dtype == I64:
                 return _compared(op, *interval(Sub(a, b), ranges)) or fold(node)
             case Max(a, b) | Min(a, b) if node.dtype == I64:

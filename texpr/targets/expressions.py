@@ -324,6 +324,8 @@ class Expressions:
     def _general_division(self, e: FloorDiv | Mod, a: Value, b: Value, d: int | None) -> Value:
         """Rounds down; x // 0 and x % 0 are 0, INT_MIN // -1 is INT_MIN (x86 would trap on both)."""
         zero, one = constant(0, a.dtype, a.lanes), constant(1, a.dtype, a.lanes)
+        if d == -1:
+            return self._one(f"sub {zero}, {a.text}", a.dtype, a.lanes) if isinstance(e, FloorDiv) else zero
         undefined: Value | None = None
         if not d:
             undefined = self._compare("==", b, zero)

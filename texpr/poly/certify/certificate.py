@@ -13,6 +13,7 @@ from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Kernel, Poll, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
+from texpr.ir.traverse import walk
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
@@ -107,6 +108,7 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         parameters = parameters_of(kernel)
         parameters.alias(program.sizes)
         parameters.inputs |= set(program.inputs)
+        _of_the_program(kernel, program)
         facts = _facts(kernel, program, parameters)
         direct, source = put_back(cut, parameters, facts)
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
@@ -127,6 +129,15 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         assert "operations" in str(e), str(e)
         raise ScheduleError(f"{kernel.name} is not proven within the quota", code="certificate",
                             help="give the sizes as constants: tx.schedule(op, N=...)") from None
+
+
+def _of_the_program(kernel: Kernel, program: Program) -> None:
+    """The kernel has the sizes that the program has, and leaves its inputs as they are."""
+    missing = {v.name for v in program.sizes} - {v.name for v in kernel.sizes}
+    if missing:
+        raise Refuted("bounds", f"it has no size {min(missing)}", None)
+    if any(isinstance(n, Store) and n.tensor in kernel.inputs for n in walk(kernel)):
+        raise Refuted("values", "it writes an input", None)
 
 
 def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> ScheduleError:

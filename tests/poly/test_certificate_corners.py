@@ -1,0 +1,127 @@
+"""Certificates of loops that the other tests seldom lead to: what is refused of them, and what is proven."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from texpr.compiler.pipeline import ready
+from texpr.lang import parse_kernel
+from texpr.poly.certify import certify
+
+SUM = "op total(X: f32[2, 4]) -> y: f32[2] { y[n] = sum(k: X[n, k]) }"
+SHARED_LOAN = """
+kernel total(X: f32[2, 4]) -> (y: f32[2])
+  let acc: f32[2]
+  for n0 in 0..2
+    acc[n0] = 0.0  start  at[n0]
+  for n in 0..2
+    let tile: f32[2]  stack
+    for a in 0..2
+      tile[a] = acc[n]  copy
+    for o in 0..2
+      for b in 0..2
+        tile[b] += X[n, o * 2 + b]  at[n, o * 2 + b]
+    for c in 0..2
+      acc[n] = tile[c]  copy
+  for n1 in 0..2
+    y[n1] = acc[n1]  at[n1]
+"""
+TWICE = "op twice(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] * 2 }"
+CALLED = "op products(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] { Y[i] = if %s then X[i] else X[i] * 2 }"
+
+WRONG = {
+    "two elements of a buffer stand for one of the lender": (SUM, SHARED_LOAN, ""),
+    "an input is overwritten": (TWICE, """
+kernel twice(X: f32[N]) -> (Y: f32[N])
+  for i in 0..N
+    X[i] = X[i] * 2.0  at[i]
+  for i1 in 0..N
+    Y[i1] = X[i1]  at[i1]
+""", "it writes an input"),
+    "an array of another length": (TWICE, """
+kernel twice(X: f32[M]) -> (Y: f32[M])
+  for i in 0..M
+    Y[i] = X[i] * 2.0  at[i]
+""", "it has no size N"),
+    "an array of another length beside one of the right one": ("op pair(X: f32[N], Z: f32[M]) -> Y: f32[N] { Y[i] = X[i] * Z[0] }", """
+kernel pair(X: f32[N], Z: f32[N]) -> (Y: f32[M])
+  for i in 0..N
+    Y[i] = X[i] * Z[0]  at[i]
+""", "is not the array that the program says"),
+    "an array of fewer dimensions": (TWICE, """
+kernel twice(X: f32[N]) -> (Y: f32[N, 1])
+  for i in 0..N
+    Y[i, 0] = X[i] * 2.0  at[i]
+""", "is not the array that the program says"),
+    "an array of another type": (TWICE, """
+kernel twice(X: f32[N]) -> (Y: f64[N])
+  for i in 0..N
+    Y[i] = f64(X[i] * 2.0)  at[i]
+""", "is not the array that the program says"),
+    "a buffer that is copied from itself": (TWICE, """
+kernel twice(X: f32[N]) -> (Y: f32[N])
+  let T: f32[N]
+  for i in 0..N
+    T[i] = T[i]  copy
+  for i1 in 0..N
+    Y[i1] = T[i1] * 2.0  at[i1]
+""", ""),
+    "a condition that its store changes": ("op g(X: f32[N]) -> Y: f32[N] { Y[i] = 1 }", """
+kernel g(X: f32[N]) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = 1.0  at[i]
+  for i1 in 0..N
+    if Y[i1] > 0.0
+      Y[i1] = 1.0  at[i1]
+""", "a condition reads Y, which is written under it"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_refused(name: str):
+    op, loops, said = WRONG[name]
+    with pytest.raises(tx.ScheduleError) as e:
+        certify(parse_kernel(loops), ready(tx.op(op).program()))
+    assert e.value.code == "certificate" and said in str(e.value), str(e.value)
+
+
+WRAPPING = ["k[i] * k[0] + 1 > k[i] * k[0]", "m * n + 1 > m * n", "m + 1 > m", "(if k[i] > 0 then k[i] else n) + 1 > 1",
+            "max(k[i], 0) + 1 > 0", "k[i] * 3 // 3 == k[i]", "abs(m) >= 0", "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])"]
+
+
+@pytest.mark.parametrize("condition", WRAPPING)
+def test_data_of_64_bits_may_wrap(condition: str):
+    op = tx.op(CALLED % condition)
+    loops = "kernel products(X: f32[N], k: i64[N], m: i64, n: i64) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = X[i]  at[i]\n"
+    with pytest.raises(tx.ScheduleError) as e:
+        certify(parse_kernel(loops), ready(op.program()))
+    assert e.value.label == "values"
+    assert tx.schedule(op).certificate()
+
+
+STAYS = ["i64(b[i]) + 1 > i64(b[i])", "i64(r[i]) + 1 > 0", "abs(i64(b[i])) >= 0", "i64(r[i]) % 3 < 3", "i * i >= 0", "N * N >= 0",
+         "i % N < N", "i % N >= 0", "i64(b[i]) < 32768", "r[i] < 1000 or i64(r[i]) < N"]
+
+
+@pytest.mark.parametrize("condition", STAYS)
+def test_what_is_known_of_data_and_products(condition: str):
+    """The condition always holds, so the kernel need not ask."""
+    value = f"if {condition} then X[i] else X[i] * 2"
+    op = tx.op(f"op known(X: f32[N], b: i16[N], r: i32[N] in 0..N) -> Y: f32[N] {{ Y[i] = {value} }}")
+    loops = "kernel known(X: f32[N], b: i16[N], r: i32[N] in 0..N) -> (Y: f32[N])\n  for i in 0..N\n    Y[i] = X[i]  at[i]\n"
+    certify(parse_kernel(loops), ready(op.program()))
+
+
+PROVEN = {
+    "data in the values of a private buffer": ("""op looked_up(X: f32[N], idx: i32[N] in 0..N) -> Y: f32[N] {
+  T[i] = if idx[i] > 2 then X[idx[i]] else 1
+  Y[i] = T[i] + T[i + 1 | 0] }""", 'split("Y.i", 4)\ncompute_at("T", "Y.io")\nparallel("Y.io")'),
+    "a division by less than nothing": ("op down(X: f32[N]) -> Y: f32[N] { Y[i] = X[N - 1 + i // -1] + X[i % -2 | 0] }", 'split("i", 3)'),
+}
+
+
+@pytest.mark.parametrize("name", PROVEN)
+def test_proven(name: str):
+    op, script = PROVEN[name]
+    assert tx.schedule(tx.op(op)).replay(script).certificate().bit_exact

@@ -1,0 +1,88 @@
+"""Steps where programs of the other tests seldom lead: what they do there, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.show_loop import show_kernel
+
+LOOKED_UP = """op looked_up(E: f32[N, M], idx: i32[L] in 0..N, X: f32[K]) -> (Z: f32[K], Y: f32[K, M]) require K <= L {
+  Z[n] = X[n] * 2
+  Y[k, d] = E[idx[k], d] for k in 0..K, d in 0..M }"""
+MERGED = """op merged(X: f32[N]) -> (A: f32[N], B: f32[N]) {
+  A[i] = X[i] * 2
+  B[i] = 1
+  B[i] += A[i] for i in 0..N where i < 3 }"""
+RAGGED = "op ragged(X: f32[B, N, N]) -> Y: f32[B, N] { Y[b, i] = sum(j in 0..i + 1: X[b, i, j]) }"
+BACKWARDS = "op backwards(X: f32[N]) -> Y: f32[N] {\n  let T: f32[N]\n  T[N - 1 - i] = X[i] + 1\n  Y[i] = T[i] * T[N - 1 - i] }"
+BOTH = "op both(X: f32[N]) -> y: f32 {\n  let T: f32[2]\n  T[i] = X[i | 0] for i in 0..2\n  y = T[0] - T[1] }"
+ALL = "op all_of(X: f32[4]) -> Y: f32[4] {\n  T[i] = X[i] * 2\n  Y[i] = T[3 - i] }"
+LENGTHS = "op lengths(X: f32[N, M], n: i64[N] in 0..M) -> Y: f32[N] { Y[i] = sum(j in 0..n[i]: X[i, j]) }"
+PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+
+
+def scheduled(text: str, script: str, **sizes: int) -> tx.Schedule:
+    return tx.schedule(tx.op(text), **sizes).replay(script)
+
+
+def computes(s: tx.Schedule, *sizes: int) -> None:
+    """It gives what the program means, in any order of what runs at once, with all sizes the same."""
+    for n in sizes:
+        bound = dict.fromkeys(s.program.sizes, n)
+        for order in ORDERS:
+            check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), order)
+
+
+def refusal(text: str, script: str, **sizes: int) -> str:
+    with pytest.raises(tx.ScheduleError) as e:
+        scheduled(text, script, **sizes)
+    return str(e.value)
+
+
+def test_a_box_at_an_index_of_data_after_another_nest():
+    s = scheduled(LOOKED_UP, 'cache_read("E", "Y.k")')
+    assert "E_cache: f32[1, M]" in show_kernel(s.kernel)
+    computes(s, 1, 2, 3, 4)
+
+
+def test_a_condition_among_the_statements_of_a_loop_is_cut_off():
+    s = scheduled(MERGED, 'compute_at("A", "B.1.i")\nfission("B.1.i")')
+    assert len([line for line in show_kernel(s.kernel).splitlines() if "for B.1.i" in line or "for i" in line]) >= 2
+    computes(s, 0, 2, 5)
+
+
+def test_a_triangle_stays_one_where_its_loops_stay():
+    s = scheduled(RAGGED, 'reorder("b", "i")')
+    assert "if " not in show_kernel(s.kernel)
+    computes(s, 0, 3)
+
+
+def test_inline_of_what_is_stored_backwards():
+    s = scheduled(BACKWARDS, 'inline("T")')
+    assert "T" not in [t.name for t in s.kernel.temporaries]
+    computes(s, 0, 1, 4)
+
+
+def test_two_elements_do_not_fit_one_place():
+    assert "keeps too few elements" in refusal(BOTH, 'fold("T", 0, 1)')
+
+
+def test_no_fold_where_all_is_needed():
+    assert "no depth up to 3 is enough for `T` along dimension 0" in refusal(ALL, 'fold("T", 0)')
+
+
+def test_skew_of_a_loop_whose_length_is_data():
+    assert "has no known maximum over `i`" in refusal(LENGTHS, 'skew("j", "i")')
+
+
+@pytest.mark.parametrize("sizes", [{}, {"K": 7}])
+def test_all_that_an_iteration_fetches_is_fetched_ahead(sizes: dict[str, int]):
+    script = 'split("k", 2)\nreorder("ko", "i", "j", "ki")\ncache_read("A", "ko")\ncache_read("B", "ko")\npipeline("ko")'
+    s = scheduled(PRODUCT, script, **sizes)
+    assert "A_cache: f32[2, M" in show_kernel(s.kernel) and "B_cache: f32[2, " in show_kernel(s.kernel)
+    for n in (0, 1, 4, 7):
+        bound = {v: sizes.get(v.name, n) for v in s.program.sizes}
+        check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound))
