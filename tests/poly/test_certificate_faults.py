@@ -377,6 +377,8 @@ FAULTS = {
         ("for c in 0..2\n", "for c in 0..3\n", "once"),
         ("acc[h * 2 + c] = tile[c]", "acc[h * 2 + c] = tile[1 - c]", "once"),
         ("acc[h * 2 + c] = tile[c]", "acc[h + c] = tile[c]", "once"),
+        ("acc[h * 2 + c] = tile[c]", "acc[h * 2 + c] += tile[c]", "sums"),
+        ("tile[a] = acc[h * 2 + a]", "tile[a] += acc[h * 2 + a]", "once"),
         ("tile[a] = acc[h * 2 + a]", "tile[a] = acc[a]", "once"),
         ("for h in 0..2", "for h in 0..1", "sums"),
         ("for o in 0..2", "for o in 0..2 parallel", "races"),

@@ -95,6 +95,8 @@ def _lent(nest: Nest, uses: Uses, buffer: Buffer) -> _Loan | None:
         back = s.store.value
         places.append(carried_over(Read(lender, s.indices), back.indices, stays, cell) if isinstance(back, Read) else None)
     first = places[0]
+    if any(s.store.update is not None for s in (*buffer.definitions, *returns)):
+        return None  # no copy
     if not returns or not isinstance(first, Read) or any(p is None or not alike(p, first) for p in places):
         return None
     copies = frozenset(id(s.node) for s in (*buffer.definitions, *returns))
