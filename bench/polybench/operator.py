@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
@@ -32,21 +32,21 @@ class Compiled:
         self._kernel = schedule(kernel, sizes).compile()
         self._outputs: tuple[np.ndarray, ...] = ()
 
-    @cached_property
-    def certified(self) -> bool:
-        """Whether its final loops are proven to compute the operator."""
-        try:
-            _ = self._kernel.certificate
-        except tx.ScheduleError:
-            return False
-        return True
-
     def __call__(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         if self._outputs:
             self._kernel(*inputs.values(), *self._outputs)
         else:
             self._outputs = results(self._kernel(*inputs.values()))
         return self._outputs
+
+
+def is_proven(kernel: Kernel, sizes: Sizes) -> bool:
+    """Whether the final loops of the schedule are proven to compute the operator."""
+    try:
+        schedule(kernel, sizes).certificate()
+    except tx.ScheduleError:
+        return False
+    return True
 
 
 def interpret(kernel: Kernel, sizes: Sizes, inputs: Arrays) -> tuple[np.ndarray, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from bench.machine import Limits
 from bench.polybench.measure import Outcome
@@ -10,20 +11,45 @@ from bench.tables import aligned, geometric_mean, percent, ratio, seconds
 
 LEGEND = """gcc, openmp, texpr: median times. ratio: the faster of the others over texpr. of limit: the least time that arithmetic and
 memory allow over texpr's. error: largest difference over largest element. first: until texpr's first result, compiling included.
-notes: wrong: the error is above the bound of the type; unproven: the certificate does not cover the schedule; disturbed: other work
-ran meanwhile."""
+notes: wrong: the error is above the bound of the type; unproven: the certificate refuses the schedule, or takes too long; disturbed: other
+work ran meanwhile."""
 
 
-def table(outcomes: Sequence[Outcome | str], limits: Limits) -> str:
+@dataclass(frozen=True)
+class Result:
+    """What is known of one kernel.
+
+    Attributes:
+        kernel: its name.
+        outcome: what was measured, if that was possible.
+        proven: whether the final loops are proven.
+        failed: why there is no outcome.
+    """
+
+    kernel: str
+    outcome: Outcome | None = None
+    proven: bool = False
+    failed: str = ""
+
+    @property
+    def progress(self) -> str:
+        """A few words for who waits."""
+        return self.failed if self.outcome is None else f"{advantage(self.outcome):.2f}"
+
+    def as_json(self) -> dict[str, object]:
+        """As plain data."""
+        return asdict(self)
+
+
+def table(results: Sequence[Result], limits: Limits) -> str:
     """Rows of all kernels that were measured, the mean, a legend, and what failed."""
-    measured = [o for o in outcomes if isinstance(o, Outcome)]
     others = ["gcc", "openmp"] if limits.threads > 1 else ["gcc"]
     header = ["kernel", *others, "texpr", "ratio", "of limit", "error", "first", "notes"]
-    text = aligned(header, [_row(o, others, limits) for o in measured])
-    mean = geometric_mean([advantage(o) for o in measured])
-    faster = sum(advantage(o) >= 1 for o in measured)
-    failed = "".join(f"failed: {o}\n" for o in outcomes if isinstance(o, str))
-    return f"{text}\n\ngeometric mean of the ratios {mean:.2f}; {faster} of {len(measured)} at least 1\n{failed}\n{LEGEND}"
+    text = aligned(header, [_row(r.outcome, r.proven, others, limits) for r in results if r.outcome is not None])
+    ratios = [advantage(r.outcome) for r in results if r.outcome is not None]
+    failed = "".join(f"failed: {r.kernel}: {r.failed}\n" for r in results if r.outcome is None)
+    counted = f"geometric mean of the ratios {geometric_mean(ratios):.2f}; {sum(a >= 1 for a in ratios)} of {len(ratios)} at least 1"
+    return f"{text}\n\n{counted}\n{failed}\n{LEGEND}"
 
 
 def advantage(outcome: Outcome) -> float:
@@ -36,8 +62,8 @@ def share_of_limit(outcome: Outcome, limits: Limits) -> float:
     return limits.seconds(outcome.work, outcome.dtype, outcome.moved) / outcome.seconds["texpr"]
 
 
-def _row(outcome: Outcome, others: Sequence[str], limits: Limits) -> list[str]:
-    notes = {"wrong": not outcome.correct, "unproven": not outcome.certified, "disturbed": not outcome.clean}
+def _row(outcome: Outcome, proven: bool, others: Sequence[str], limits: Limits) -> list[str]:
+    notes = {"wrong": not outcome.correct, "unproven": not proven, "disturbed": not outcome.clean}
     return [outcome.kernel, *(seconds(outcome.seconds[name]) for name in others), seconds(outcome.seconds["texpr"]),
             ratio(advantage(outcome)), percent(share_of_limit(outcome, limits)), f"{outcome.error:.0e}", seconds(outcome.compiling),
             " ".join(note for note, holds in notes.items() if holds)]
