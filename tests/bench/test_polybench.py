@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import texpr as tx
+from bench.machine import Limits
 from bench.polybench import native, operator
 from bench.polybench.compare import BOUNDS, agree, difference
+from bench.polybench.measure import Outcome
+from bench.polybench.report import Result, table
 from bench.polybench.table import DATASETS, FOLDER, KERNELS, Kernel
 
+ROOT = Path(__file__).parents[2]
 needs_compiler = pytest.mark.skipif(not native.available(), reason="no C compiler here")
 
 
@@ -84,3 +90,31 @@ def test_results_that_differ_are_found():
     assert not agree([np.array([1.0, np.nan])], [a])
     assert not agree([a.astype("f4")], [a]) and not agree([a[:1]], [a]) and not agree([], [a])
     assert not agree([np.array([1, 3], "i4")], [np.array([1, 2], "i4")])
+
+
+def test_a_table_has_ratios_and_what_failed():
+    def outcome(name: str, texpr: float, correct: bool = True) -> Outcome:
+        return Outcome(name, {"texpr": texpr, "gcc": 4e-3, "openmp": 3e-3}, 1e-16, correct, 0.5, 1e6, 8, "f64", True)
+
+    results = [Result("lu", outcome("lu", 2e-3), proven=True), Result("adi", outcome("adi", 6e-3, correct=False)),
+               Result("mvt", failed="no")]
+    text = table(results, Limits(2, {"f64": 1e9}, {1 << 20: 1e9}))
+    assert text.partition("\ngcc")[0] == """\
+kernel   gcc  openmp  texpr  ratio  of limit  error   first           notes
+lu      4 ms    3 ms   2 ms   1.50       50%  1e-16  500 ms
+adi     4 ms    3 ms   6 ms   0.50       17%  1e-16  500 ms  wrong unproven
+
+geometric mean of the ratios 0.87; 1 of 2 at least 1
+failed: mvt: no
+"""
+
+
+@needs_compiler
+def test_a_kernel_is_measured_in_a_process():
+    command = [sys.executable, "-m", "bench.polybench", "--only", "^jacobi-1d$", "--dataset", "mini", "--rounds", "1", "--budget", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=100)
+    assert done.returncode == 0 and "jacobi-1d" in done.stdout, done.stderr
+    row = next(line for line in done.stdout.splitlines() if line.startswith("jacobi-1d"))
+    assert "wrong" not in row and "unproven" not in row
+    late = subprocess.run([*command, "--limit", "0.01"], capture_output=True, text=True, cwd=ROOT, timeout=100)
+    assert late.returncode == 1 and "failed: jacobi-1d: not done in 0.01 s" in late.stdout
