@@ -11,6 +11,7 @@ import pytest
 
 import texpr as tx
 from tests.poly.exactly import Wrong, outputs
+from tests.poly.final_loops import KERNELS
 from tests.poly.test_certificate_by_running import (
     changed_extent,
     dropped_condition,
@@ -21,7 +22,6 @@ from tests.poly.test_certificate_by_running import (
     shifted_index,
     swapped,
 )
-from tests.poly.test_certificate_faults import KERNELS
 from texpr.compiler.pipeline import ready
 from texpr.ir.dtypes import BOOL, numpy_dtype
 from texpr.ir.expr import Add, Compare, Const, Expr, Node, Select, Sub

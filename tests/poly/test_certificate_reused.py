@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
-from tests.poly.test_certificate_faults import Sound
+from tests.poly.final_loops import Sound
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.poly.certify import certify
