@@ -53,6 +53,7 @@ STEPS = {
     "unroll_symbolic": ("stencil", {}, 's.unroll("j")'),
     "peel_symbolic": ("stencil", {}, 's.peel("i", 1, 1).peel("j", 0, 1)'),
     "specialize": ("sequence", {}, 's.specialize("Y.i", N=8).vectorize("j_N8").specialize(M=4)'),
+    "specialize_condition": ("stencil", {}, 's.specialize("N % 8 == 0 and M >= 64").split("j_Nx8_Mge64", 8, tail="exact").split("j", 8)'),
     "annotate": ("stencil", {}, 's.annotate("i", tuned=16, by="hand, twice").parallel("i").annotate("j", w=0.5).annotate("i", tuned=8)'),
     "prefetch": ("matmul", {"N": 16}, 's.reorder("i", "k", "j").vectorize("C.j").prefetch("B", "k", 8).prefetch("A", "i", 2)'),
     "prefetch_gather": ("gather", {}, 's.prefetch("E", "k", 4)'),

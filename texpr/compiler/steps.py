@@ -145,7 +145,7 @@ class Steps:
         return self._step("reverse", loop)
 
     def specialize(self, *loops: str | Var, **sizes: int) -> Self:
-        """Run a copy of the nests where sizes have certain values; see `texpr.schedule.specialize`."""
+        """Run a copy of the nests where sizes have certain values or conditions on them hold; see `texpr.schedule.specialize`."""
         return self._step("specialize", *loops, **sizes)
 
     def annotate(self, loop: str | Var, **notes: str | int | float | bool) -> Self:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.schedule.marks import vectorized
 from texpr.schedule.tails import check_again, padded
-from texpr.schedule.tiles import cut, overlapped, peeled
+from texpr.schedule.tiles import cut, divides, overlapped, peeled
 from texpr.support.errors import ScheduleError
 
 TAILS = ("guard", "exact", "peel", "clip", "mask", "pad", "overlap")
@@ -22,7 +21,8 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
 
     Args:
         factor: iterations per tile, 1 to 2^31.
-        tail: what becomes of iterations that do not fill a tile. `guard` keeps them under a condition, `peel` runs them in loops of their
+        tail: what becomes of iterations that do not fill a tile, unless a constant extent, what the operator requires or a condition around
+            the loop says that there are none. `guard` keeps them under a condition, `peel` runs them in loops of their
             own, `clip` makes the last tile shorter (`for vi in 0..min(factor, n - vo*factor)`), `mask` makes `vi` a vector loop whose last
             lanes are off, `overlap` lets the last tile begin at `n - factor`, where nothing changes if an element is computed twice, `pad`
             runs past the end, where only buffers are written, which grow; `exact` refuses them.
@@ -38,8 +38,8 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
         raise ScheduleError(f"split factor {factor!r} is not an integer from 1 to 2^31", span_of(kernel, at), code="split")
     if tail not in TAILS:
         raise ScheduleError(f"there is no tail policy {tail!r}", span_of(kernel, at), code="split", help=f"one of {', '.join(TAILS)}")
-    extent = integer(at.extent)
-    if tail == "exact" and (extent is None or extent % factor):
+    even = {n.var for n in found if divides(kernel, n, factor)}
+    if tail == "exact" and at.var not in even:
         raise ScheduleError(f"split factor {factor} does not divide the extent of `{at.var.name}`", span_of(kernel, at), code="split",
                             help='pass tail="guard" to keep the remainder')
     if names is not None and (not isinstance(names, tuple) or len(names) != 2):
@@ -47,17 +47,17 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
                             help='names=("outer", "inner")')
     outer, inner = names or (at.var.name + "o", at.var.name + "i")
     check_new_names(kernel, at, (outer, inner), "split")
+    ragged = [n for n in found if n.var not in even]
     match tail:
-        case "peel" | "overlap":
+        case "peel" | "overlap" if ragged:
             if tail == "overlap":
-                check_again(kernel, found, factor)
-            own = {n.var: twins(kernel, n, "rest") for n in found}
+                check_again(kernel, ragged, factor)
+            own = {n.var: twins(kernel, n, "rest") for n in ragged}
             pieces = peeled if tail == "peel" else overlapped
-            after = replace_loops(kernel, found, lambda n: pieces(n, factor, outer, inner, own[n.var]))
+            after = replace_loops(kernel, found, lambda n: pieces(n, factor, outer, inner, own[n.var]) if n.var in own
+                                  else cut(n, factor, outer, inner, even=True, clipped=False))
             return with_temporaries(after, [t for each in own.values() for t in each.values()])
         case "pad":
             return padded(kernel, found, factor, outer, inner)
-        case "mask":
-            guarded = replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner, clipped=False))
-            return vectorized(guarded, f"{at.tensor}.{inner}")
-    return replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner, clipped=tail == "clip"))
+    after = replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner, even=n.var in even, clipped=tail == "clip"))
+    return vectorized(after, f"{at.tensor}.{inner}") if tail == "mask" else after

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from texpr import poly
 from texpr.ir.build import add, compare, floordiv, integer, minimum, mod, mul, sub
-from texpr.ir.expr import Expr, Tensor, Var, index
-from texpr.ir.loop import For, If, Stmt
+from texpr.ir.expr import Axis, Expr, Tensor, Var, index
+from texpr.ir.loop import For, If, Kernel, Stmt
+from texpr.ir.traverse import tensors
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.schedule.loops import path_to
 
 
-def cut(loop: For, factor: int, outer_name: str, inner_name: str, *, clipped: bool) -> For:
-    """The iterations of `loop` in tiles; past the end a condition holds them off, or the last tile is shorter."""
-    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
+def divides(kernel: Kernel, loop: For, factor: int) -> bool:
+    """Whether tiles of `factor` iterations are proven to fill the loop, of what the operator requires and the conditions around say."""
     extent = integer(loop.extent)
-    ragged = extent is None or extent % factor != 0
-    if not (clipped and ragged):
-        return tiled(loop, tiles, factor, outer_name, inner_name, guarded=ragged)
+    if extent is not None:
+        return extent % factor == 0
+    *around, _ = path_to(kernel, loop)
+    facts = (*kernel.requires, *(n.cond for n in around if isinstance(n, If) and not tensors(n.cond)))
+    axes = [Axis(n.var, index(0), n.extent) for n in around if isinstance(n, For)]
+    worth_asking = facts or not isinstance(loop.extent, Var)
+    return bool(worth_asking) and poly.always(compare("==", mod(loop.extent, index(factor)), index(0)), axes, facts)
+
+
+def cut(loop: For, factor: int, outer_name: str, inner_name: str, *, even: bool, clipped: bool) -> For:
+    """The iterations of `loop` in tiles; past the end a condition holds them off, or the last tile is shorter, unless all are `even`."""
+    if even:
+        return tiled(loop, floordiv(loop.extent, index(factor)), factor, outer_name, inner_name, guarded=False)
+    tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
+    if not clipped:
+        return tiled(loop, tiles, factor, outer_name, inner_name, guarded=True)
     full = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
     (inner,) = full.body
     assert isinstance(inner, For)
@@ -39,11 +54,9 @@ def peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[T
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
     main = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
-    if integer(left_over := mod(extent, index(factor))) == 0:
-        return (main,)
     rest = Var(inner_name)
     at = add(mul(tiles, index(factor)), rest)
-    left = For(rest, left_over, tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
+    left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
     return (main, over_tensors(with_fresh_variables(left), own))
 
 
@@ -55,15 +68,12 @@ def whole(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
 
 def overlapped(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     """The iterations of `loop` in full tiles, the last of which ends where the loop does; fewer than a tile run one by one."""
-    extent = integer(loop.extent)
-    if extent is not None and extent % factor == 0:
-        return (whole(loop, factor, outer_name, inner_name),)
     tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
     outer, inner, rest = Var(outer_name), Var(inner_name), Var(inner_name)
     at = add(minimum(mul(outer, index(factor)), sub(loop.extent, index(factor))), inner)
     body = tuple(folded(s, {loop.var: at}) for s in loop.body)
     main = For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
-    if extent is not None:
+    if integer(loop.extent) is not None:
         return (main,)
     left = For(rest, loop.extent, tuple(folded(s, {loop.var: rest}) for s in loop.body), tensor=loop.tensor)
     short = over_tensors(with_fresh_variables(left), own)
