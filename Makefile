@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties ulp clean
+.PHONY: venv test check demo litmus peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties mutants ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -69,6 +69,10 @@ fuzz: venv
 # Every property of the test suite, tried with many more examples.
 fuzz-properties: venv
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m hypothesis --timeout 0
+
+# Small changes of the code that decides legality, each of which should make a test fail:  make mutants LIMIT=300 MUTANTS=texpr/poly/flow.py
+mutants: venv
+	nice -n 19 $(BIN)/python scripts/mutate.py $(MUTANTS) $(if $(LIMIT),--limit $(LIMIT))
 
 # All 2^32 numbers of every f32 function: about two minutes each.
 ulp: venv

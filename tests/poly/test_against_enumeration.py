@@ -219,6 +219,12 @@ def test_flow(k: Kernel):
         assert flow_stays_within(k, t, [outer]) == (not leaves)
 
 
+def test_what_is_written_and_then_updated_stays_within():
+    a, y, i, j = tensor("acc", 9), tensor("Y", 9), Var("i"), Var("j")
+    k = kernel(loop(i, N, Store(a, (i,), ZERO), loop(j, N, Store(a, (i,), ZERO, "add")), Store(y, (i,), at(a, i))))
+    assert flow_stays_within(k, a, [k.body[0]])  # type: ignore[list-item]
+
+
 def test_products_of_sizes_are_unknown():
     a = tensor("A", 9)
     i = Var("i")

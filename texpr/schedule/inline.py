@@ -49,7 +49,7 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
     uses = [(above, s) for above, s in readers(kernel, found) if s not in production.stores]
     if not uses:
         raise ScheduleError(f"nothing reads `{found.name}`", span_of(kernel, production.statements[0]), code="inline")
-    known = _same_iteration(kernel, production, uses)
+    known = _same_iteration(kernel, production)
     def rule(node: Node) -> Node | None:
         match node:
             case Read(tensor=t, indices=indices) if t is found:
@@ -90,11 +90,10 @@ def _rules(kernel: Kernel, production: Production) -> list[_Rule]:
     return rules
 
 
-def _same_iteration(kernel: Kernel, production: Production, uses: Sequence[tuple[tuple[For | If, ...], Stmt]]) -> tuple[For, ...]:
+def _same_iteration(kernel: Kernel, production: Production) -> tuple[For, ...]:
     """The loops around the production whose iteration every use shares, if values never leave it."""
     around = production.loops
-    shared = all([n.var for n in above if isinstance(n, For)][: len(around)] == [n.var for n in around] for above, _ in uses)
-    return around if around and shared and poly.flow_stays_within(kernel, production.tensor, around) else ()
+    return around if around and poly.flow_stays_within(kernel, production.tensor, around) else ()
 
 
 def _value(kernel: Kernel, rules: Sequence[_Rule], indices: Sequence[Expr], known: tuple[For, ...]) -> Expr:

@@ -58,7 +58,7 @@ class Parameters:
     def alias(self, others: Iterable[Var]) -> None:
         """Other variables for the sizes of the same names: those of a program whose kernel was read from a text."""
         named = {v.name: k for v, k in self.position.items()}
-        self.position |= {v: named[v.name] for v in others if v not in self.position and v.name in named}
+        self.position |= {v: named[v.name] for v in others if v.name in named}
 
     def term(self, e: Expr) -> Var | None:
         """The parameter that stands for `e`, if nothing in it differs between instances."""

@@ -123,8 +123,7 @@ class Nest:
 
 def parameters_of(kernel: Kernel) -> Parameters:
     """What all questions about a kernel, and about what is made of it, have in common."""
-    written = {n.tensor for n in walk(kernel) if isinstance(n, Store)}
-    return Parameters(kernel.sizes, [t for t in kernel.inputs if t not in written])
+    return Parameters(kernel.sizes, kernel.inputs)
 
 
 def extract(kernel: Kernel, parameters: Parameters) -> Nest:
