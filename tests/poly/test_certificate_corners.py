@@ -125,3 +125,29 @@ PROVEN = {
 def test_proven(name: str):
     op, script = PROVEN[name]
     assert tx.schedule(tx.op(op)).replay(script).certificate().bit_exact
+
+
+ROWS = "op rows(p: i32[M, N] in 0..N distinct, X: f32[M, N]) -> Y: f32[N] { Y[k] = 0  Y[p[i, j]] += X[i, j] }"
+ROW_LOOPS = """
+kernel rows(p: i32[M, N] in 0..N distinct, X: f32[M, N]) -> (Y: f32[N])
+  for k in 0..N
+    Y[k] = 0.0  eq 0  at[k]
+  for i in 0..M
+    for j in 0..N parallel
+      Y[i64(p[i, j])] += X[i, j]  eq 1  at[i, j]
+"""
+
+
+def test_a_row_of_distinct_values_is_shared():
+    certify(parse_kernel(ROW_LOOPS), ready(tx.op(ROWS).program()))
+    for old, new in ((" distinct", ""), ("for i in 0..M", "for i in 0..M parallel")):
+        with pytest.raises(tx.ScheduleError, match="use one element of Y") as e:
+            certify(parse_kernel(ROW_LOOPS.replace(old, new)), ready(tx.op(ROWS.replace(old, new)).program()))
+        assert e.value.label == "races"
+
+
+@pytest.mark.parametrize("steps", [lambda s: s.auto(), lambda s: s.parallel("Y.1.i"), lambda s: s.split("Y.1.i", 4).vectorize("Y.1.ii")])
+@pytest.mark.parametrize("dtype", ["i32", "i64", "u8"])
+def test_updates_at_distinct_places_run_at_once(steps, dtype: str):
+    op = tx.op(f"op f(p: {dtype}[N] in 0..K distinct, X: f32[N], Z: f32[K]) -> Y: f32[K] {{ Y[k] = Z[k]  Y[p[i]] += X[i] }}")
+    assert steps(tx.schedule(op)).certificate()

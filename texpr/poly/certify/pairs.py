@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import compare, conjunction
-from texpr.ir.expr import Expr, Sub, Var
+from texpr.ir.build import compare, conjunction, disjunction
+from texpr.ir.expr import Expr, Read, Sub, Var
 from texpr.ir.loop import Store
 from texpr.ir.traverse import substitute
 from texpr.poly.certify.frame import Frame
@@ -60,6 +60,8 @@ class Joint:
         self.frame.atoms += [*first.atoms, *((self.there(t), self.there(v)) for t, v in second.atoms)]  # type: ignore[list-item]
         here = inside.add_dims(_SET, len(self.renamed))
         self.domain = here & other.insert_dims(_SET, shared, self.count - shared)
+        for fact in _of_distinct(self.frame, len(first.atoms)):
+            self.domain = self.domain & self.frame.holds(fact)
 
     def there(self, e: Expr) -> Expr:
         """An expression of the second access in the columns of both."""
@@ -75,6 +77,19 @@ class Joint:
     def of_first(self, pairs: isl.Set) -> isl.Set:
         """Which instances of the first access are in a pair."""
         return pairs.project_out(_SET, self.count, len(self.frame.variables) - self.count)
+
+
+def _of_distinct(frame: Frame, count: int) -> Iterator[Expr]:
+    """What is known of two elements of inputs whose rows hold each value once, the first `count` atoms being of the first access."""
+    for mine, value in frame.atoms[:count]:
+        for theirs, other in frame.atoms[count:]:
+            match mine, theirs:
+                case Read(tensor, (*row, last)), Read(again, (*other_row, other_last)) if tensor is again and tensor.distinct and (
+                        tensor in frame.parameters.inputs):
+                    fact = compare("==", last, other_last)
+                    for a, b in zip((value, *row), (other, *other_row)):
+                        fact = disjunction(fact, compare("!=", a, b))
+                    yield fact
 
 
 def met(joint: Joint, a: Access, b: Access) -> Expr:
