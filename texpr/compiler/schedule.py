@@ -78,15 +78,17 @@ class Schedule(Steps):
             raise ScheduleError(f"there is no format {format!r} for a script", code="script", help="text or json")
         return to_json(self.steps) if format == "json" else "".join(f"{step}\n" for step in self.steps)
 
-    def replay(self, text: str) -> Schedule:
+    def replay(self, text: str, *, name: str = "script") -> Schedule:
         """Apply the steps of a script, text or JSON.
 
+        Args:
+            name: what errors call the script, as in `name:3` for its third line.
         Raises:
             ScheduleError: a line is not a step, or a step is refused; the steps before it stay applied.
         """
         written_as_json = isinstance(text, str) and text.lstrip().startswith(("{", "["))
         for step in from_json(text) if written_as_json else parse_script(text):
-            self.apply(step)
+            self.apply(step, name)
         return self
 
     def stages(self) -> list[tuple[str, Kernel, Mapping[Var, str]]]:

@@ -39,9 +39,11 @@ class Steps:
         """Handles of all loops, outermost first."""
         return tuple(n.var for n in all_loops(self.kernel))
 
-    def apply(self, step: Step) -> Self:
+    def apply(self, step: Step, script: str = "") -> Self:
         """Apply a step.
 
+        Args:
+            script: the name of the script that it is from, if any.
         Raises:
             ScheduleError: it does not apply, or would change the answer.
         """
@@ -49,7 +51,8 @@ class Steps:
             self.kernel = step.apply(self.kernel)
         except (ScheduleError, ResourceError) as error:
             number = len(self.steps) + 1
-            raise explained(error, self.kernel, step, self.program, f"step {number}{_caller()}: {step}") from None
+            place = f", {script}:{step.line}" if script and step.line else _caller()
+            raise explained(error, self.kernel, step, self.program, f"step {number}{place}: {step}") from None
         self.steps.append(step)
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 
@@ -46,11 +46,16 @@ STEPS: dict[str, Callable[..., Kernel]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One applied scheduling request."""
+    """One applied scheduling request.
+
+    Attributes:
+        line: where it stands in a script, from 1; 0 if it was a call.
+    """
 
     name: str
     args: tuple[object, ...] = ()
     options: tuple[tuple[str, object], ...] = ()
+    line: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         given = [_text(a) for a in self.args] + [f"{k}={_text(v)}" for k, v in self.options]
@@ -116,7 +121,7 @@ def _parsed(line: str, number: int) -> Step:
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise wrong from None
     known_step(call.func.id, f"line {number} of the script")
-    return Step(call.func.id, args, options)
+    return Step(call.func.id, args, options, number)
 
 
 def known_step(name: str, where: str) -> None:

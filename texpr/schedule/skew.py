@@ -37,6 +37,8 @@ def skew(kernel: Kernel, loop: str | Var, by: str | Var, factor: int = 1) -> Ker
     if at.kind not in ("serial", "parallel"):
         raise ScheduleError(f"`{at.var.name}` is marked {at.kind}, and the skewed loop would be another one", span_of(kernel, at),
                             code="skew", help="skew first, then mark the loop")
+    if around is at:
+        raise ScheduleError(f"`{at.var.name}` is skewed by itself", span_of(kernel, at), code="skew", help="by= names a loop around it")
     if all(n.var is not around.var for n in loops_around(kernel, at)):
         raise ScheduleError(f"`{around.var.name}` is not around `{at.var.name}`", span_of(kernel, at), code="skew",
                             help=f'reorder first, or skew("{around.var.name}", by="{at.var.name}")')

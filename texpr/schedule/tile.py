@@ -11,7 +11,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.schedule.independent import check_moved
 from texpr.schedule.leaves import checked, rearranged
 from texpr.schedule.loops import find_loops, loops_around, qualified, span_of
-from texpr.schedule.marks import unrolled
+from texpr.schedule.marks import MOST_STATEMENTS, unrolled
 from texpr.schedule.order import in_scope, reordered
 from texpr.schedule.regroup import Leaf
 from texpr.schedule.shape import split
@@ -85,6 +85,9 @@ def jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "peel") -> 
     Source: Callahan, Carr and Kennedy, Improving Register Allocation for Subscripted Variables, PLDI 1990.
     """
     at = find_loops(kernel, loop)[0]
+    if not isinstance(factor, int) or isinstance(factor, bool) or not 1 <= factor <= MOST_STATEMENTS:
+        raise ScheduleError(f"jam of {factor!r} iterations: it takes from 1 to {MOST_STATEMENTS:,}", span_of(kernel, at), code="jam",
+                            help=f'as in jam("{at.var.name}", 4)')
     name = f"{qualified(at)}i"
     cut = split(kernel, loop, factor, tail=tail)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to `path` in one step: readers see the old content or the new one, also after a crash or Ctrl-C."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

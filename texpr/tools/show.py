@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 
 from texpr.compiler import Op, Schedule, load, schedule
 from texpr.ir.show_tensor import show_program
@@ -97,4 +98,4 @@ def applied(scheduled: Schedule, script: str | None, target: str) -> Schedule:
     if script is None:
         return scheduled.auto(target)
     with open(script, encoding="utf-8") as file:
-        return scheduled.replay(file.read())
+        return scheduled.replay(file.read(), name=Path(script).name)
