@@ -87,6 +87,9 @@ class Machine:
         self.memory[t].unread.discard(at)
         return self.memory[t].cells[at]
 
+    def is_written(self, e: Read) -> bool:
+        return self.cell(e.tensor, e.indices) in self.memory[e.tensor].cells
+
     def value(self, e: Expr) -> int:
         match e:
             case Const(value):
@@ -115,6 +118,9 @@ class Machine:
 
     def store(self, s: Store) -> None:
         at = self.cell(s.tensor, s.indices)
+        if s.equation < 0 and s.update is None and isinstance(s.value, Read) and not self.is_written(s.value):
+            self.memory[s.tensor].cells.pop(at, None)  # Nothing is copied, and nothing may be read there.
+            return
         value = self.value(s.value)
         memory = self.memory[s.tensor]
         if s.update is not None:

@@ -266,3 +266,130 @@ kernel stencils(X: f32[N]) -> (Y: f32[N])
     Y[i] = (X[max(0, min(i, N - 2))] + X[min(i + 1, N - 1)]) * (X[max(0, i - 1)] + X[i])  eq 1  at[i]
 """),
 }
+
+REUSED = {
+    "window": Sound("""op window(X: f32[N]) -> Y: f32[N] {
+  T[i] = X[i] * 2
+  Y[i] = T[i - 1 | clamp] + T[i] + T[i + 1 | 0] }""", """
+kernel window(X: f32[N]) -> (Y: f32[N])
+  let T: f32[3]
+  if 0 < N
+    T[0] = X[0] * 2.0  at[0]
+  for i in 0..N
+    if i + 1 < N
+      T[(i + 1) % 3] = X[i + 1] * 2.0  at[i + 1]
+    Y[i] = T[max(0, i - 1) % 3] + T[i % 3] + (if i + 1 < N then T[(i + 1) % 3] else 0.0)  eq 1  at[i]
+"""),
+    "turns": Sound("""op turns(X: f32[N, 4]) -> Y: f32[N, 4] {
+  T[n, j] = X[n, j] * 2
+  Y[n, j] = T[n, j] + T[n, 3 - j] for n in 0..N, j in 0..4 }""", """
+kernel turns(X: f32[N, 4]) -> (Y: f32[N, 4])
+  let T: f32[2, 4]
+  for p in 0..min(N, 1)
+    for j0 in 0..4
+      T[p % 2, j0] = X[p, j0] * 2.0  at[p, j0]
+  for n in 0..N
+    if n + 1 < N
+      for j1 in 0..4
+        T[(n + 1) % 2, j1] = X[n + 1, j1] * 2.0  at[n + 1, j1]
+    for j2 in 0..4
+      Y[n, j2] = T[n % 2, j2] + T[n % 2, 3 - j2]  eq 1  at[n, j2]
+"""),
+    "constant": Sound("""op constant(X: f32[6, 4]) -> Y: f32[6, 4] {
+  T[n, j] = X[n, j] * 2
+  Y[n, j] = T[n, j] + T[n, 3 - j] for n in 0..6, j in 0..4 }""", """
+kernel constant(X: f32[6, 4]) -> (Y: f32[6, 4])
+  let T: f32[3, 4]
+  for p in 0..2
+    for j0 in 0..4
+      T[p % 3, j0] = X[p, j0] * 2.0  at[p, j0]
+  for n in 0..4
+    for j1 in 0..4
+      T[(n + 2) % 3, j1] = X[n + 2, j1] * 2.0  at[n + 2, j1]
+    for j2 in 0..4
+      Y[n, j2] = T[n % 3, j2] + T[n % 3, 3 - j2]  eq 1  at[n, j2]
+  for e in 0..2
+    for j3 in 0..4
+      Y[e + 4, j3] = T[(e + 4) % 3, j3] + T[(e + 4) % 3, 3 - j3]  eq 1  at[e + 4, j3]
+"""),
+    "carried": Sound("""op carried(X: f32[N, M]) -> Y: f32[N, M] {
+  let c: f32[N, M]
+  c[t, m] = c[t - 1, m | 0] * 2 + X[t, m]
+  Y[t, m] = c[t, m] * 3 }""", """
+kernel carried(X: f32[N, M]) -> (Y: f32[N, M])
+  let c: f32[M]
+  for t in 0..N
+    for m0 in 0..M
+      c[m0] = (if 1 <= t then c[m0] else 0.0) * 2.0 + X[t, m0]  at[t, m0]
+    for m1 in 0..M
+      Y[t, m1] = c[m1] * 3.0  eq 1  at[t, m1]
+"""),
+    "sums": Sound("op sums(X: f32[N, M]) -> Y: f32[N] { Y[n] = sum(m: X[n, m]) }", """
+kernel sums(X: f32[N, M]) -> (Y: f32[N])
+  let acc: f32[2]
+  for p in 0..min(N, 1)
+    acc[0] = 0.0  start  at[p]
+    for m0 in 0..M
+      acc[0] += X[p, m0]  at[p, m0]
+  for n in 0..N
+    if n + 1 < N
+      acc[(n + 1) % 2] = 0.0  start  at[n + 1]
+      for m1 in 0..M
+        acc[(n + 1) % 2] += X[n + 1, m1]  at[n + 1, m1]
+    Y[n] = acc[n % 2]  at[n]
+"""),
+    "copies": Sound("op copies(X: f32[N, 4], w: f32[4]) -> Y: f32[N] { Y[n] = sum(j: X[n, j] * w[j]) }", """
+kernel copies(X: f32[N, 4], w: f32[4]) -> (Y: f32[N])
+  let B: f32[2, 4]
+  for p in 0..min(N, 1)
+    for j0 in 0..4
+      B[p % 2, j0] = X[p, j0]  copy
+  for n in 0..N
+    let acc: f32
+    if n + 1 < N
+      for j1 in 0..4
+        B[(n + 1) % 2, j1] = X[n + 1, j1]  copy
+    acc = 0.0  start  at[n]
+    for j2 in 0..4
+      acc += B[n % 2, j2] * w[j2]  at[n, j2]
+    Y[n] = acc  at[n]
+"""),
+    "packed": Sound("op packed(X: f32[64, K]) -> Y: f32[64, K] { Y[j, k] = X[63 - j, k] for j in 0..64 }", """
+kernel packed(X: f32[64, K]) -> (Y: f32[64, K])
+  let P: f32[4, K, 16]
+  for j0 in 0..64
+    for k0 in 0..K
+      P[j0 // 16, k0, j0 % 16] = X[j0, k0]  copy
+  for jo in 0..4
+    for ji in 0..16
+      for k1 in 0..K
+        Y[jo * 16 + ji, k1] = P[3 - jo, k1, 15 - ji]  at[jo * 16 + ji, k1]
+"""),
+    "nested": Sound("op nested(X: f32[N, K]) -> y: f32[N] { y[n] = sum(k: X[n, k]) }", """
+kernel nested(X: f32[N, K]) -> (y: f32[N])
+  let outer: f32[4]
+  for b in 0..(N + 3) // 4
+    let acc: f32[4]  stack
+    for n0 in 0..4
+      if b * 4 + n0 < N
+        acc[n0] = 0.0  start  at[b * 4 + n0]
+    for o in 0..(K + 7) // 8
+      for d0 in 0..4
+        if b * 4 + d0 < N
+          outer[d0] = acc[d0]  copy
+      for n1 in 0..4
+        let inner: f32
+        inner = outer[n1]  copy
+        for k in 0..8
+          if b * 4 + n1 < N and o * 8 + k < K
+            inner += X[b * 4 + n1, o * 8 + k]  at[b * 4 + n1, o * 8 + k]
+        outer[n1] = inner  copy
+      for d1 in 0..4
+        if b * 4 + d1 < N
+          acc[d1] = outer[d1]  copy
+    for n2 in 0..4
+      if b * 4 + n2 < N
+        y[b * 4 + n2] = acc[n2]  at[b * 4 + n2]
+"""),
+}
+"""Buffers whose elements hold one value after another."""

@@ -50,7 +50,7 @@ def test_what_a_certificate_says():
 certificate of matmul: reassociated: C; contracted: a * b + c is rounded once
   values          7 questions   every store computes its instance of its equation, from the right elements
   bounds          8 questions   every element used exists
-  initialised     5 questions   every element read was written before
+  initialised     5 questions   every element used was written before
   covered         1 questions   every element of every output is computed
   once            4 questions   no sum is started twice, and no element defined twice that data chooses
   sums            9 questions   every sum has all its terms, once each, before it is used

@@ -32,7 +32,7 @@ from texpr.support.errors import ScheduleError
 MEANINGS = {
     "values": "every store computes its instance of its equation, from the right elements",
     "bounds": "every element used exists",
-    "initialised": "every element read was written before",
+    "initialised": "every element used was written before",
     "covered": "every element of every output is computed",
     "once": "no sum is started twice, and no element defined twice that data chooses",
     "sums": "every sum has all its terms, once each, before it is used",
