@@ -12,7 +12,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to `path` in one step: readers see the old content or the new one, also after a crash or Ctrl-C."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
