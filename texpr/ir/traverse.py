@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
-from texpr.ir.loop import For, Store
+from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.tensor import Equation
 
 N = TypeVar("N", bound=Node)
@@ -73,6 +73,19 @@ def walk(*roots: Node) -> Iterator[Node]:
         seen.add(id(node))
         yield node
         stack.extend(reversed(children(node)))
+
+
+def statements(*roots: Node) -> Iterator[Stmt]:
+    """The statements below kernels and statements, and the roots that are some, parents first, in textual order. No expressions: most
+    questions about loops and stores need none, and a kernel has twenty times as many.
+    """
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Stmt):
+            yield node
+        if isinstance(node, For | If | Kernel):
+            stack.extend(reversed(node.body))
 
 
 def postorder(*roots: Node) -> list[Node]:

@@ -34,6 +34,7 @@ from texpr.ir.expr import (
     Sub,
     Tensor,
     Var,
+    index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
@@ -110,6 +111,12 @@ class Converter:
         self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
         self._done: dict[int, tuple[Expr, Values | Truth]] = {}
         self._unknowns: dict[tuple, Values] = {}
+        self._ranges: dict[tuple[Var, int], tuple[Expr, Truth]] = {}
+
+    @property
+    def expressions(self) -> int:
+        """How many are remembered."""
+        return len(self._done)
 
     def is_shared(self, key: Key) -> bool:
         """Whether all instances have the same value of it."""
@@ -143,7 +150,16 @@ class Converter:
             cases = tuple((p + q, forms + (form,)) for (p, forms), (q, form) in product(cases, found.cases))
         return cases, exact
 
+    def within(self, var: Var, extent: Expr) -> Truth:
+        """A loop's variable counts from 0 to below its extent; remembered, for the statements of a loop have it in common."""
+        found = self._ranges.get((var, id(extent)))
+        if found is None:
+            found = self._ranges[var, id(extent)] = extent, within(self, Axis(var, index(0), extent))
+        return found[1]
+
     def _convert(self, root: Expr) -> Values | Truth:
+        if (known := self._done.get(id(root))) is not None:
+            return known[1]
         stack: list[tuple[Expr, bool]] = [(root, False)]
         while stack:
             node, ready = stack.pop()
@@ -462,29 +478,3 @@ def within(converter: Converter, axis: Axis) -> Truth:
             cases = tuple((*p, below(at, form) if end else at_least(at, form)) for p, form in values.cases)
             found = conjoined(found, Truth(cases, (), values.exact))
     return found
-
-
-def distinct_arguments(converter: Converter, at: Sequence[Form], to: Sequence[Form]) -> list[tuple[Form, Form]]:
-    """What else is equal where two elements are: rows of a `distinct` tensor that nothing writes hold each value once.
-
-    If an index is `p[a, i]` here and `p[b, j]` there, the two are equal, and so are `a` and `b` because they are indices
-    themselves, then `i` equals `j`.
-    """
-    known = set(zip(at, to))
-    found = []
-    for i, j in zip(at, to):
-        if len(i.terms) == len(j.terms) == 1 and i.constant == j.constant and i.terms[0][1] == j.terms[0][1]:
-            here, there = (_elements_of_distinct(converter, f.terms[0][0]) for f in (i, j))
-            if here and there and here[0] is there[0] and known.issuperset(zip(here[1][:-1], there[1][:-1])):
-                found.append((here[1][-1], there[1][-1]))
-    return found
-
-
-def _elements_of_distinct(converter: Converter, key: Key) -> tuple[Tensor, list[Form]] | None:
-    """The tensor and indices of a read from a distinct tensor, where the indices are plain forms."""
-    match key:
-        case Unknown(node=Read(tensor, args)) if tensor.distinct and tensor in converter.stable and args:
-            cases = [converter.values(a).cases for a in args]
-            if all(len(c) == 1 and not c[0][0] for c in cases):
-                return tensor, [c[0][1] for c in cases]
-    return None

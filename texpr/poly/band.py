@@ -10,11 +10,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from texpr.ir.expr import Var
-from texpr.ir.loop import For, Kernel
-from texpr.ir.traverse import walk
+from texpr.ir.loop import Kernel
 from texpr.poly.forms import variable
 from texpr.poly.legality import SINK, SOURCE, Pair, access_pairs, meetings, reassociable
-from texpr.poly.nest import Nest, model, part
+from texpr.poly.nest import Nest, holds, model, part
 from texpr.poly.order import in_order
 from texpr.poly.solver import OutOfQuota, Question, asked
 
@@ -24,7 +23,7 @@ _MEMO_SIZE = 256
 
 def permutable(kernel: Kernel, band: Sequence[Var]) -> bool:
     """Whether the loops of these variables, which follow each other inwards, are a band. False where that cannot be proven."""
-    top = next(s for s in kernel.body if any(isinstance(n, For) and n.var is band[0] for n in walk(s)))
+    top = next(s for s in kernel.body if holds(s, band[0]))
     nest = model(part(kernel, (top,)))
     key = id(nest), tuple(band)
     if key not in _MEMO:

@@ -12,11 +12,11 @@ from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
-from texpr.poly.affine import distinct_arguments
+from texpr.poly.congruence import distinct_arguments
 from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_exact, is_parameter, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
-from texpr.poly.solver import Question, Region, System, possible
+from texpr.poly.solver import Given, Question, Region, System
 from texpr.support.errors import CheckError
 
 Element = tuple[Piece, tuple[Form, ...]]
@@ -73,8 +73,11 @@ def elements(proof: Proof, condition: Truth, tensor: Tensor, indices: Sequence[E
     """The elements an access touches, and whether it surely does."""
     if guard is not None and guard.mode in ("value", "drop"):
         condition = conjoined(condition, proof.converter.truth(inside(indices, tensor.shape)))
+    given: list[Given] = []
+
     def happens(case: Piece) -> bool:
-        return any(possible(proof.converter, p + case) for p in condition.true)
+        given.extend(Given(proof.converter, p) for p in condition.true[len(given):])
+        return any(g.allows(case) for g in given)
 
     cases, exact = proof.converter.tuples(folded(indices, tensor.shape, guard), happens)
     sure = condition.exact and exact and not any(c.form.opaque for p in condition.true for c in p)

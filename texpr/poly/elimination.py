@@ -8,14 +8,14 @@ solution. What is left has a solution exactly if the constraints have one; so a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 
 Row = tuple[list[tuple[int, int]], int, bool]
 """Coefficients of columns, the constant, and whether the sum is 0 or at least 0."""
 _Terms = dict[int, int]
 """Coefficients of columns, none of them 0."""
-_Late = tuple[_Terms, int, bool]
+_Late = tuple[Iterable[tuple[int, int]], int, bool]
 """A row that is yet to come in."""
 _Sum = tuple[tuple[int, int], ...]
 """Coefficients of columns, ascending, without common factor, the first of them positive."""
@@ -42,13 +42,20 @@ class Remainder:
         self._late: list[_Late] = []
         self._add(rows)
 
-    def also(self, rows: Iterable[Row]) -> Remainder:
+    def also(self, rows: Sequence[Row]) -> Remainder:
         """These rows on top."""
+        if self.is_contradiction or all([self._follows(row) for row in rows]):
+            return self
         other = Remainder()
         other.is_contradiction = self.is_contradiction
         other._forms, other._bounds, other._sums = self._forms.copy(), self._bounds.copy(), self._sums.copy()
         other._add(rows)
         return other
+
+    def _follows(self, row: Row) -> bool:
+        """Whether equalities say the row already: most questions about order are decided so."""
+        terms, constant = self._left(row[0], row[1])
+        return not terms and (constant == 0 if row[2] else constant >= 0)
 
     def rows(self) -> Iterator[Row]:
         """The constraints that are left, over the columns that are left. Every other column has a value whatever these are."""
@@ -90,11 +97,11 @@ class Remainder:
             if len(given) == 1 and not equality:
                 self._at_least(*self._left(given, constant))
             else:
-                (equalities if equality else sums).append((collected(given), constant, equality))
+                (equalities if equality else sums).append((given, constant, equality))
         late[:0] = [*reversed(sums), *reversed(equalities)]
         while late and not self.is_contradiction:
             given, constant, equality = late.pop()
-            terms, constant = self._left(given.items(), constant)
+            terms, constant = self._left(given, constant)
             if equality:
                 self._equal(terms, constant)
             else:
@@ -103,13 +110,14 @@ class Remainder:
     def _left(self, given: Iterable[tuple[int, int]], constant: int) -> tuple[_Terms, int]:
         """A sum in terms of the columns that are left."""
         terms: _Terms = {}
+        forms = self._forms
         for column, c in given:
-            form = self._forms.get(column)
-            if form is None:
+            if column not in forms:
                 terms[column] = terms.get(column, 0) + c
                 continue
-            constant += c * form[1]
-            for other, k in form[0].items():
+            form, shift = forms[column]
+            constant += c * shift
+            for other, k in form.items():
                 terms[other] = terms.get(other, 0) + c * k
         if 0 in terms.values():
             terms = {column: c for column, c in terms.items() if c}
@@ -149,7 +157,7 @@ class Remainder:
         if low is not None and high is not None and low >= high:
             self.is_contradiction = low > high
             self._forget(direction)
-            self._late.append((dict(direction), -low, True))
+            self._late.append((direction, -low, True))
         elif len(direction) == 1:
             self._bounds[direction[0][0]] = low, high
         else:
@@ -204,9 +212,9 @@ class Remainder:
                 return True
             whole = {column: c // base for column, c in terms.items() if column not in rest}
             if first == last:
-                self._late += [(rest, constant + base * first, True), (whole, -first, True)]
+                self._late += [(rest.items(), constant + base * first, True), (whole.items(), -first, True)]
                 return True
-            self._late += [(whole, -first, False), ({column: -c for column, c in whole.items()}, last, False)]
+            self._late += [(whole.items(), -first, False), ([(column, -c) for column, c in whole.items()], last, False)]
         return False
 
     def _eliminate(self, column: int, terms: _Terms, constant: int) -> None:
@@ -225,9 +233,9 @@ class Remainder:
         """A sum with a column that has left comes in again."""
         low, high = bounds
         if low is not None:
-            self._late.append((dict(direction), -low, low == high))
+            self._late.append((direction, -low, low == high))
         if high is not None and low != high:
-            self._late.append(({column: -c for column, c in direction}, high, False))
+            self._late.append(([(column, -c) for column, c in direction], high, False))
 
 
 def _direction(terms: _Terms) -> tuple[_Sum, int]:
@@ -236,7 +244,7 @@ def _direction(terms: _Terms) -> tuple[_Sum, int]:
     factor = gcd(*terms.values())
     if items[0][1] < 0:
         factor = -factor
-    return tuple((column, c // factor) for column, c in items), factor
+    return tuple(items if factor == 1 else [(column, c // factor) for column, c in items]), factor
 
 
 def collected(given: list[tuple[int, int]]) -> _Terms:

@@ -15,7 +15,7 @@ from texpr.poly.forms import Truth, conjoined
 from texpr.poly.nest import Nest, holds, model, part, placed_stores, within_extent
 from texpr.poly.prove import always
 from texpr.poly.sites import inside, sites
-from texpr.poly.solver import OutOfQuota, asked, possible
+from texpr.poly.solver import Given, OutOfQuota, asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,9 +116,8 @@ def _plain(use: _Use, d: int) -> bool:
 def _holds(converter: Converter, condition: Truth, i: Expr, base: Expr, extent: Expr) -> bool:
     """Whether `base <= i < base + extent` is proven under the condition."""
     outside = converter.truth(disjunction(compare("<", i, base), compare("<=", add(base, extent), i)))
-    wanted = conjoined(condition, outside)
     try:
-        return not asked(lambda: any(possible(converter, piece) for piece in wanted.true))
+        return not asked(lambda: any(any(map(Given(converter, c).allows, outside.true)) for c in condition.true))
     except OutOfQuota:
         return False
 

@@ -6,6 +6,7 @@ unknown within what is known of it. So "these constraints have no solution" is a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from texpr.ir.expr import Expr, Var
@@ -58,6 +59,16 @@ class Form:
     def shifted(self, by: int) -> Form:
         """self + by."""
         return Form(self.terms, self.constant + by)
+
+    def over(self, values: Mapping[Key, Form]) -> Form:
+        """With forms instead of some keys."""
+        if not any(k in values for k, _ in self.terms):
+            return self
+        found = Form(tuple((k, c) for k, c in self.terms if k not in values), self.constant)
+        for k, c in self.terms:
+            if k in values:
+                found = found.plus(values[k], c)
+        return found
 
     @property
     def opaque(self) -> bool:

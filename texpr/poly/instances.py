@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import Store
-from texpr.poly.forms import Form, Key, Piece, is_parameter, variable
+from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, is_parameter, variable
 from texpr.poly.nest import Nest, Statement
 from texpr.poly.solver import Question, Region, System
 
@@ -45,6 +45,29 @@ class Image:
     def cases(self) -> Iterator[Case]:
         for domain, (piece, forms) in product(self.statement.domain, self.at):
             yield domain, piece, forms
+
+
+class Renewed:
+    """What is said of the loops of an old statement, in terms of those of a new one that runs its instances."""
+
+    def __init__(self, image: Image, case: Case) -> None:
+        domain, piece, forms = case
+        self._run = domain + piece
+        self._known = frozenset(c for p in image.origin.domain for c in p)
+        self._values: dict[Key, Form] = {n.var: f for n, f in zip(image.origin.loops, forms)}
+
+    def knows(self, form: Form) -> bool:
+        """Whether a form can be said: no value of data, no quotient is part of it, of which the new statement has others."""
+        return not any(isinstance(k, Unknown) and not k.shared for k, _ in form.terms)
+
+    def form(self, form: Form) -> Form:
+        """A form that is known."""
+        return form.over(self._values)
+
+    def conditions(self, piece: Piece) -> Piece:
+        """When the new statement runs, and what a case of an access adds to the old one's domain, as far as it is known."""
+        added = (c for c in piece if c not in self._known and self.knows(c.form))
+        return (*self._run, *(Constraint(self.form(c.form), c.equality) for c in added))
 
 
 def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mapping[Store, Mapping[Var, Expr]]) -> dict[Store, list[Image]]:

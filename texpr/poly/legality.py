@@ -15,12 +15,12 @@ from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.traverse import tensors, walk
-from texpr.poly.affine import distinct_arguments
+from texpr.ir.traverse import tensors
+from texpr.poly.congruence import distinct_arguments
 from texpr.poly.forms import Unknown, variable
-from texpr.poly.instances import Image, images, require_instance, same_instances
+from texpr.poly.instances import Image, Renewed, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part
-from texpr.poly.order import at_level, in_order
+from texpr.poly.order import at_level, in_order, in_order_of
 from texpr.poly.solver import OutOfQuota, Question, System, asked
 from texpr.support.errors import ScheduleError
 
@@ -73,7 +73,7 @@ def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, pri
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        top = next(s for s in kernel.body if any(isinstance(n, For) and n.var is loop.var for n in walk(s)))
+        top = next(s for s in kernel.body if holds(s, loop.var))
         nest = model(part(kernel, (top,)))
         inside = [s for s in nest.statements if any(n.var is loop.var for n in s.loops)]
         ignored = reassociable if ignore_reassociable else lambda _: False
@@ -290,7 +290,7 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
 def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
     """Solutions with the source first in `old` and the sink first in `new`."""
     for source, sink in product(of[pair.source.store], of[pair.sink.store]):
-        if _same_order(pair, source, sink):
+        if _same_order(pair, source, sink) or _seen_to_stay(old, new, pair, source, sink):
             continue
         for question, shown in meetings(old, new, pair):
             for given in product(source.cases(), sink.cases()):
@@ -316,6 +316,30 @@ def _permitted(nest: Nest, question: Question, system: System) -> Iterator[Syste
         cases = [[question.row(c) for c in piece] for piece in pieces]
         systems = [both for each in systems for rows in cases if not (both := each.also(rows)).is_empty]
     yield from systems
+
+
+def _seen_to_stay(old: Nest, new: Nest, pair: Pair, source: Image, sink: Image) -> bool:
+    """Whether no two instances change places, as elimination sees it: in terms of the new loops alone, half the columns.
+
+    The old statements run for the instances of the new ones, so their domains say nothing more.
+    """
+    for (p, at), (q, to), here, there in product(pair.first.cases, pair.second.cases, source.cases(), sink.cases()):
+        one, two = Renewed(source, here), Renewed(sink, there)
+        equal = [*zip(at, to), *distinct_arguments(old.converter, at, to)]
+        if not all(one.knows(i) and two.knows(j) for i, j in equal):
+            return False
+        equal += [(variable(v), variable(v)) for v in old.private.get(pair.first.tensor, ())]
+        loops = [variable(n.var) for n in pair.source.loops[: pair.source.common(pair.sink)]]
+        question = Question(new.converter.is_shared)
+        question.require(new.facts)
+        question.require(one.conditions(p), NEW_SOURCE)
+        question.require(two.conditions(q), NEW_SINK)
+        question.add_all([question.compare(one.form(i), NEW_SOURCE, two.form(j), NEW_SINK) for i, j in equal])
+        times = [(one.form(v), two.form(v)) for v in loops]
+        for ordered in in_order_of(question.system(), question, times, pair.source.order < pair.sink.order, NEW_SOURCE, NEW_SINK):
+            if any(True for _ in in_order(ordered, question, sink.statement, source.statement, NEW_SINK, NEW_SOURCE)):
+                return False
+    return True
 
 
 def _same_order(pair: Pair, source: Image, sink: Image) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
+from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import tensors, walk
-from texpr.poly.affine import Converter, within
+from texpr.ir.traverse import statements, tensors
+from texpr.poly.affine import Converter
 from texpr.poly.forms import Constraint, Form, Piece, Truth, below, conjoined
 from texpr.poly.sites import sites
-from texpr.poly.solver import possible
+from texpr.poly.solver import Given, possible
 from texpr.support.errors import ScheduleError
 
 
@@ -113,7 +113,7 @@ def part(kernel: Kernel, statements: Sequence[Stmt]) -> Kernel:
 
 def holds(s: Stmt, var: Var) -> bool:
     """Whether the loop of a variable is in a statement."""
-    return any(isinstance(n, For) and n.var is var for n in walk(s))
+    return any(isinstance(n, For) and n.var is var for n in statements(s))
 
 
 def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
@@ -128,15 +128,32 @@ def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
 
 
 def _modelled(kernel: Kernel) -> Nest:
-    nodes = list(walk(kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
+    nodes = list(statements(kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
     written = {s.tensor for s in nodes if isinstance(s, Store)}
-    converter = Converter({n.var for n in nodes if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
-    statements = tuple(_statement(converter, store, loops, conditions, order, written)
-                       for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
-    seen = {s.store for s in statements}
-    assert len(seen) == len(statements), "a store stands in two places"
+    converter = _converter(kernel, {n.var for n in nodes if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
+    found = tuple(_statement(converter, store, loops, conditions, order, written)
+                  for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
+    seen = {s.store for s in found}
+    assert len(seen) == len(found), "a store stands in two places"
     choices = tuple(pieces for c in kernel.requires if len(pieces := converter.truth(c).true) > 1)
-    return Nest(kernel, statements, converter, facts_of(converter, kernel.requires), choices, _private(kernel))
+    return Nest(kernel, found, converter, facts_of(converter, kernel.requires), choices, _private(kernel))
+
+
+_CONVERTERS: OrderedDict[tuple[tuple[Var, ...], tuple[Tensor, ...]], Converter] = OrderedDict()
+_MOST_CONVERTERS = 16
+_MOST_EXPRESSIONS = 50_000
+
+
+def _converter(kernel: Kernel, loops: set[Var], stable: Sequence[Tensor]) -> Converter:
+    """One for all kernels over the same sizes and inputs: a step leaves most expressions as they are, and no variable is of two kernels."""
+    key = kernel.sizes, tuple(stable)
+    found = _CONVERTERS.get(key)
+    if found is None or found.expressions > _MOST_EXPRESSIONS:
+        found = _CONVERTERS[key] = Converter((), stable)
+        while len(_CONVERTERS) > _MOST_CONVERTERS:
+            _CONVERTERS.popitem(last=False)
+    found.bound |= loops
+    return found
 
 
 def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
@@ -183,7 +200,7 @@ def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
 def _stays_true(node: If) -> None:
     """The condition is modelled as read by each statement below; so it must not change below."""
     read = tensors(node.cond)
-    if read and any(isinstance(s, Store) and s.tensor in read for s in walk(node)):
+    if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
         raise ScheduleError(f"a condition reads {next(iter(read)).name}, which the statements under it write", code="order",
                             help="compute the condition into a tensor of its own")
 
@@ -213,19 +230,19 @@ def _possible(converter: Converter, pieces: tuple[Piece, ...]) -> tuple[Piece, .
 
 def within_extent(converter: Converter, loop: For) -> Truth:
     """The loop's variable counts from 0 to below its extent."""
-    return within(converter, Axis(loop.var, index(0), loop.extent))
+    return converter.within(loop.var, loop.extent)
 
 
 def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:
-    cases, exact = converter.tuples(indices, lambda case: any(possible(converter, p + case) for p in condition.true))
+    given = [Given(converter, p) for p in condition.true]
+    cases, exact = converter.tuples(indices, lambda case: any(g.allows(case) for g in given))
     sizes, _ = converter.tuples(tensor.shape)
     bounded = []
     for (p, at), (q, shape) in product(cases, sizes):
         inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
         bounded.append((p + q + inside if inside else p, at))
-    whole = [(c + p, at) for c in condition.true for p, at in bounded]
-    if len(whole) > 1:
-        whole = [(p, at) for p, at in whole if possible(converter, p)]
+    alone = len(given) == len(bounded) == 1
+    whole = [(c + p, at) for c, g in zip(condition.true, given) for p, at in bounded if alone or g.allows(p)]
     return Access(tensor, kind, tuple(whole), exact and condition.exact)
 
 

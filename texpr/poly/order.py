@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from texpr.poly.forms import variable
+from texpr.poly.forms import Form, variable
 from texpr.poly.nest import Statement
 from texpr.poly.solver import Question, System
 
@@ -18,14 +18,20 @@ def at_level(system: System, question: Question, statement: Statement, depth: in
 
 def in_order(system: System, question: Question, first: Statement, second: Statement, copy: int, other: int) -> Iterator[System]:
     """The ways in which an instance of `first` runs before one of `second`, but those that are seen to be impossible."""
+    times = [(variable(n.var), variable(n.var)) for n in first.loops[: first.common(second)]]
+    return in_order_of(system, question, times, first.order < second.order, copy, other)
+
+
+def in_order_of(system: System, question: Question, times: Sequence[tuple[Form, Form]], in_text: bool, copy: int,
+                other: int) -> Iterator[System]:
+    """The same of instances whose iterations of the loops they share are `times`; with all of them equal, the text may decide."""
     equal = system
-    for n in first.loops[: first.common(second)]:
-        v = variable(n.var)
-        sooner = equal.also([question.compare(v, other, v, copy, gap=1)])
+    for one, two in times:
+        sooner = equal.also([question.compare(two, other, one, copy, gap=1)])
         if not sooner.is_contradiction:
             yield sooner
-        equal = equal.also([question.compare(v, copy, v, other)])
+        equal = equal.also([question.compare(one, copy, two, other)])
         if equal.is_contradiction:
             return
-    if first.order < second.order and not equal.is_contradiction:
+    if in_text:
         yield equal

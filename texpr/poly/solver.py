@@ -96,8 +96,11 @@ class Question:
                 self._rows.append(([(found, 1)], -self._least, False))
         return found
 
-    def require(self, piece: Piece, copy: int = 0) -> None:
+    def require(self, piece: Piece, copy: int = 0) -> list[Row]:
+        """The piece holds in a copy. Gives what this adds."""
+        known = len(self._rows)
         self._rows += [self.row(c, copy) for c in piece]
+        return self._rows[known:]
 
     def row(self, constraint: Constraint, copy: int = 0) -> Row:
         form = constraint.form
@@ -116,7 +119,7 @@ class Question:
         self._rows += rows
 
     def system(self) -> System:
-        """All of it, to be solved. Rows added to the system may use the columns that exist now."""
+        """All of it, to be solved."""
         return System(len(self._columns), list(self._rows), Remainder(self._rows))
 
 
@@ -145,7 +148,8 @@ class System:
     @property
     def _basic(self) -> isl.BasicSet:
         if self._known is None:
-            self._known = _basic_set(self._width, self._rows)
+            last = max((column for terms, _, _ in self._rows for column, _ in terms), default=0)
+            self._known = _basic_set(max(self._width, last + 1), self._rows)
         return self._known
 
     def least(self, row: Row) -> int | None:
@@ -158,7 +162,7 @@ class System:
         return found.to_python() if found.is_int() else None
 
     def projected(self, count: int) -> isl.Set:
-        return self._basic.project_out(_SET, count, self._width - count).to_set()
+        return self._basic.project_out(_SET, count, self._basic.dim(_SET) - count).to_set()
 
     def smallest(self, count: int) -> tuple[int, ...]:
         """The lexicographically smallest values of the first `count` columns; there must be a solution."""
@@ -206,6 +210,22 @@ def possible(converter: Converter, piece: Piece, least: int = 0) -> bool:
     question = Question(converter.is_shared, least)
     question.require(piece)
     return not question.system().is_empty
+
+
+class Given:
+    """What can be true of an instance of which a piece is."""
+
+    def __init__(self, converter: Converter, piece: Piece) -> None:
+        self._question = Question(converter.is_shared)
+        self._question.require(piece)
+        self._system = self._question.system()
+
+    def allows(self, more: Piece) -> bool:
+        """Whether more constraints have a solution together with the piece."""
+        if not more:
+            return not self._system.is_empty
+        question = self._question.copy()
+        return not self._system.also(question.require(more)).is_empty
 
 
 class Region:

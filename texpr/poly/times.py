@@ -16,7 +16,7 @@ from itertools import islice, product
 from texpr.ir.affine import Linear
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.tensor import Equation, Program
-from texpr.poly.affine import distinct_arguments
+from texpr.poly.congruence import distinct_arguments
 from texpr.poly.coverage import Element, elements, writes
 from texpr.poly.forms import Form, Key, variable
 from texpr.poly.proof import Place, Proof

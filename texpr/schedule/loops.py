@@ -7,18 +7,18 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from texpr import poly
-from texpr.ir.expr import Node, Tensor, Var
+from texpr.ir.expr import Expr, Node, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import rewrite, statements
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
 
 
 def all_loops(kernel: Kernel) -> list[For]:
     """The loops, outermost and first ones first."""
-    return [n for n in walk(kernel) if isinstance(n, For)]
+    return [n for n in statements(kernel) if isinstance(n, For)]
 
 
 def qualified(loop: For) -> str:
@@ -115,7 +115,7 @@ def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt |
         made = make(flat)
         return _Several(made) if isinstance(made, tuple) else made
 
-    return rewrite(kernel, rule)  # type: ignore[return-value]
+    return rewrite(kernel, rule, keep=lambda n: isinstance(n, Expr))  # type: ignore[return-value]
 
 
 class _Several(Stmt):
@@ -136,7 +136,7 @@ def _flattened(node: For | If | Kernel) -> For | If | Kernel:
 
 def stores(root: Node) -> list[Store]:
     """The stores below `root`, in textual order."""
-    return [n for n in walk(root) if isinstance(n, Store)]
+    return [n for n in statements(root) if isinstance(n, Store)]
 
 
 def paths(kernel: Kernel) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
