@@ -46,12 +46,13 @@ def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[S
     keys = parameters(nest, access)
     elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
     count = len(keys) + len(reader.loops) + len(elements)
-    left = Region(count, [q.system() for q in _reads(nest, keys, elements, reader, access)])
+    reads = [(q, q.system()) for q in _reads(nest, keys, elements, reader, access)]
+    left = Region(count, [system for _, system in reads])
     for writer, write in writes:
         if left.is_empty:
             return True
         if writer.exact and write.exact:
-            systems = [s for q in _reads(nest, keys, elements, reader, access) for s in _written(q, elements, reader, writer, write, depth)]
+            systems = [s for q, base in reads for s in _written(q, base, elements, reader, writer, write, depth)]
             left = left.minus(Region(count, systems))
     return left.is_empty
 
@@ -80,7 +81,7 @@ def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader:
         yield question
 
 
-def _written(question: Question, elements: Sequence[Unknown], reader: Statement, writer: Statement, write: Access,
+def _written(question: Question, base: System, elements: Sequence[Unknown], reader: Statement, writer: Statement, write: Access,
              depth: int) -> Iterator[System]:
     """The reads of the question before which the write happens, in the same iteration of the outermost `depth` loops."""
     for piece, at in write.cases:
@@ -88,4 +89,4 @@ def _written(question: Question, elements: Sequence[Unknown], reader: Statement,
         both.require(piece, WRITE)
         both.add_all([both.compare(variable(e), 0, i, WRITE) for e, i in zip(elements, at)])
         both.add_all([both.compare(variable(n.var), READ, variable(n.var), WRITE) for n in reader.loops[:depth]])
-        yield from in_order(both.system(), both, writer, reader, WRITE, READ)
+        yield from in_order(both.system_beyond(question, base), both, writer, reader, WRITE, READ)

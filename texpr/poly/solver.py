@@ -96,11 +96,8 @@ class Question:
                 self._rows.append(([(found, 1)], -self._least, False))
         return found
 
-    def require(self, piece: Piece, copy: int = 0) -> list[Row]:
-        """The piece holds in a copy. Gives what this adds."""
-        known = len(self._rows)
+    def require(self, piece: Piece, copy: int = 0) -> None:
         self._rows += [self.row(c, copy) for c in piece]
-        return self._rows[known:]
 
     def row(self, constraint: Constraint, copy: int = 0) -> Row:
         form = constraint.form
@@ -121,6 +118,10 @@ class Question:
     def system(self) -> System:
         """All of it, to be solved."""
         return System(len(self._columns), list(self._rows), Remainder(self._rows))
+
+    def system_beyond(self, other: Question, solved: System) -> System:
+        """The same, where this question is a copy of another one with rows on top, whose system is there already."""
+        return solved.also(self._rows[len(other._rows):])
 
 
 class System:
@@ -218,14 +219,15 @@ class Given:
     def __init__(self, converter: Converter, piece: Piece) -> None:
         self._question = Question(converter.is_shared)
         self._question.require(piece)
-        self._system = self._question.system()
+        self._system: System | None = None
 
     def allows(self, more: Piece) -> bool:
         """Whether more constraints have a solution together with the piece."""
-        if not more:
-            return not self._system.is_empty
+        if self._system is None:
+            self._system = self._question.system()
         question = self._question.copy()
-        return not self._system.also(question.require(more)).is_empty
+        question.require(more)
+        return not question.system_beyond(self._question, self._system).is_empty
 
 
 class Region:

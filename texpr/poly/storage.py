@@ -108,10 +108,11 @@ def _needed(kernel: Kernel, tensor: Tensor, d: int) -> Iterator[_Needed]:
         for sign in (1, -1):
             count = len(keys) + len(reader.loops) + len(writer.loops) + tensor.rank + 3
             for question, element in _overwritten(nest, keys, reader, read, writer, over, d, sign):
-                left = Region(count, _ordered(question, ((writer, reader, CLOBBER, READ),)))
+                base = question.system()
+                left = Region(count, _ordered(question, base, ((writer, reader, CLOBBER, READ),)))
                 if left.is_empty:
                     continue
-                again = [s for w, a in writes if w.exact and a.exact for s in _written_again(question, element, reader, writer, w, a)]
+                again = [s for w, a in writes if w.exact and a.exact for s in _written_again(question, base, element, reader, writer, w, a)]
                 left = left.minus(Region(count, again))
                 if not left.is_empty:
                     yield _Needed(reader, writer, keys, left)
@@ -146,18 +147,18 @@ def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[
     question.add_all([question.compare(variable(e), 0, i, copy) for e, i in zip(element, at)])
 
 
-def _written_again(question: Question, element: Sequence[Unknown], reader: Statement, clobber: Statement, writer: Statement,
-                   write: Access) -> Iterator[System]:
+def _written_again(question: Question, base: System, element: Sequence[Unknown], reader: Statement, clobber: Statement,
+                   writer: Statement, write: Access) -> Iterator[System]:
     """The cases of the question where the element is written between the other write and the read."""
     for piece, at in write.cases:
         both = question.copy()
         _at(both, piece, at, element, WRITE)
-        yield from _ordered(both, ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
+        yield from _ordered(both, both.system_beyond(question, base), ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
 
 
-def _ordered(question: Question, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:
+def _ordered(question: Question, base: System, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:
     """The systems in which the first of each pair runs before the second."""
-    systems = [question.system()]
+    systems = [base]
     for first, second, a, b in pairs:
-        systems = [both for system in systems for both in in_order(system, question, first, second, a, b) if not both.is_empty]
-    yield from systems
+        systems = [both for system in systems for both in in_order(system, question, first, second, a, b)]
+    yield from (system for system in systems if not system.is_empty)
