@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from texpr.ir.expr import Read, Tensor, index
 from texpr.ir.loop import For, Kernel, Stmt, Store
 from texpr.ir.traverse import walk
+from texpr.poly.feeding import is_fed
 from texpr.poly.forms import Key, Unknown, is_parameter, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
 from texpr.poly.order import in_order
@@ -43,6 +44,12 @@ def mentions(s: Stmt, tensor: Tensor) -> bool:
 
 def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
     """Each instance of the read comes after a write to its element in its iteration of the outermost `depth` loops."""
+    return any(is_fed(nest, reader, access, writer, write) for writer, write in writes) or (
+        is_covered(nest, reader, access, writes, depth))
+
+
+def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
+    """The same, by what writes cover of all instances of the read."""
     keys = parameters(nest, access)
     elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
     count = len(keys) + len(reader.loops) + len(elements)

@@ -1,0 +1,83 @@
+"""Writers found by solving for them: what they feed is fed, and the common cases are found."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests.poly.nests import events
+from tests.poly.test_against_enumeration import kernels
+from texpr.ir.loop import Kernel
+from texpr.ir.show_loop import show_kernel
+from texpr.lang import parse_kernel
+from texpr.poly.feeding import is_fed
+from texpr.poly.flow import is_covered
+from texpr.poly.nest import Access, Statement, model
+
+
+def found(k: Kernel) -> list[tuple[Statement, Access, Statement, Access]]:
+    """Reads with the writes that are seen to feed them."""
+    uses = [(s, a) for s in model(k).statements for a in s.accesses]
+    return [(s, read, t, write) for s, read in uses for t, write in uses if read.kind != "write" != "read" != write.kind
+            and read.tensor is write.tensor and is_fed(model(k), s, read, t, write)]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(kernels())
+def test_what_is_fed_was_written_before(k: Kernel):
+    ran = events(k, {})
+    for reader, read, writer, _ in found(k):
+        depth = reader.common(writer)
+        for n, event in enumerate(ran):
+            if event.store is reader.store:
+                before = [x for x in ran[:n] if x.store is writer.store and x.iteration[:depth] == event.iteration[:depth]]
+                assert all(element in {w for x in before for w in x.writes} for element in event.reads if element[0] is read.tensor
+                           and len([a for a in reader.accesses if a.tensor is read.tensor]) == 1), show_kernel(k)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(kernels())
+def test_isl_agrees(k: Kernel):
+    for reader, read, writer, write in found(k):
+        assert is_covered(model(k), reader, read, [(writer, write)], reader.common(writer)), show_kernel(k)
+
+
+KERNEL = """kernel k(X: f32[N]) -> (Y: f32[N])
+  let T: f32[N + 1]
+  for i in 0..N
+    {0}
+"""
+TILED = "for jo in 0..4\n      for ji in 0..8\n        if 8*jo + ji < N\n          T[8*jo + ji] = X[8*jo + ji]\n    "
+FED = {
+    "the element before": "T[i] = X[i]\n    Y[i] = T[i]",
+    "a row": "for j in 0..i + 1\n      T[j] = X[j]\n    Y[i] = T[i]",
+    "further on": "for j in 0..N\n      T[j + 1] = X[j]\n    for r in 0..i\n      Y[r] = T[r + 1]",
+    "backwards": "for j in 0..N\n      T[N - j] = X[j]\n    for r in 0..i\n      Y[r] = T[r + 1]",
+    "tiles": TILED + "for ro in 0..4\n      for ri in 0..8\n        if 8*ro + ri < N\n          Y[8*ro + ri] = T[8*ro + ri]",
+}
+NOT_FED = {
+    "the element after": "Y[i] = T[i]\n    T[i] = X[i]",
+    "another element": "T[i + 1] = X[i]\n    Y[i] = T[i]",
+    "too short a row": "for j in 0..i\n      T[j] = X[j]\n    Y[i] = T[i]",
+    "where it may not run": "if i < 7\n      T[i] = X[i]\n    Y[i] = T[i]",
+    "where data say so": "if X[i] < 1.0\n      T[i] = X[i]\n    Y[i] = T[i]",
+    "every second element": "for j in 0..N\n      if 2*j < N\n        T[2*j] = X[j]\n    Y[i] = T[i]",
+    "fewer tiles": TILED.replace("0..4", "0..3") + "for ro in 0..4\n      for ri in 0..8\n        if 8*ro + ri < N\n"
+                   "          Y[8*ro + ri] = T[8*ro + ri]",
+    "smaller tiles": TILED.replace("0..8", "0..7") + "for ro in 0..4\n      for ri in 0..8\n        if 8*ro + ri < N\n"
+                     "          Y[8*ro + ri] = T[8*ro + ri]",
+}
+
+
+def fed(body: str) -> bool:
+    return any(read.tensor.name == "T" for _, read, _, _ in found(parse_kernel(KERNEL.format(body))))
+
+
+@pytest.mark.parametrize("name", FED)
+def test_seen(name: str):
+    assert fed(FED[name])
+
+
+@pytest.mark.parametrize("name", NOT_FED)
+def test_not_seen(name: str):
+    assert not fed(NOT_FED[name])
