@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from texpr.__main__ import main
+from texpr.schedule.script import STEPS, parse_script
 from texpr.tools.bench import BARS
+from texpr.tools.measured import SCRIPTS
 
 
 def test_every_bar_is_measured(tmp_path, capsys):
@@ -37,3 +39,7 @@ def test_proofs_of_schedules_are_measured(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith('product: split("i", 32) ') and lines[-1].startswith("certificate of the packed product ")
     assert all(" ms   bar " in line for line in lines)
+
+
+def test_every_kind_of_step_is_measured():
+    assert {step.name for _, script in SCRIPTS.values() for step in parse_script(script)} == STEPS.keys()

@@ -1,0 +1,111 @@
+"""Operators and the schedules of them whose steps `python -m texpr bench proofs` times: every kind of step at least once."""
+
+from __future__ import annotations
+
+PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+BYTES = "op bytes(A: u8[M, K], B: i8[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }"
+CONVOLUTION = """
+op convolution(X: f32[N, C, H, W], F: f32[K, C, R, Q], b: f32[K]; S = 1, P = 1)
+   -> Y: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1] require R <= H + 2*P, Q <= W + 2*P {
+  let Z: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1]
+  Z[n, k, y, x] = b[k] + sum(c, r, q: X[n, c, S*y + r - P, S*x + q - P | 0] * F[k, c, r, q])
+  Y[n, k, y, x] = max(Z[n, k, y, x], 0)
+}
+"""
+BLUR = """
+op blur(X: f32[H, W]) -> Y: f32[H, W] {
+  T[i, j] = (X[i, j-1 | clamp] + X[i, j] + X[i, j+1 | clamp]) / 3
+  Y[i, j] = (T[i-1, j | clamp] + T[i, j] + T[i+1, j | clamp]) / 3
+}
+"""
+WAVE = "op wave(X: f32[N, M]) -> A: f32[N, M] { A[i, j] = A[i-1, j | 0] * 2 + A[i, j-1 | 0] + X[i, j] }"
+SEIDEL = """
+op seidel(U0: f32[N, M]; SWEEPS = 4) -> V: f32[N, M] {
+  let U: f32[SWEEPS + 1, N, M]
+  U[0, i, j] = U0[i, j]
+  U[t+1, i, j] = 0.25 * (U[t+1, i-1, j | 0] + U[t+1, i, j-1 | 0] + U[t, i+1, j | 0] + U[t, i, j+1 | 0])  for t in 0..SWEEPS
+  V[i, j] = U[SWEEPS, i, j]
+}
+"""
+ATTENTION = """
+op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M >= 1 {
+  S[i, j] = sum(d: Q[i, d] * K[j, d]) * rsqrt(f32(D))
+  m[i] = max(j: S[i, j])
+  P[i, j] = exp(S[i, j] - m[i])
+  z[i] = sum(j: P[i, j])
+  O[i, e] = sum(j: P[i, j] * V[j, e]) / z[i]
+}
+"""
+SCRIPTS = {
+    "product": (PRODUCT, 'split("i", 32)\nsplit("j", 64)\nreorder("io", "jo", "k", "ii", "ji")\nvectorize("ji")\nparallel("io")'),
+    "product, packed": (PRODUCT, """\
+tile("i", "j", "k", sizes=(8, 16, 4))
+cache_read("B", "ko")
+layout("B_cache", "k j -> j/16 k j%16")
+pad("B_cache", 1, 4)
+cache_write("C_acc", "ko", name="part")
+scope("part", "stack")
+prefetch("A", "ki", 8)
+contract()
+annotate("io", tuned=8)"""),
+    "product, jammed": (PRODUCT, """\
+jam("i", 4)
+split("k", 8)
+rfactor("ki", reassoc=True)
+unroll("ki")
+bind("io", "block.x")
+specialize(N=64)"""),
+    "product of bytes": (BYTES, """\
+split("j", 16, tail="exact")
+split("k", 4, tail="exact")
+reorder("jo", "i", "ko", "ji", "ki")
+cache_read("B", "jo")
+layout("B_cache", "k j -> k/4 j k%4")
+tensorize("ji", "vpdpbusd")"""),
+    "blur": (BLUR, 'tile("Y.i", "Y.j", sizes=(32, 64))\ncompute_at("T", "Y.jo")\nvectorize("Y.ji")\nvectorize("T.j")\nparallel("Y.io")'),
+    "blur, sliding": (BLUR, 'compute_at("T", "Y.i", slide=True)\nfold("T", 0)'),
+    "blur, ahead": (BLUR, 'compute_at("T", "Y.i", recompute=True)\npipeline("T")'),
+    "blur, at once": (BLUR, 'inline("T")\npeel("Y.i", 1, 1)\npeel("Y.j", 1, 1)'),
+    "convolution": (CONVOLUTION, """\
+tile("Z.y", "Z.x", sizes=(16, 32))
+tile("Z.yi", "Z.xi", sizes=(4, 16))
+reorder("Z.c", "Z.r", "Z.q", "Z.yii", "Z.xii")
+parallel("Z.k")
+tile("Y.y", "Y.x", sizes=(16, 32))
+parallel("Y.k")"""),
+    "convolution, cached": (CONVOLUTION, """\
+tile("Z.k", "Z.x", sizes=(8, 16))
+reorder("Z.n", "Z.ko", "Z.y", "Z.xo", "Z.c", "Z.r", "Z.q", "Z.ki", "Z.xi")
+cache_read("F", "Z.ko")
+cache_read("X", "Z.y")
+cache_write("Z_acc", "Z.xo")
+vectorize("Z.xi")
+parallel("Z.n")"""),
+    "convolution, fused": (CONVOLUTION, 'reverse_compute_at("Y", "Z.x")\nfission("Z.n")'),
+    "wave": (WAVE, 'skew("j", "i")\nreorder("j", "i")\nparallel("i")'),
+    "wave, in tiles": (WAVE, 'tile("i", "j", sizes=(16, 16))'),
+    "wave, its middle": (WAVE, 'peel("i", 1, 1)\npeel("j", 1, 1)\ntile("i", "j", sizes=(16, 16))'),
+    "seidel": (SEIDEL, """\
+skew("U.1.j", "U.1.i")
+reorder("U.1.j", "U.1.i")
+parallel("U.1.i")
+reverse("V.i")
+split("V.i", 4)
+fuse("V.io", "V.ii")
+fold("U", "t")"""),
+    "attention": (ATTENTION, """\
+split("O.i", 8)
+compute_at("z", "O.io")
+compute_at("P", "O.io")
+compute_at("m", "O.io")
+compute_at("S", "O.io")
+reorder("O.j", "O.ii", "O.e")
+split("O.e", 16)
+vectorize("O.ei")
+split("P.j", 16)
+vectorize("P.ji")
+parallel("O.io")"""),
+}
+"""Texts of operators, and scripts."""
+SIZES = {"product of bytes": {"N": 512, "K": 512}}
+"""Sizes that are constants, since an instruction takes whole vectors; all others are symbolic."""
