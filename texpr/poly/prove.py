@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
-from texpr.ir.expr import Axis, Expr
+from texpr.ir.expr import Axis, Expr, Var
 from texpr.poly.affine import Converter, within
-from texpr.poly.forms import conjoined
-from texpr.poly.solver import OutOfQuota, asked, possible
+from texpr.poly.forms import ALWAYS, conjoined
+from texpr.poly.solver import Given, OutOfQuota, asked
 
 
 def always(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
@@ -21,18 +22,34 @@ def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> 
 
 
 def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], negated: bool) -> bool:
-    converter = Converter({a.var for a in axes}, ())
+    converter = _converter(frozenset(a.var for a in axes))
     truth = converter.truth(condition)
     wanted = truth.negated if negated else truth
+    given = ALWAYS
     for axis in axes:
-        wanted = conjoined(wanted, within(converter, axis))
+        given = conjoined(given, within(converter, axis))
     for fact in facts:
-        wanted = conjoined(wanted, converter.truth(fact))
+        given = conjoined(given, converter.truth(fact))
 
     def none() -> bool:
-        return not any(possible(converter, piece) for piece in wanted.true)
+        return not any(any(map(Given(converter, piece).allows, wanted.true)) for piece in given.true)
 
     try:
-        return asked(none)
+        return not wanted.true or asked(none)
     except OutOfQuota:
         return False
+
+
+_CONVERTERS: OrderedDict[frozenset[Var], Converter] = OrderedDict()
+_MOST_CONVERTERS = 32
+_MOST_EXPRESSIONS = 5_000
+
+
+def _converter(bound: frozenset[Var]) -> Converter:
+    """One for all questions about the same variables: a step asks several, with the same axes and facts."""
+    found = _CONVERTERS.get(bound)
+    if found is None or found.expressions > _MOST_EXPRESSIONS:
+        found = _CONVERTERS[bound] = Converter(bound, ())
+        while len(_CONVERTERS) > _MOST_CONVERTERS:
+            _CONVERTERS.popitem(last=False)
+    return found
