@@ -35,7 +35,7 @@ from mutants import Mutant, mutants
 from mutation_runs import Outcome, Runner, collected, numbered
 
 ROOT = Path(__file__).parent.parent
-LEGALITY = "legality order instances nest flow footprint sites affine forms storage band recurrence".split()
+LEGALITY = "legality order instances nest flow feeding elimination congruence footprint sites affine forms storage band recurrence".split()
 STEPS = "independent order attach fission fold pipeline layout cache rfactor skew inline".split()
 FILES = [*(f"texpr/poly/{name}.py" for name in LEGALITY), "texpr/poly/certify", *(f"texpr/schedule/{name}.py" for name in STEPS)]
 TESTS = ["tests/litmus", "tests/poly", "tests/schedule", "tests/lang/test_advice.py", "tests/examples/test_schedules.py",
