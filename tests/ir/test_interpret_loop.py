@@ -43,6 +43,8 @@ def test_updates_of_one_element_are_lost_when_they_run_at_once():
     kernel = Kernel("most", (X,), (most,), (), (N,), body)
     for order, found in (("serial", 9.0), ("reversed", 9.0), ("shuffled", 9.0), ("apart", 1.0)):
         assert interpret_kernel(kernel, [np.array([3, 9, 1], np.float32)], {N: 3}, order)[0] == found
+    # The last write stays, also if it is of the value that was there before.
+    assert interpret_kernel(kernel, [np.array([3, 9, 0], np.float32)], {N: 3}, "apart")[0] == 0.0
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -48,10 +48,24 @@ def interpret_kernel(
         buffers[tensor] = load(array, tensor.dtype)
     allocated = (node.tensor for node in walk(kernel) if isinstance(node, Alloc))
     for tensor in (*kernel.outputs, *kernel.temporaries, *allocated):
-        buffers[tensor] = np.full(flat_shape(tensor, values), poison(tensor.dtype), compute_dtype(tensor.dtype))
+        fresh = np.full(flat_shape(tensor, values), poison(tensor.dtype), compute_dtype(tensor.dtype))
+        buffers[tensor] = fresh.view(_Recorded) if order == "apart" else fresh
     with quiet():
         _KernelWriter(kernel, buffers, values).function(order)()
-    return tuple(store(buffers[tensor], tensor.dtype) for tensor in kernel.outputs)
+    return tuple(store(buffers[tensor].view(np.ndarray), tensor.dtype) for tensor in kernel.outputs)
+
+
+class _Recorded(np.ndarray):
+    """Memory that knows where it was written, be it with what it held."""
+
+    places: list[object]
+
+    def __array_finalize__(self, whole: object) -> None:
+        self.places = []
+
+    def __setitem__(self, at: object, value: object) -> None:
+        super().__setitem__(at, value)  # type: ignore[index]
+        self.places.append(at)
 
 
 def poison(t: DType) -> float | int | bool:
@@ -198,21 +212,21 @@ def _ordering(order: str) -> Callable[[int, list[Array]], Iterable[int]]:
 
 def _apart(extent: int, stored: list[Array]) -> Iterator[int]:
     """Each iteration on memory as it was before all of them, as if all of them read before any writes."""
-    before = [a.copy() for a in stored]
-    merged = [a.copy() for a in stored]
+    recorded = [a for a in stored if isinstance(a, _Recorded)]
+    before, merged, outer = [a.view(np.ndarray).copy() for a in recorded], [a.view(np.ndarray).copy() for a in recorded], \
+        [a.places for a in recorded]
     for k in range(extent):
-        for a, old in zip(stored, before):
-            a[...] = old
+        for a, old in zip(recorded, before):
+            np.copyto(a, old)
+            a.places = []
         yield k
-        for a, old, new in zip(stored, before, merged):
-            changed = _bits(a) != _bits(old)
-            new[changed] = a[changed]
-    for a, new in zip(stored, merged):
-        a[...] = new
-
-
-def _bits(a: Array) -> Array:
-    return a.view(f"u{a.dtype.itemsize}")
+        for a, new, places in zip(recorded, merged, outer):
+            for at in dict.fromkeys(a.places):
+                new[at] = a[at]  # type: ignore[index]
+            places += a.places
+    for a, new, places in zip(recorded, merged, outer):
+        np.copyto(a, new)
+        a.places = places
 
 
 def _together(threads: list[Iterator[None]]) -> Iterator[None]:

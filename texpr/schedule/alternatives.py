@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import TypeVar
 
-from texpr.ir.loop import For, Kernel
+from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.tensor import Equation, Program
 from texpr.schedule.loops import all_loops, find_loops, loops_around, shortest, stores
-from texpr.schedule.refuse import Refused
+from texpr.schedule.refuse import About, Refused
 from texpr.schedule.script import Step
 from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.support.source import Span
@@ -30,20 +30,22 @@ def explained(error: E, kernel: Kernel, step: Step, program: Program, place: str
         place: which step of the schedule, called from where.
     """
     error.notes = (*error.notes, place)
-    if isinstance(error, ScheduleError) and isinstance(error.details, Refused):
-        written = _equation(error.details, program)
-        if written is not None and error.span is not None and error.span.source is not written.source:
-            error.span = written
+    if not isinstance(error, ScheduleError) or not isinstance(error.details, Refused | About):
+        return error
+    why = error.details
+    written = _equation(why.kernel, why.store if isinstance(why, About) else why.conflict.sink[0], program)
+    if written is not None and error.span is not None and error.span.source is not written.source:
+        error.span = written
+    if isinstance(why, Refused):
         legal = _proven(kernel, _ALTERNATIVES.get(step.name, _none)(kernel, step))
         help = "legal here: " + ", or ".join(legal) if legal else error.help
         error.help = f"{help}; replay() of this error shows both results"
     return error
 
 
-def _equation(why: Refused, program: Program) -> Span | None:
-    """The equation of the later statement in the operator's text."""
-    sink = why.conflict.sink[0]
-    same = (s.value.span for s in (sink, *stores(why.kernel)) if s.equation == sink.equation)
+def _equation(kernel: Kernel, store: Store, program: Program) -> Span | None:
+    """The equation of a statement in the operator's text."""
+    same = (s.value.span for s in (store, *stores(kernel)) if s.equation == store.equation)
     value = next((span for span in same if span is not None), None)
     if value is None:
         return None

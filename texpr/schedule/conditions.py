@@ -20,7 +20,7 @@ _WORDS = {"%": "mod", "//": "div", "*": "times", "+": "plus", "-": "minus", "=="
 
 def in_words(text: str) -> str:
     """A condition as part of a name: `N % 16 == 0 and M >= 64`   ->   `Nx16_Mge64`."""
-    parts = re.findall(r"\w+|//|[<>=!]=|[-%*+<>()]", re.sub(r"%\s*(\d+)\s*==\s*0\b", r"x\1", text))
+    parts: list[str] = re.findall(r"\w+|//|[<>=!]=|[-%*+<>()]", re.sub(r"%\s*(\d+)\s*==\s*0\b", r"x\1", text))
     return "".join(_WORDS.get(p, p) for p in parts)
 
 

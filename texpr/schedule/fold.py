@@ -14,6 +14,7 @@ from texpr.schedule.independent import check_changed
 from texpr.schedule.loops import all_loops, find_loops, qualified, span_of, stores
 from texpr.schedule.production import find_tensor
 from texpr.schedule.refuse import iteration
+from texpr.schedule.replay import rerun
 from texpr.support.errors import ScheduleError
 
 DEEPEST = 256
@@ -47,12 +48,12 @@ def fold(kernel: Kernel, tensor: str, dim: int | str | Var, size: int | None = N
     depth = storage.depth(most) if size is None else size
     if depth is None:
         raise _refused(kernel, f"no depth up to {most} is enough for `{found.name}` along dimension {d}",
-                       storage.overwrite(most) if most else None, "compute it where it is used, or fold another dimension")
+                       storage.overwrite(most) if most else None, "compute it where it is used, or fold another dimension", (d, most))
     overwrite = storage.overwrite(depth)
     if overwrite is not None:
         least = storage.depth(DEEPEST)
         raise _refused(kernel, f'fold("{found.name}", {d}, {depth}) keeps too few elements', overwrite,
-                       f"{least} are enough" if least is not None else "fold another dimension, or none")
+                       f"{least} are enough" if least is not None else "fold another dimension, or none", (d, depth))
     after = folded_storage(kernel, found, d, depth)
     check_changed(after, set(stores(after)) - set(stores(kernel)), "fold")
     return after
@@ -94,7 +95,8 @@ def _dimension(kernel: Kernel, tensor: Tensor, dim: int | str | Var) -> int:
     return at.pop()
 
 
-def _refused(kernel: Kernel, message: str, overwrite: Overwrite | None, help: str) -> ScheduleError:
+def _refused(kernel: Kernel, message: str, overwrite: Overwrite | None, help: str, folded: tuple[int, int]) -> ScheduleError:
+    """The error for a dimension and a depth that lose elements."""
     if overwrite is None:
         return ScheduleError(message, code="fold", help=help)
     (writer, at_writer), (reader, at_reader) = overwrite.writer, overwrite.reader
@@ -103,5 +105,8 @@ def _refused(kernel: Kernel, message: str, overwrite: Overwrite | None, help: st
     note = f"{sizes}{iteration(at_writer)} writes {there} to the place of {here}, which {iteration(at_reader)} reads afterwards"
     witness = {"sizes": overwrite.sizes, "first": at_writer, "second": at_reader, "tensor": overwrite.tensor.name,
                "element": overwrite.element}
+    after = folded_storage(kernel, overwrite.tensor, *folded)
     return ScheduleError(message, span_of(kernel, reader), code="fold", label=f"still needs {here}",
-                         notes=[note, f"written by: {span_of(kernel, writer).text.strip()}"], help=help, witness=witness)
+                         notes=[note, f"written by: {span_of(kernel, writer).text.strip()}"],
+                         help=f"{help}; replay() of this error shows both results", witness=witness,
+                         rerun=lambda: rerun(kernel, after, overwrite.sizes))

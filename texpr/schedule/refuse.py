@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Var, index
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.passes.renew import folded
 from texpr.poly import Conflict
@@ -30,6 +30,14 @@ class Refused:
     conflict: Conflict
     after: Kernel | None = None
     at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """A refusal of a step that would change the answer of a store otherwise than by a dependence."""
+
+    kernel: Kernel
+    store: Store
 
 
 def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: str = "", *, after: Kernel | None = None,

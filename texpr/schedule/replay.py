@@ -41,7 +41,7 @@ class Replay:
     def __str__(self) -> str:
         at = f"at {', '.join(f'{k}={v}' for k, v in self.sizes.items())}: " if self.sizes else ""
         if not self.tensor:
-            return f"{at}no run that was tried shows a difference"
+            return f"{at}no run on random data shows a difference; other data may"
         place = f"{self.tensor}[{', '.join(map(str, self.element))}]" if self.element else self.tensor
         return f"{at}{place} is {self.expected} in the order as it is, {self.found} in the new order"
 

@@ -15,6 +15,7 @@ from texpr.passes.ranges import largest
 from texpr.passes.reductions import identity
 from texpr.passes.renew import folded
 from texpr.schedule.loops import find_loops, paths, replace_loops, span_of, stores
+from texpr.schedule.refuse import About
 from texpr.schedule.scatter import privatized, scatters, uses
 from texpr.support.errors import ScheduleError
 
@@ -41,7 +42,8 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
     exact = next((s for s in updates if not (reassoc or s.reassoc)), None)
     if exact is not None:
         raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if exact.update == 'add' else 'product'}",
-                            span_of(kernel, at), code="exact", help=f'rfactor("{at.var.name}", reassoc=True) permits it')
+                            span_of(kernel, at), code="exact", help=f'rfactor("{at.var.name}", reassoc=True) permits it',
+                            details=About(kernel, exact))
     if apart:
         return privatized(kernel, at, updates)
     for update in updates:
