@@ -43,3 +43,11 @@ def test_conversions(source: str):
             assert same_bf16(found, expected), f"{source} to {name}"
         else:
             assert_same_bits(found, expected)  # type: ignore[arg-type]
+
+
+def test_a_bf16_that_waits_in_a_register_keeps_its_denormals():
+    """What a loop inside stores again and again: LLVM would hold it as a float, and x86 rounds those to zero."""
+    op = tx.op("op f(X: f32[N], Z: f32[M]) -> Y: bf16[N, M] { Y[i, j] = X[i] * Z[0] }")
+    x, z = (np.arange(-20, 20) * 2.0**-133).astype(np.float32), np.ones(5, np.float32)
+    np.testing.assert_array_equal(op(x, z), tx.interpret(op, x, z))
+    assert len(np.unique(tx.interpret(op, x, z))) == 40

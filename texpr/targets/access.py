@@ -69,7 +69,7 @@ class Accesses(Expressions):
 
     @staticmethod
     def _memory_suffix(element: str, lanes: int) -> str:
-        return f"v{lanes}{ {'half': 'f16', 'bfloat': 'bf16', 'float': 'f32', 'double': 'f64'}.get(element, element)}"
+        return f"v{lanes}{ {'half': 'f16', 'float': 'f32', 'double': 'f64'}.get(element, element)}"
 
     def space(self, tensor: Tensor) -> str:
         """The address space of a tensor's pointer, as it stands after `ptr`."""

@@ -31,7 +31,7 @@ from texpr.ir.expr import (
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
 from texpr.targets.function import Function, Value, constant, register_type, vector_type
-from texpr.targets.rounding import bf16_of_integer, narrowed
+from texpr.targets.rounding import bf16_of_integer, narrowed, widened
 
 _INT = {Add: "add", Sub: "sub", Mul: "mul"}
 _FLOAT = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv"}
@@ -219,7 +219,7 @@ class Expressions:
     @staticmethod
     def suffix(a: Value) -> str:
         """The type part of an overloaded intrinsic's name."""
-        scalar = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}.get(register_type(a.dtype), register_type(a.dtype))
+        scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(register_type(a.dtype), register_type(a.dtype))
         return f"v{a.lanes}{scalar}" if a.lanes else scalar
 
     def select(self, c: Value, t: Value, o: Value) -> Value:
@@ -288,6 +288,8 @@ class Expressions:
         s = a.dtype
         if s == t:
             return a
+        if s == BF16:
+            return self.cast(widened(self._one, a), t)
         to = vector_type(register_type(t), a.lanes)
         if t == BOOL:
             word = "fcmp une" if s.is_float else "icmp ne"

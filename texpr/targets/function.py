@@ -9,14 +9,14 @@ from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, DType
 
 
 def register_type(t: DType) -> str:
-    """The LLVM type of a value in a register."""
+    """The LLVM type of a value in a register. A bf16 is its 16 bits: where LLVM keeps one as a float, x86 loses denormals."""
     match t.kind:
         case "bool":
             return "i1"
         case "i" | "u":
             return f"i{t.bits}"
         case "bf":
-            return "bfloat"
+            return "i16"
     return {16: "half", 32: "float", 64: "double"}[t.bits]
 
 
@@ -60,7 +60,7 @@ def _scalar_text(value: int | float | bool, t: DType) -> str:
     if t == F16:
         return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
     if t == BF16:
-        return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
+        return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
     if t == F32:
         value = struct.unpack("<f", struct.pack("<f", value))[0]
     assert t in (F32, F64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from texpr.ir.dtypes import BF16, BOOL, F32, F64, U16, U32, DType
+from texpr.ir.dtypes import BF16, BOOL, F32, F64, U32, DType
 from texpr.targets.function import Value, constant, register_type, vector_type
 
 One = Callable[[str, DType, int], Value]
@@ -17,6 +17,12 @@ def narrowed(one: One, a: Value, t: DType) -> Value:
         return _truncated(one, a, F32)
     near = _odd(one, a) if a.dtype == F64 else a
     return _bf16(one, near) if t == BF16 else _truncated(one, near, t)
+
+
+def widened(one: One, a: Value) -> Value:
+    """A bf16 as the f32 that it is: its bits are the upper half."""
+    bits = one(f"zext {a} to {vector_type(register_type(U32), a.lanes)}", U32, a.lanes)
+    return _cast(one, "bitcast", one(f"shl {bits}, {constant(16, U32, a.lanes).text}", U32, a.lanes), F32)
 
 
 def bf16_of_integer(one: One, a: Value) -> Value:
@@ -74,4 +80,4 @@ def _bf16(one: One, a: Value) -> Value:
     rounded = one(f"lshr {one(f'add {bits}, {half.text}', U32, a.lanes)}, {constant(16, U32, a.lanes).text}", U32, a.lanes)
     is_nan = one(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
     chosen = one(f"select {is_nan}, {constant(0x7FC0, U32, a.lanes)}, {rounded}", U32, a.lanes)
-    return _cast(one, "bitcast", _cast(one, "trunc", chosen, U16), BF16)
+    return _cast(one, "trunc", chosen, BF16)
