@@ -48,7 +48,8 @@ def fuzz(arguments: argparse.Namespace) -> int:
             print(line)
         if arguments.counts is not None and part.counts:
             table = sorted(part.counts.items(), key=lambda each: (-each[1], each[0]))
-            arguments.counts.write_text("".join(f"{count:>8}  {what}\n" for what, count in table))
+            lines = (f"{count:>8}  {what}  (first: {part.examples[what]})\n" for what, count in table)
+            arguments.counts.write_text("".join(lines))
     return 1 if kinds else 0
 
 

@@ -97,8 +97,9 @@ class Terms:
     def joined(self, operation: str, a: int, b: int) -> int:
         """`a operation b` where neither order nor grouping matters; for max and min no repetition does either."""
         bag = [*self._members(operation, a), *self._members(operation, b)]
-        neutral = {"add": (self("const", 0.0), self("const", -0.0)), "mul": (self("const", 1.0),)}.get(operation, ())
-        members = tuple(sorted(set(bag) if operation in ("max", "min") else (m for m in bag if m not in neutral)))
+        neutral = [self("const", value) for value in _NEUTRAL[operation]]
+        bag = [m for m in bag if m not in neutral]
+        members = tuple(sorted(set(bag) if operation in ("max", "min") else bag))
         if len(members) <= 1:
             return members[0] if members else neutral[0]
         made = self(operation, members)
@@ -116,6 +117,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 _BINARY: dict[type, Callable[[int, int], int]] = {
     Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
     FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0}
+_NEUTRAL = {"add": (0.0, -0.0), "mul": (1.0,), "max": (float("-inf"),), "min": (float("inf"),)}
 _UPDATE: dict[str, type] = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 _SYMBOL: dict[type, str] = {Add: "add", Sub: "sub", Mul: "mul", Div: "div", FloorDiv: "floordiv", Mod: "mod", Pow: "pow"}
 

@@ -28,6 +28,7 @@ class Language:
     def __init__(self, seed: int, deep: float, paths: list[str]) -> None:
         self.seed, self.deep, self.paths = seed, deep, paths
         self.counts: Counter[str] = Counter()
+        self.examples: dict[str, int] = {}
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
         return f"{__name__}:batch", self.seed, numbers, self.deep, self.paths

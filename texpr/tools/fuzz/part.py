@@ -22,15 +22,18 @@ class Part(Protocol):
         size: trials per batch.
         seconds: what a batch, and one trial alone, may take.
         counts: how often what happened, so far.
+        examples: the trial in which it happened first.
     """
 
     what: str
     size: int
     seconds: tuple[float, float]
     counts: Counter[str]
+    examples: dict[str, int]
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
-        """What a child process is asked: a function and its arguments. It gives [number, kind, detail] for each finding, and counts."""
+        """What a child process is asked: a function and its arguments. It gives [number, kind, detail] for each finding, and
+        for what happened how often it did and in which trial first."""
         ...
 
     def write(self, folder: Path, number: int, finding: Finding) -> Path:
@@ -52,8 +55,10 @@ def findings(part: Part, numbers: list[int]) -> Iterator[tuple[int, Finding]]:
 
 def _asked(part: Part, numbers: list[int], seconds: float) -> list[tuple[int, Finding]]:
     function, *arguments = part.request(numbers)
-    found, counts = run_in_child(str(function), *arguments, timeout=seconds)
-    part.counts.update(counts)
+    found, happened = run_in_child(str(function), *arguments, timeout=seconds)
+    for what, (count, number) in happened.items():
+        part.counts[what] += count
+        part.examples.setdefault(what, number)
     return [(number, Finding(kind, detail)) for number, kind, detail in found]
 
 

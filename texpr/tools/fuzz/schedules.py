@@ -26,6 +26,7 @@ class Schedules:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.counts: Counter[str] = Counter()
+        self.examples: dict[str, int] = {}
 
     def request(self, numbers: list[int]) -> tuple[object, ...]:
         return f"{__name__}:batch", self.seed, numbers
@@ -61,14 +62,16 @@ def tried(seed: int, number: int) -> Report:
 
 
 def batch(seed: int, numbers: list[int]) -> list[Any]:
-    """Runs in a child: the findings, and how often what happened."""
-    found, counts = [], Counter()
+    """Runs in a child: the findings, and how often what happened and where first."""
+    found: list[Any] = []
+    happened: dict[str, list[int]] = {}
     for number in numbers:
         report = tried(seed, number)
-        counts.update(report.counts)
+        for what, count in report.counts.items():
+            happened.setdefault(what, [0, number])[0] += count
         if report.finding is not None:
             found.append([number, report.finding.kind, f"{report.finding.detail}\n\nfound in:\n{report.case}"])
-    return [found, dict(counts)]
+    return [found, happened]
 
 
 def one(text: str) -> list[str] | None:

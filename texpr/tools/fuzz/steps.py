@@ -7,10 +7,11 @@ from dataclasses import replace
 from random import Random
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor
+from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import For, Kernel
-from texpr.schedule.loops import all_loops, loop_names, shortest
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.traverse import variables, walk
+from texpr.schedule.loops import all_loops, loop_names, paths, shortest, stores
 from texpr.schedule.script import STEPS, Step
 
 _OFTEN = ("split", "split", "reorder", "reorder", "compute_at", "compute_at", "cache_read", "cache_write", "vectorize", "parallel", "tile")
@@ -112,7 +113,9 @@ def _skew(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names),), (("reassoc", True),) if rng.random() < 0.5 else ())
+    folding = [n for n in all_loops(kernel) for s in stores(n) if s.update is not None and n.var not in variables(*s.indices)]
+    name = shortest(kernel, rng.choice(folding)) if folding and rng.random() < 0.8 else rng.choice(names)
+    return Step(kind, (name,), (("reassoc", True),) if rng.random() < 0.7 else ())
 
 
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -153,7 +156,23 @@ def _computed(kernel: Kernel) -> list[str]:
 
 def _compute_at(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     how = rng.choice(((), (), (("recompute", True),), (("slide", True),), (("recompute", False),))) if kind == "compute_at" else ()
-    return Step(kind, (rng.choice(_computed(kernel)), rng.choice(names)), how)
+    computed = set(_computed(kernel))
+    pairs = [(t.name, n) for t, around in _uses(kernel, Read) for n in around if t.name in computed - {n.tensor}]
+    if not pairs or rng.random() < 0.2:
+        return Step(kind, (rng.choice(_computed(kernel)), rng.choice(names)), how)
+    producer, loop = rng.choice(pairs)
+    if kind == "compute_at":
+        return Step(kind, (producer, shortest(kernel, loop)), how)
+    return Step(kind, (loop.tensor, shortest(kernel, rng.choice([n for n in all_loops(kernel) if n.tensor == producer]))))
+
+
+def _uses(kernel: Kernel, kind: type[Read] | type[Store]) -> list[tuple[Tensor, tuple[For, ...]]]:
+    """Tensors that are read, or stored to, with the loops around."""
+    found = []
+    for above, s in paths(kernel):
+        tensors = dict.fromkeys(n.tensor for n in walk(s) if isinstance(n, kind))
+        found += [(t, tuple(n for n in above if isinstance(n, For))) for t in tensors]
+    return [(t, around) for t, around in found if around]
 
 
 def _inline(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -180,7 +199,11 @@ def _buffer(rng: Random, kernel: Kernel) -> str:
 
 
 def _cache(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
+    uses = _uses(kernel, Read if kind == "cache_read" else Store)
+    if not uses or rng.random() < 0.1:
+        return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
+    tensor, around = rng.choice(uses)
+    return Step(kind, (tensor.name, shortest(kernel, rng.choice(around))))
 
 
 def _pad(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -218,7 +241,9 @@ _MAKERS: dict[str, _Maker] = {
 
 def _stencil(rng: Random, kernel: Kernel) -> list[Step]:
     """A producer in the tiles of what uses it, with the storage folded or computed ahead."""
-    tensor, loop = rng.choice(_computed(kernel)), rng.choice(all_loops(kernel))
+    computed = set(_computed(kernel))
+    pairs = [(t.name, n) for t, around in _uses(kernel, Read) for n in around if t.name in computed - {n.tensor}]
+    tensor, loop = rng.choice(pairs) if pairs else (rng.choice(_computed(kernel)), rng.choice(all_loops(kernel)))
     name, factor = shortest(kernel, loop), rng.randint(2, 4)
     outer, inner = name + "o", name + "i"
     way = rng.choice((
@@ -260,8 +285,12 @@ def _partial_sums(rng: Random, kernel: Kernel) -> list[Step]:
 
 def _packed(rng: Random, kernel: Kernel) -> list[Step]:
     """An operand copied, laid out anew, and read from there."""
-    tensor, loop = rng.choice(_tensors(kernel)), rng.choice(loop_names(kernel))
-    kind, buffer = rng.choice((("cache_read", f"{tensor.name}_cache"), ("cache_write", f"{tensor.name}_tile")))
+    kind, suffix, used = rng.choice((("cache_read", "cache", Read), ("cache_write", "tile", Store)))
+    uses = _uses(kernel, used)
+    if not uses:
+        return [random_step(rng, kernel)]
+    tensor, around = rng.choice(uses)
+    buffer, loop = f"{tensor.name}_{suffix}", shortest(kernel, rng.choice(around))
     axes = list("abcdefgh"[: tensor.rank])
     parts = [part for n in axes for part in ([f"{n}/2", f"{n}%2"] if rng.random() < 0.5 else [n])]
     rng.shuffle(parts)
