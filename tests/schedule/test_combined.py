@@ -8,6 +8,8 @@ import pytest
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.show_loop import show_kernel
+from texpr.passes.place import place
 
 SOLVE = "op solve(L: f32[M, M], b: f32[M]) -> x: f32[M] { x[i] = b[i] - sum(j in 0..i: L[i, j] * x[j]) }"
 GATHER = "op gather(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f32[K, M] { Y[k, d] = E[idx[k], d] }"
@@ -60,3 +62,55 @@ def test_fold_of_an_output_that_nothing_stores_to():
     s = tx.schedule(tx.op("op f(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i-1, j | 0] + X[i, j] }"), N=0).specialize(M=4)
     with pytest.raises(tx.ScheduleError, match="`A` is no temporary"):
         s.fold("A", 0, 3)
+
+
+def test_overlapping_tiles_of_threads_read_nothing_that_others_write():
+    """Both tiles write the same to the row they share, but one may read while the other writes: refused in either order of the steps."""
+    rows = tx.op("op rows(X: f32[M, N]) -> A: f32[M, N] { A[i, j] = A[i, j - 1 | 0] + X[i, j] }")
+    tx.schedule(rows).split("i", 2, tail="overlap")
+    tx.schedule(rows).parallel("i")
+    for steps in (('split("i", 2, tail="overlap")', 'parallel("io")'), ('parallel("i")', 'split("i", 2, tail="overlap")')):
+        with pytest.raises(tx.ScheduleError, match="its iterations depend on each other") as error:
+            tx.schedule(rows).replay("\n".join(steps))
+        assert error.value.witness["sizes"] == {"M": 3, "N": 2}
+
+
+def test_a_layout_leaves_threads_a_buffer_each():
+    """Cut into tiles along what threads share out, the buffer is not seen to be one thread's own any more."""
+    op = tx.op("""op f(X: f64[K, M, K]) -> Y: f64[M, K] {
+      Y[i, j] = if X[j, i, j | 2] != X[j, i, j | 2] then X[j, i + i, 1 | clamp] else 0 }""")
+    s = tx.schedule(op).split("i", 2).parallel("io").cache_read("X", "j")
+    with pytest.raises(tx.ScheduleError, match="after layout, parallel run of `io`: its iterations depend on each other"):
+        s.layout("X_cache", "a b c -> b%2 a/2 c%2 b/2 a%2 c/2")
+    s.layout("X_cache", "a b c -> c b a")
+    sizes = dict.fromkeys(s.program.sizes, 3)
+    for order in ORDERS:
+        check(Scheduled(s.program, sizes, s.kernel, s.steps), s.kernel, random_arrays(s.program, sizes), order)
+
+
+def test_lanes_share_no_buffers_of_a_pipeline():
+    op = tx.op("""op f(X: f32[M, N]) -> Y: f32[M, N] {
+      t[i, j] = X[i, j] * 2
+      Y[i, j] = t[i, j] + 1 }""")
+    s = tx.schedule(op).reorder("Y.j", "Y.i").vectorize("Y.j", 2).compute_at("t", "Y.i")
+    with pytest.raises(tx.ScheduleError, match="after pipeline, vector run of `ji`: its iterations depend on each other"):
+        s.pipeline("t")
+    tx.schedule(op).parallel("Y.i").compute_at("t", "Y.j").pipeline("t")
+
+
+@pytest.mark.parametrize("outside, legal", [('unroll("Y.io")', True), ('vectorize("Y.io", 2)', False), ("", True)])
+@pytest.mark.parametrize("first", [True, False])
+def test_threads_inside_lanes_have_no_buffers_of_their_own(outside: str, legal: bool, first: bool):
+    """Where a loop around is written out they have, in whichever order the loops were marked."""
+    op = tx.op("""op f(X: f32[M, K]) -> Y: f32[M, K] {
+      t[i] = sum(k: X[i, k])
+      Y[i, j] = t[i] * X[i, j] }""")
+    s = tx.schedule(op, M=4).split("Y.i", 2).compute_at("t", "Y.j", recompute=True)
+    steps = [outside, 'parallel("Y.j")'] if first else ['parallel("Y.j")', outside]
+    if not legal:
+        with pytest.raises(tx.ScheduleError, match="its iterations depend on each other"):
+            s.replay("\n".join(steps))
+        return
+    s.replay("\n".join(steps))
+    placed = show_kernel(place(s.kernel))
+    assert placed.index("parallel") < placed.index("let t_acc")

@@ -103,9 +103,11 @@ def _common(uses: list[_Access]) -> tuple[For, ...]:
         while length < min(len(common), len(use.loops)) and common[length].var is use.loops[length].var:
             length += 1
         common = common[:length]
-    # A vector loop's lanes share one buffer, so the buffer stays outside it.
-    lanes = next((k for k, n in enumerate(common) if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), len(common))
-    return common[:lanes]
+    # A vector loop's lanes share one buffer, so the buffer stays outside it; and outside loops that are written out, unless threads inside
+    # need one each.
+    lanes = next((k for k, n in enumerate(common) if n.kind == "vector" or n.kind.startswith(INSTRUCTION)), len(common))
+    shared = next((k + 1 for k in reversed(range(lanes)) if common[k].kind not in ("serial", "unroll")), 0)
+    return common[: next((k for k in range(shared, lanes) if common[k].kind == "unroll"), lanes)]
 
 
 def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:

@@ -60,8 +60,25 @@ def check_changed(after: Kernel, changed: Collection[Store], step: str) -> None:
             _check_still(after, loop, step)
 
 
+def check_inside(after: Kernel, lanes: Collection[For], step: str) -> None:
+    """Prove again what holds of loops that run at once inside lanes.
+
+    Raises:
+        ScheduleError: such a loop is no longer independent, now that its iterations have no buffers of their own.
+    """
+    for loop in all_loops(after):
+        if _at_once(loop) and any(n.var in {m.var for m in lanes} for n in loops_around(after, loop)):
+            _check_still(after, loop, step)
+
+
+def own_buffers(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
+    """Temporaries of which each iteration of a loop that runs at once has its own: none for lanes and within them."""
+    lanes = any(n.kind == "vector" for n in (*loops_around(kernel, loop), loop))
+    return () if lanes else private_temporaries(kernel, loop)
+
+
 def _check_still(after: Kernel, loop: For, step: str) -> None:
-    private = () if loop.kind == "vector" else private_temporaries(after, loop)
+    private = own_buffers(after, loop)
     check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=loop.kind == "vector")
 
 

@@ -13,6 +13,8 @@ from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.nests import divided
+from texpr.schedule.independent import check_changed
+from texpr.schedule.loops import stores
 from texpr.schedule.tensors import find_temporary
 from texpr.support.errors import ScheduleError
 
@@ -56,13 +58,16 @@ def layout(kernel: Kernel, tensor: str, form: str) -> Kernel:
     Args:
         form: names for the dimensions, then the new ones: `j` is a dimension as it was, `j/16` the tile, `j%16` the place in the tile.
     Raises:
-        ScheduleError: no such buffer, a form that does not name each dimension once, or one that gives two elements one place.
+        ScheduleError: no such buffer, a form that does not name each dimension once, or one that gives two elements one place; or
+            iterations that run at once are no longer proven to have a buffer each.
     """
     t = find_temporary(kernel, tensor, "layout")
     items = _parsed(t, form)
     _check_injective(t, items, form)
     small = replace(t, dims=plain(*(item.size(t.shape[item.dimension]) for item in items)))
-    return moved(kernel, t, small, lambda indices, ranges: tuple(item.place(indices[item.dimension], ranges) for item in items))
+    after = moved(kernel, t, small, lambda indices, ranges: tuple(item.place(indices[item.dimension], ranges) for item in items))
+    check_changed(after, set(stores(after)) - set(stores(kernel)), "layout")
+    return after
 
 
 def pad(kernel: Kernel, tensor: str, dimension: int, multiple: int, *, extra: int = 0) -> Kernel:

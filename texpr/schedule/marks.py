@@ -10,9 +10,9 @@ from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables, walk
 from texpr.passes.ranges import largest
-from texpr.schedule.independent import check_independent
+from texpr.schedule.independent import check_independent, check_inside, own_buffers
 from texpr.schedule.leaves import rearranged
-from texpr.schedule.loops import all_loops, find_loops, loops_around, private_temporaries, replace_loops, span_of
+from texpr.schedule.loops import all_loops, find_loops, loops_around, replace_loops, span_of
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -77,7 +77,9 @@ def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
     found = [n for n in _of_constant_extent(uniform, loop) if (integer(n.extent) or 0) <= MOST_LANES]
     for n in found:
         check_independent(uniform, n, "vectorize", private=(), lanes=True)
-    return _written_out(uniform, found, "vector", "vectorize")
+    after = _written_out(uniform, found, "vector", "vectorize")
+    check_inside(after, found, "vectorize")
+    return after
 
 
 def _same_in_all_lanes(kernel: Kernel, loops: list[For]) -> Kernel:
@@ -133,7 +135,7 @@ def bind(kernel: Kernel, loop: str | Var, to: str) -> Kernel:
 def _concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel:
     found = find_loops(kernel, loop)
     for n in found:
-        check_independent(kernel, n, step, private=private_temporaries(kernel, n))
+        check_independent(kernel, n, step, private=own_buffers(kernel, n))
     return _marked(kernel, found, kind)
 
 

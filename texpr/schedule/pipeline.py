@@ -12,6 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.nests import guarded
 from texpr.passes.renew import over_tensors, with_fresh_variables
+from texpr.schedule.independent import check_changed
 from texpr.schedule.indices import put, tidy
 from texpr.schedule.loops import (
     all_loops,
@@ -48,7 +49,8 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
         what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such tensors that do not need each other.
         depth: buffers, 2 to 16.
     Raises:
-        ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier.
+        ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier; or lanes around
+            the loop would share the buffers.
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
     """
     if not isinstance(depth, int) or isinstance(depth, bool) or not 2 <= depth <= MOST_BUFFERS:
@@ -67,6 +69,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
         names = ", ".join(p.tensor.name for p in stage)
         raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",
                       help="leave it where it is", after=after)
+    check_changed(after, set(stores(after)) - set(stores(kernel)), "pipeline")
     return after
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
+from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import check_new_names, find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.schedule.marks import vectorized
 from texpr.schedule.tails import check_again, padded
@@ -56,7 +57,10 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
             pieces = peeled if tail == "peel" else overlapped
             after = replace_loops(kernel, found, lambda n: pieces(n, factor, outer, inner, own[n.var]) if n.var in own
                                   else cut(n, factor, outer, inner, even=True, clipped=False))
-            return with_temporaries(after, [t for each in own.values() for t in each.values()])
+            after = with_temporaries(after, [t for each in own.values() for t in each.values()])
+            if tail == "overlap":  # two tiles may now run one iteration, at once if the loop runs at once
+                check_moved(kernel, after, "overlap of tiles")
+            return after
         case "pad":
             return padded(kernel, found, factor, outer, inner)
     after = replace_loops(kernel, found, lambda n: cut(n, factor, outer, inner, even=n.var in even, clipped=tail == "clip"))
