@@ -32,6 +32,14 @@ CALLED = "op products(X: f32[N], k: i64[N], m: i64, n: i64) -> Y: f32[N] { Y[i] 
 
 WRONG = {
     "two elements of a buffer stand for one of the lender": (SUM, SHARED_LOAN, ""),
+    "a copy past the end of a buffer that nothing reads": ("op four(X: f32[4]) -> Y: f32[4] { Y[i] = X[i] for i in 0..4 }", """
+kernel four(X: f32[4]) -> (Y: f32[4])
+  let T: f32[4]
+  for i in 0..4
+    T[i + 9] = X[i]  copy
+  for i1 in 0..4
+    Y[i1] = X[i1]  at[i1]
+""", "T is written outside its shape"),
     "an input is overwritten": (TWICE, """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   for i in 0..N

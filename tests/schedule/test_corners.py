@@ -78,11 +78,11 @@ def test_skew_of_a_loop_whose_length_is_data():
     assert "has no known maximum over `i`" in refusal(LENGTHS, 'skew("j", "i")')
 
 
-@pytest.mark.parametrize("sizes", [{}, {"K": 7}])
+@pytest.mark.parametrize("sizes", [{}, {"K": 7}, {"K": 8}])
 def test_all_that_an_iteration_fetches_is_fetched_ahead(sizes: dict[str, int]):
     script = 'split("k", 2)\nreorder("ko", "i", "j", "ki")\ncache_read("A", "ko")\ncache_read("B", "ko")\npipeline("ko")'
     s = scheduled(PRODUCT, script, **sizes)
-    assert "A_cache: f32[2, M" in show_kernel(s.kernel) and "B_cache: f32[2, " in show_kernel(s.kernel)
+    assert "A_cache: f32[2, M" in show_kernel(s.kernel) and "B_cache: f32[2, 2, " in show_kernel(s.kernel)
     for n in (0, 1, 4, 7):
         bound = {v: sizes.get(v.name, n) for v in s.program.sizes}
         check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound))
