@@ -23,6 +23,14 @@ def test_the_default_schedule_warns():
         np.testing.assert_array_equal(tx.op(TEXT)(np.zeros(3, "f4")), np.ones(3, "f4"))
 
 
+def test_a_schedule_by_hand_warns_with_a_way_out():
+    with tx.options(cache_dir=None), pytest.warns(tx.CertificateWarning) as warned:
+        tx.schedule(tx.op(TEXT)).split("i", 4).compile()(np.zeros(3, "f4"))
+    assert str(warned[0].message) == """error[certificate]: not proven
+  help: every step was proven, these loops as a whole are not: compare with tx.interpret, or report them; \
+tx.options(certify=False) stops asking"""
+
+
 def test_who_asks_is_refused():
     with tx.options(cache_dir=None, certify=True), pytest.raises(tx.ScheduleError, match="not proven"):
         tx.op(TEXT)(np.zeros(3, "f4"))

@@ -24,8 +24,6 @@ TRIANGLES = {
 }
 
 
-# The certificate does not see through the single row of "banded sum".
-@pytest.mark.filterwarnings("default::texpr.CertificateWarning")
 @pytest.mark.parametrize("size", [0, 1, 2, 9, 33])
 @pytest.mark.parametrize("name", TRIANGLES)
 def test_triangles(name: str, size: int):

@@ -249,6 +249,37 @@ kernel wrapping(X: f32[N], k: i64[N], b: i8[N]) -> (Y: f32[N])
   for i in 0..N
     Y[i] = if k[i] + 1 > k[i] and abs(k[i]) >= 0 and (k[i] // -1 > 0 or k[i] >= 0) and b[i] + 1 > b[i] then X[i] else X[i] * 2.0  at[i]
 """),
+    "permuted": Sound("""op permuted(X: f32[N], p: i32[N] in 0..N distinct, q: i32[2, N] in 0..N distinct) -> Y: f32[N] {
+  Y[i] = 0
+  Y[p[i]] += X[i]
+  Y[q[r, i]] += X[i] }""", """
+kernel permuted(X: f32[N], p: i32[N] in 0..N distinct, q: i32[2, N] in 0..N distinct) -> (Y: f32[N])
+  for i0 in 0..N
+    Y[i0] = 0.0  at[i0]
+  for i1 in 0..N parallel
+    Y[i64(p[i1])] += X[i1]  eq 1  at[i1]
+  for r in 0..2
+    for i2 in 0..N parallel
+      Y[i64(q[r, i2])] += X[i2]  eq 2  at[r, i2]
+"""),
+    "guarded": Sound("""op guarded(X: f32[N], p: i64[1] in 0..1 distinct) -> Y: f32[1] {
+  Y[i] = 0 for i in 0..1
+  Y[if i < 1 then p[i] else 0] += X[i] for i in 0..N }""", """
+kernel guarded(X: f32[N], p: i64[1] in 0..1 distinct) -> (Y: f32[1])
+  for i0 in 0..1
+    Y[i0] = 0.0  at[i0]
+  for i in 0..N
+    Y[if i < 1 then p[i] else 0] += X[i]  eq 1  at[i]
+"""),
+    "tiles": Sound("op tiles(E: f32[V, D], k: i32[B] in 0..V) -> Y: f32[B, D] { Y[b, d] = E[k[b], d] }", """
+kernel tiles(E: f32[V, D], k: i32[B] in 0..V) -> (Y: f32[B, D])
+  let C: f32[1, D]
+  for b in 0..B
+    for d0 in 0..D
+      C[0, d0] = E[i64(k[b]), d0]  copy
+    for d1 in 0..D
+      Y[b, d1] = C[0, d1]  at[b, d1]
+"""),
     "successors": Sound("op successors(X: f32[N], k: i64[N]) -> y: f32 { y = sum(i where k[i] + 1 > k[i]: X[i]) }", """
 kernel successors(X: f32[N], k: i64[N]) -> (y: f32)
   let total: f32

@@ -185,6 +185,21 @@ FAULTS = {
         ("abs(k[i]) >= 0 and ", "", "values"),  # the least number has no opposite
         ("(k[i] // -1 > 0 or k[i] >= 0) and ", "", "values"),
     ],
+    "permuted": [
+        ("for r in 0..2\n", "for r in 0..2 parallel\n", "races"),  # distinct along the last dimension
+        ("p: i32[N] in 0..N distinct", "p: i32[N] in 0..N", None),  # the program says what its inputs are
+        ("Y[i64(p[i1])] += X[i1]  eq 1  at[i1]", "Y[i64(p[i1 // 2])] += X[i1]  eq 1  at[i1]", "sums"),
+        ("Y[i64(q[r, i2])]", "Y[i64(q[0, i2])]", "sums"),
+    ],
+    "guarded": [
+        ("for i in 0..N", "for i in 0..N parallel", "races"),  # what is not there is not distinct
+    ],
+    "tiles": [
+        ("C[0, d0] = E[i64(k[b]), d0]", "C[0, d0] = E[i64(k[0]), d0]", "values"),
+        ("C[0, d0] = E[i64(k[b]), d0]", "C[0, d0] = E[i64(k[B - 1 - b]), d0]", "values"),
+        ("for d0 in 0..D", "for d0 in 0..min(D, B - b)", "initialised"),
+        ("for b in 0..B", "for b in 0..B parallel", "races"),
+    ],
     "successors": [
         ("    if k[i] + 1 > k[i]\n      total += X[i]  at[i]", "    total += X[i]  at[i]", "values"),
     ],

@@ -41,6 +41,11 @@ MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
 
 
+UNPROVEN = ("every step was proven, these loops as a whole are not: compare with tx.interpret, or report them; "
+            "tx.options(certify=False) stops asking")
+"""The way out of a certificate that is not found."""
+
+
 class CompiledKernel:
     """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
 
@@ -51,10 +56,8 @@ class CompiledKernel:
         sizes: those that are constants of this kernel.
     """
 
-    def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int], *, usual: bool = False) -> None:
-        """`usual` says that the schedule is the default one, or none: then it must be proven unless an option says otherwise."""
+    def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int]) -> None:
         self.kernel, self.target, self.program, self.sizes = kernel, target, program, dict(sizes)
-        self._usual = usual
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
         self._quick: Callable[..., object] = self._general
 
@@ -78,8 +81,7 @@ class CompiledKernel:
 
     @property
     def _certified(self) -> bool:
-        wanted = current().certify
-        return self._usual if wanted is None else wanted
+        return current().certify is not False
 
     def _prove(self) -> bool:
         """Prove the kernel where that is wanted, and whether it was. What nobody asked for and is not proven is warned of, not refused."""
@@ -90,6 +92,7 @@ class CompiledKernel:
         except ScheduleError as error:
             if current().certify:
                 raise
+            error.help = UNPROVEN
             warnings.warn(CertificateWarning(str(error)), stacklevel=2)
             return False
         return True

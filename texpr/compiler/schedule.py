@@ -53,7 +53,6 @@ class Schedule(Steps):
         self.sizes = dict(sizes or {})
         self.naive = lowered(specialize(program, self.sizes))
         super().__init__(program, self.naive)
-        self._default: tuple[Step, ...] = ()
 
     def auto(self, target: str = "native") -> Schedule:
         """Apply the default steps for a target, chosen from the structure of the nests; `script()` shows them.
@@ -65,7 +64,6 @@ class Schedule(Steps):
             raise ScheduleError("auto() chooses the whole schedule, and steps were applied already", code="auto",
                                 help="call auto() on a fresh schedule; edit its script() to change it")
         self.steps, self.kernel = default_schedule(self.naive, find_target(target).machine)
-        self._default = tuple(self.steps)
         return self
 
     def script(self, format: str = "text") -> str:
@@ -101,8 +99,8 @@ class Schedule(Steps):
     def certificate(self) -> Certificate:
         """Prove that the loops as they are now compute the operator: which sums are reassociated, what was asked and how long it took.
 
-        The proof looks at the final loops alone and shares nothing with the checks of the steps. Kernels with the default schedule are
-        proven before they are compiled; `options(certify=True)` asks it of all, `options(certify=False)` of none.
+        The proof looks at the final loops alone and shares nothing with the checks of the steps. Kernels are proven before they are
+        compiled, with a `CertificateWarning` where that fails; `options(certify=True)` refuses them then, `certify=False` does not ask.
 
         Raises:
             ScheduleError: something is not proven; with the store, the smallest sizes and the iteration.
@@ -115,7 +113,7 @@ class Schedule(Steps):
         Raises:
             CompileError: no such target, or it cannot express the kernel.
         """
-        return CompiledKernel(self.kernel, find_target(target), self.program, self.sizes, usual=tuple(self.steps) == self._default)
+        return CompiledKernel(self.kernel, find_target(target), self.program, self.sizes)
 
     def __str__(self) -> str:
         return show_kernel(self.kernel, explain(self.kernel))

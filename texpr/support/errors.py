@@ -52,7 +52,7 @@ class CheckError(Error):
 
 
 class CertificateWarning(RuntimeWarning):
-    """The loops of a kernel with the default schedule, whose steps were all proven, could not be proven once more as a whole."""
+    """The loops of a kernel, whose steps were all proven one by one, could not be proven once more as a whole."""
 
 
 

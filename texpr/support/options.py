@@ -34,8 +34,8 @@ class Options:
             with-block changes it for the whole process while it lasts.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
-        certify: prove of every kernel that is compiled that its final loops compute the operator, or refuse it; None: of those with the
-            default schedule, with a `CertificateWarning` where that fails.
+        certify: prove of every kernel that is compiled that its final loops compute the operator, or refuse it; None: prove it, with a
+            `CertificateWarning` where that fails; False: do not ask.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         specializations: kernels with constant sizes kept per operator, before one with symbolic sizes serves the rest.

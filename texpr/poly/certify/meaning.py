@@ -10,7 +10,7 @@ from typing import ClassVar
 from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, select, sub
 from texpr.ir.dtypes import BOOL, DType, int_range
 from texpr.ir.expr import Axis, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
-from texpr.ir.tensor import Equation, Program
+from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, tensors, walk
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -89,6 +89,11 @@ class Meaning:
             return None
         assert isinstance(e, Read), "what is defined is read"
         return at_instance(d.value, d.element, e.indices)  # type: ignore[arg-type]
+
+    @cached_property
+    def tensors(self) -> set[Tensor]:
+        """All of the program: each of their elements has one value."""
+        return {*self.program.inputs, *(t for e in self.program.equations for t in (e.targets if isinstance(e, Invoke) else (e.target,)))}
 
     @cached_property
     def _recurrent(self) -> set[Tensor]:

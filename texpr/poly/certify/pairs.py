@@ -9,7 +9,7 @@ import islpy as isl
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction
-from texpr.ir.expr import Expr, Read, Sub, Var
+from texpr.ir.expr import Expr, Read, Sub, Var, index
 from texpr.ir.loop import Store
 from texpr.ir.traverse import substitute
 from texpr.poly.certify.frame import Frame
@@ -89,6 +89,8 @@ def _of_distinct(frame: Frame, count: int) -> Iterator[Expr]:
                     fact = compare("==", last, other_last)
                     for a, b in zip((value, *row), (other, *other_row)):
                         fact = disjunction(fact, compare("!=", a, b))
+                    for i, n in zip((*mine.indices, *theirs.indices), 2 * tensor.shape):  # Nothing is known of what does not exist.
+                        fact = disjunction(fact, disjunction(compare("<", i, index(0)), compare(">=", i, frame.plain(n))))
                     yield fact
 
 

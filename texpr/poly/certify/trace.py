@@ -187,7 +187,7 @@ class Tracer:
 
     def _told(self, buffer: Buffer, near: list[Statement], around: tuple[For, ...], indices: tuple[Expr, ...]) -> Expr | None:
         """What all of these definitions say of an element within an iteration of the loops around."""
-        stays: Fixed = {n.var for n in around} | set(self.proof.nest.parameters.variables)
+        stays: Fixed = {n.var for n in around} | set(self.proof.nest.parameters.variables) | self.proof.meaning.tensors
         contents: list[Expr] = []
         for d in near:
             content = carried_over(self.claim(d), d.indices, stays, indices)
