@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import negation
@@ -90,7 +91,7 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
     if a.dtype == BOOL and _logical(a, b) and here.equivalent(a, b):
         return []
     if isinstance(a, Select) or isinstance(b, Select):
-        return _chosen(a, b, here)
+        return _chosen(meaning, a, b, here)
     if same_node(a, b) and (children(a) or isinstance(a, Read | Total)) and not (a.dtype.is_int and _conditional(a, b)):
         return _below(a, b, here)
     if isinstance(a, Const) and isinstance(b, Const):
@@ -149,7 +150,7 @@ def _conditional(*roots: Expr) -> bool:
     return any(isinstance(n, Select) and n.dtype.is_int and integral(n.cond) for n in walk(*roots))
 
 
-def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
+def _chosen(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
     """An `if` on either side: the same on both, or one case after the other."""
     if isinstance(a, Select) and isinstance(b, Select):
         if not _logical(a.cond, b.cond):
@@ -159,6 +160,9 @@ def _chosen(a: Expr, b: Expr, here: Context) -> list[_Item] | None:
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
     one = b if isinstance(b, Select) and (integral(b.cond) or not isinstance(a, Select)) else a
     assert isinstance(one, Select), "one of them is a choice"
+    if meaning.reads_plain(one.cond):
+        spelled = replace(one, cond=meaning.spelled(one.cond))
+        return [(spelled, b, here)] if one is a else [(a, spelled, here)]
     if integral(one.cond):
         return _by_cases(a, b, here, question(one))
     if here.implies(one.cond):
