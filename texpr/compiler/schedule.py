@@ -18,7 +18,7 @@ from texpr.poly.certify import Certificate
 from texpr.schedule import auto as default_schedule
 from texpr.schedule import explain
 from texpr.schedule.exchange import from_json, to_json
-from texpr.schedule.script import Step, parse_script
+from texpr.schedule.script import parse_script
 from texpr.support.errors import CallError, ScheduleError
 from texpr.targets import find_target
 
