@@ -271,6 +271,15 @@ kernel guarded(X: f32[N], p: i64[1] in 0..1 distinct) -> (Y: f32[1])
   for i in 0..N
     Y[if i < 1 then p[i] else 0] += X[i]  eq 1  at[i]
 """),
+    "lengths": Sound("op lengths(X: f32[N, M], n: i64[N] in 0..M) -> Y: f32[N] { Y[i] = sum(j in 0..n[i]: X[i, j]) }", """
+kernel lengths(X: f32[N, M], n: i64[N] in 0..M) -> (Y: f32[N])
+  for i in 0..N parallel
+    let total: f32  stack
+    total = 0.0  start  at[i]
+    for j in 0..n[i]
+      total += X[i, j]  at[i, j]
+    Y[i] = total  at[i]
+"""),
     "tiles": Sound("op tiles(E: f32[V, D], k: i32[B] in 0..V) -> Y: f32[B, D] { Y[b, d] = E[k[b], d] }", """
 kernel tiles(E: f32[V, D], k: i32[B] in 0..V) -> (Y: f32[B, D])
   let C: f32[1, D]

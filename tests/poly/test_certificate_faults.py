@@ -194,6 +194,13 @@ FAULTS = {
     "guarded": [
         ("for i in 0..N", "for i in 0..N parallel", "races"),  # what is not there is not distinct
     ],
+    "lengths": [
+        ("for j in 0..n[i]", "for j in 0..n[0]", "values"),
+        ("for j in 0..n[i]", "for j in 0..n[i + 1]", "bounds"),
+        ("for j in 0..n[i]", "for j in 0..n[i] - 1", "sums"),
+        ("for j in 0..n[i]", "for j in 0..n[i] + 1", "values"),
+        ("for j in 0..n[i]", "for j in 0..M", "values"),
+    ],
     "tiles": [
         ("C[0, d0] = E[i64(k[b]), d0]", "C[0, d0] = E[i64(k[0]), d0]", "values"),
         ("C[0, d0] = E[i64(k[b]), d0]", "C[0, d0] = E[i64(k[B - 1 - b]), d0]", "values"),

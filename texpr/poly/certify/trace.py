@@ -76,7 +76,9 @@ class Tracer:
 
     def _place(self, s: Statement) -> None:
         stays_true(self.proof, s)
-        s.extents = tuple(self._outside(s, k, n.extent, ()) for k, n in enumerate(s.loops))
+        s.extents = ()
+        for k, n in enumerate(s.loops):  # An extent is read in the loops around, which have theirs by then.
+            s.extents = (*s.extents, self._outside(s, k, n.extent, ()))
         for k, c in enumerate(s.conditions):
             s.held.append(self._outside(s, len(s.loops), c, s.conditions[:k]))
         s.indices = tuple(self.traced(s, i) for i in s.store.indices)
