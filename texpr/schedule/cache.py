@@ -209,9 +209,9 @@ def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ..
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Select(_, Read(b) as read) if pad is not None and b is box.buffer:
-                return read
-            case Read(tensor, indices) if tensor is t:
+            case Select(_, Read(tensor, indices) as read) if pad is not None and tensor is t:  # all reads are in such a choice
+                return replace(read, tensor=box.buffer, indices=box.local(indices))
+            case Read(tensor, indices) if pad is None and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices))
             case Store(tensor, indices) if writes and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices))
