@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from texpr.ir.dtypes import BOOL, DType, int_range
+from texpr.ir.dtypes import BOOL, I64, DType, int_range
 from texpr.ir.expr import (
     Add,
     And,
@@ -222,7 +222,7 @@ class Machine:
         indices, value, at = [self.value(i) for i in s.indices], self.value(s.value), [self.value(e) for e in s.at]
         tensor, update, combined = s.tensor, s.update, None
         if update is not None:
-            combined = self._joining(update) if self._free(s) else self._binary(_UPDATE[update], tensor.dtype.is_float)
+            combined = self._joining(update) if self._free(s) else self._binary(_UPDATE[update], tensor.dtype)
         cast = self._cast(s.value.dtype, tensor.dtype)
 
         def run(env: dict[Var, int]) -> None:
@@ -276,12 +276,12 @@ class Machine:
                 inner, cast = self.value(a), self._cast(a.dtype, e.dtype)
                 return lambda env: cast(inner(env))
             case Neg(a):
-                inner, floats = self.value(a), e.dtype.is_float
-                return (lambda env: self.terms("neg", inner(env))) if floats else (lambda env: -inner(env))
+                inner, wrapped = self.value(a), self._cast(I64, e.dtype) if e.dtype.is_int else None
+                return (lambda env: self.terms("neg", inner(env))) if wrapped is None else (lambda env: wrapped(-inner(env)))
             case Call(function, args):
                 return self._call(function, [self.value(a) for a in args], e.dtype.is_float)
         left, right = (self.value(a) for a in children(e) if isinstance(a, Expr))
-        operation = self._binary(type(e), e.dtype.is_float)
+        operation = self._binary(type(e), e.dtype)
         return lambda env: operation(left(env), right(env))
 
     def _read(self, e: Read) -> Value:
@@ -310,11 +310,12 @@ class Machine:
 
         return value
 
-    def _binary(self, kind: type, floats: bool) -> Callable[[int, int], int]:
-        if not floats:
-            return _BINARY[kind]
-        if kind in (Max, Min):
+    def _binary(self, kind: type, t: DType) -> Callable[[int, int], int]:
+        if kind in (Max, Min) and t.is_float:
             return self._joining("max" if kind is Max else "min")
+        if not t.is_float:
+            exact, wrapped = _BINARY[kind], self._cast(I64, t) if t.is_int else None
+            return exact if wrapped is None or t == I64 else lambda a, b: wrapped(exact(a, b))
         symbol = _SYMBOL[kind]
         return lambda a, b: self.terms(symbol, a, b)
 
