@@ -40,9 +40,8 @@ litmus: venv
 bench-peers: .bench-peers/.installed
 .bench-peers/.installed:
 	$(PYTHON) -m venv .bench-peers
-	for each in numpy numba "onnx onnxruntime" jax; do .bench-peers/bin/python -m pip install --quiet $$each || echo "absent: $$each"; done
-	.bench-peers/bin/python -m pip install --quiet torch --index-url https://download.pytorch.org/whl/cpu \
-		|| .bench-peers/bin/python -m pip install --quiet torch || echo "absent: torch"
+	for each in numpy numba "onnx onnxruntime" jax torch; do \
+		.bench-peers/bin/python -m pip install --quiet $$each || echo "absent: $$each"; done
 	touch $@
 
 # Operators beside other libraries, PolyBench beside gcc's loops. Part of it:  make bench-x86 ONLY=gemm,conv THREADS=1 ROWS=512

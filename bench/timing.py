@@ -78,6 +78,11 @@ def _rotated(names: list[str], by: int) -> list[str]:
     return names[k:] + names[:k]
 
 
+def undisturbed(samples: list[Sample], least: int = 3) -> bool:
+    """Whether `typical` is of clean samples."""
+    return sum(s.clean for s in samples) >= min(least, len(samples))
+
+
 def typical(samples: list[Sample], least: int = 3) -> float:
     """The median of the clean samples, or of all where fewer than `least` are clean."""
     clean = [s.seconds for s in samples if s.clean]

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
 
-from bench.timing import Sample, in_turns, typical
+from bench.timing import Sample, in_turns, typical, undisturbed
 from bench.x86.rows import Row
 
 ROOT = Path(__file__).parents[2]
@@ -170,7 +170,7 @@ def measure(of: str, row: Row, libraries: Sequence[Library], settings: Settings)
             found.details[column] = {"failed": "died while it was measured"}
             continue
         found.seconds[column] = typical(good)
-        found.clean &= sum(s.clean for s in good) >= 3
+        found.clean &= undisturbed(good)
     return found
 
 

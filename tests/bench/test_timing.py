@@ -8,7 +8,7 @@ import pytest
 
 from bench.machine import Limits
 from bench.tables import aligned, geometric_mean, percent, ratio, seconds
-from bench.timing import Sample, in_turns, typical
+from bench.timing import Sample, in_turns, typical, undisturbed
 
 
 def test_candidates_take_turns_and_nobody_is_always_first():
@@ -38,6 +38,8 @@ def test_the_typical_time_is_the_median_of_clean_samples():
     clean = [Sample(t) for t in (3.0, 1.0, 2.0)]
     assert typical([*clean, Sample(100.0, False), Sample(100.0, False)]) == 2.0
     assert typical([*clean[:2], *[Sample(100.0, False)] * 3]) == 100.0
+    assert undisturbed(clean) and undisturbed([*clean, Sample(1.0, False)]) and undisturbed(clean[:1])
+    assert not undisturbed([*clean[:2], Sample(1.0, False)])
 
 
 def test_means_of_ratios():
