@@ -109,7 +109,8 @@ def _nest(leaves: list[tuple[list[For], Store]], started: set[Tensor]) -> Nest:
     loops, main = max(leaves, key=lambda leaf: len(leaf[0]))
     if main.update is not None and main.tensor in started:
         # The start of a scalar, or of parts of a sum, stands in no loop of its terms.
-        spatial = tuple(n for n in loops if n.var in variables(*main.indices))
+        again = {n.var for above, s in leaves if s.start and s.tensor is main.tensor for n in above}
+        spatial = tuple(n for n in loops if n.var in variables(*main.indices) | again)
     else:
         spatial = tuple(loops[: min(len(above) for above, _ in leaves)])
     reads = (n for n in walk(main.value, *main.indices) if isinstance(n, Read))
