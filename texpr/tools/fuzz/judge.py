@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from texpr.ir.expr import Read, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, Kernel
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
 from texpr.poly.legality import reassociable
-from texpr.schedule.loops import all_loops, private_temporaries, stores
+from texpr.schedule.loops import all_loops, paths, private_temporaries, stores
 from texpr.schedule.refuse import Refused
 from texpr.tools.fuzz.instances import Element, Event, Machine, Outside, Terms, TooLarge
 
@@ -184,7 +184,14 @@ def unreal(why: Refused) -> str | None:
             return None
         if indirect and _others(why, events, sizes, data):
             return None
-    return said
+    return None if _asks_data(why) else said
+
+
+def _asks_data(why: Refused) -> bool:
+    """Whether an instance of the witness runs is up to data that no seed may have."""
+    ends = [why.conflict.source[0], why.conflict.sink[0]]
+    conditions = [n.cond for above, s in paths(why.kernel) if any(s is end for end in ends) for n in above if isinstance(n, If)]
+    return any(isinstance(n, Read) for n in walk(*conditions))
 
 
 def _others(why: Refused, events: Sequence[Event], sizes: Sizes, data: Data) -> bool:
