@@ -74,6 +74,7 @@ OTHERS = {
     "padded": ['s.compute_at("t", "Y.i", recompute=False)', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],
     "diagonal": ['s.reorder("j", "i")', 's.tile("i", "j", sizes=(4, 8))', 's.jam("i", 2)', 's.reverse("i")', 's.parallel("i")',
                  's.skew("j", "i").reorder("j", "i").reverse("i")'],
+    "stencil": ['s.peel("j", 1, 1).compute_at("Y", "j")'],
     "wave": ['s.parallel("i")', 's.vectorize("j")', 's.tile("i", "j", sizes=(4, 8)).parallel("jo")'],
     "bordered": ['s.split("t.j", 8, tail="pad").split("u.i", 8, tail="pad")', 's.split("u.j", 8, tail="pad")'],
     "shifted": ['s.split("Y.1.i", 4, tail="overlap")', 's.split("Y.i", 4, tail="pad")'],

@@ -63,7 +63,11 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
 def _merged(kernel: Kernel, tensor: str, at: Sequence[Var]) -> Kernel:
     """Every nest of the tensor joined with the loop that is like it."""
     for var in at:
-        kernel = _merged_at(kernel, tensor, next(n for n in all_loops(kernel) if n.var is var))
+        loop = next((n for n in all_loops(kernel) if n.var is var), None)
+        if loop is None:
+            raise ScheduleError(f"`{var.name}` stands in nests of `{tensor}` itself, and these were joined", code="compute_at",
+                                help="name a loop that uses the tensor")
+        kernel = _merged_at(kernel, tensor, loop)
     return kernel
 
 
