@@ -40,8 +40,11 @@ def compile_kernel(kernel: Kernel, sizes: Sizes, folder: Path, *, parallel: bool
     """
     library = folder / f"{kernel.name}{'-openmp' if parallel else ''}.so"
     macros = [f"-D{name}={value}" for name, value in sizes.items()]
-    flags = [*FLAGS, *(["-fopenmp"] if parallel else []), "-shared", "-fPIC"]
-    subprocess.run([COMPILER, *flags, *macros, "-o", library, FOLDER / f"{kernel.name}.c", "-lm"], check=True)
+    openmp = ["-fopenmp"] if parallel else []
+    compiled = library.with_suffix(".o")
+    subprocess.run([COMPILER, *FLAGS, *openmp, "-fPIC", *macros, "-c", "-o", compiled, FOLDER / f"{kernel.name}.c"], check=True)
+    # Linked with -ffast-math, a library turns denormals off for the whole process that loads it.
+    subprocess.run([COMPILER, *openmp, "-shared", "-o", library, compiled, "-lm"], check=True)
     function = getattr(ctypes.CDLL(str(library)), function_name(kernel))
     function.restype = None
 

@@ -33,8 +33,8 @@ from texpr.ir.traverse import rewrite, walk
 from texpr.lang import parse_kernel
 
 KERNELS = SIMPLE | REUSED
-SIZES = [{"M": 9, "N": 4, "K": 2, "V": 3, "D": 2}, {"M": 1, "N": 1, "K": 1, "V": 1, "D": 1}, {"M": 3, "N": 11, "K": 3, "V": 5, "D": 1},
-         dict.fromkeys("MNKVD", 0)]
+SIZES = [{"M": 9, "N": 4, "K": 2, "V": 3, "D": 2, "B": 5}, {"M": 1, "N": 1, "K": 1, "V": 1, "D": 1, "B": 1}, {"M": 3, "N": 11, "K": 3, "V": 5, "D": 1, "B": 2},
+         dict.fromkeys("MNKVDB", 0)]
 MOST = 60
 """Places of one kind that are changed."""
 
@@ -113,7 +113,9 @@ def arrays(name: str, k: int) -> list[np.ndarray]:
         high = evaluate_size(t.value_range[1], sizes) if t.value_range is not None else 2 if t.dtype == BOOL else 50
         low = 0 if t.value_range is not None or t.dtype == BOOL else -50
         made.append(random.integers(low, max(high, low + 1), flat_shape(t, sizes)).astype(np.int64))
-        if t.value_range is not None:
+        if t.distinct:
+            made[-1] = random.permuted(np.broadcast_to(np.arange(made[-1].shape[-1]), made[-1].shape), axis=-1)
+        elif t.value_range is not None:
             made[-1].flat[-2:] = max(high - 1, 0)  # where what is left out at the end of a range is missed
     return made
 

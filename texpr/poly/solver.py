@@ -18,10 +18,14 @@ from texpr.poly.forms import Constraint, Form, Key, Piece
 
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
+ROWS = 100_000
+"""Constraints that elimination looks at per question; about a second."""
 
 _CONTEXT = isl.Context()
 _CONTEXT.set_schedule_algorithm(int(isl.schedule_algorithm.FEAUTRIER))
 _LOCK = RLock()
+_LOOKED_AT = [0]
+"""Constraints so far in this question."""
 _SET = isl.dim_type.set
 _VALUES: dict[int, isl.Val] = {}
 
@@ -44,6 +48,7 @@ def asked(question: Callable[[], T], quota: int | None = None) -> T:
         if outer == 0:
             _CONTEXT.reset_operations()
             _CONTEXT.set_max_operations(QUOTA if quota is None else quota)
+            _LOOKED_AT[0] = 0
         try:
             return question()
         except isl.Error as e:
@@ -51,6 +56,13 @@ def asked(question: Callable[[], T], quota: int | None = None) -> T:
         finally:
             if outer == 0:
                 _CONTEXT.set_max_operations(0)
+
+
+def _counted(rows: Sequence[Row]) -> Sequence[Row]:
+    _LOOKED_AT[0] += len(rows)
+    if _LOOKED_AT[0] > ROWS:
+        raise OutOfQuota(f"more than {ROWS:,} constraints")
+    return rows
 
 
 def _value(n: int) -> isl.Val:
@@ -117,7 +129,7 @@ class Question:
 
     def system(self) -> System:
         """All of it, to be solved."""
-        return System(len(self._columns), list(self._rows), Remainder(self._rows))
+        return System(len(self._columns), list(self._rows), Remainder(_counted(self._rows)))
 
     def system_beyond(self, other: Question, solved: System) -> System:
         """The same, where this question is a copy of another one with rows on top, whose system is there already."""
@@ -133,7 +145,7 @@ class System:
 
     def also(self, rows: Sequence[Row]) -> System:
         """These rows on top."""
-        return System(self._width, [*self._rows, *rows], self._remainder.also(rows))
+        return System(self._width, [*self._rows, *rows], self._remainder.also(_counted(rows)))
 
     @property
     def is_contradiction(self) -> bool:

@@ -30,6 +30,7 @@ FEW = 16
 """Elements of a reduction's target that are too few to be shared among threads."""
 MANY_TERMS = 1 << 18
 PARTS = 64
+LONGEST_PART = 1 << 24
 TILE_ROWS = 8
 
 
@@ -133,7 +134,7 @@ def _share(plan: Plan, group: _Group) -> None:
     if group.work < PARALLEL_WORK or not names:
         return
     first = _longest(plan, names[0])
-    per_iteration = max(1, group.work // first)
+    per_iteration = max(1, group.work // max(1, first))
     if per_iteration < CHUNK // 16 and len(names) == 1:
         outer, _ = plan.cut(names[0], max(1, CHUNK // per_iteration))
         plan.step("parallel", outer or names[0])
@@ -175,7 +176,7 @@ def _in_parts(plan: Plan, nest: Nest) -> Nest:
         return nest
     longest = max(nest.reduction, key=extent)
     vector = 4 * plan.lanes(nest)
-    length = -(-extent(longest) // PARTS)
+    length = min(-(-extent(longest) // PARTS), LONGEST_PART)
     outer, _ = plan.cut(qualified(longest), -(-length // vector) * vector if length > vector else length, "guard")
     if not outer or not plan.step("rfactor", outer, reassoc=True):
         return nest

@@ -114,7 +114,8 @@ class Sums:
         place = access(buffer, u, u.indices).place
         partial = joined(self.proof.nest, u, fold=d.has_parts)
         if partial is None:
-            return [Contribution(u, d, u.at if folds(buffer, d) else u.at[len(d.axes) :], place)]
+            at = tuple(map(u.frame.plain, u.at))
+            return [Contribution(u, d, at if folds(buffer, d) else at[len(d.axes) :], place)]
         value = u.store.value
         assert isinstance(value, Read)
         use = access(partial, u, tuple(self.tracer.traced(u, i) for i in value.indices))
