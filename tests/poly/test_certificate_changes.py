@@ -33,8 +33,7 @@ from texpr.ir.traverse import rewrite, walk
 from texpr.lang import parse_kernel
 
 KERNELS = SIMPLE | REUSED
-SIZES = [{"M": 9, "N": 4, "K": 2, "V": 3, "D": 2, "B": 5}, {"M": 1, "N": 1, "K": 1, "V": 1, "D": 1, "B": 1}, {"M": 3, "N": 11, "K": 3, "V": 5, "D": 1, "B": 2},
-         dict.fromkeys("MNKVDB", 0)]
+SIZES = [dict(zip("MNKVDB", each)) for each in ((9, 4, 2, 3, 2, 5), (1, 1, 1, 1, 1, 1), (3, 11, 3, 5, 1, 2), (0, 0, 0, 0, 0, 0))]
 MOST = 60
 """Places of one kind that are changed."""
 
