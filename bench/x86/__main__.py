@@ -79,7 +79,7 @@ def _run(chosen: list[Class], threads: int, options: argparse.Namespace) -> dict
     finally:
         for library in libraries:
             library.close()
-    print(summary(measured))
+    print(summary(measured, limits.threads))
     return {"threads": threads, "limits": limits.as_json(), "versions": present,
             "classes": {name: [f.as_json() for f in found] for name, (_, found) in measured.items()}}
 

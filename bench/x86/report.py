@@ -44,16 +44,21 @@ def table(of: Class, found: Sequence[Found], limits: Limits) -> str:
     by_name = {row.name: row for row in of.rows}
     header = [of.name, *columns, "ratio", "of limit", "first", "notes"]
     text = aligned(header, [_cells(by_name[f.row], f, columns, limits) for f in found])
-    reached = sum(a is not None and a >= 1 for a in map(advantage, found))
+    reached = sum(a is not None and a >= of.least for a in map(advantage, found))
     failed = "".join(f"failed: {f.row}, {c}: {d['failed']}\n" for f in found for c, d in f.details.items() if "failed" in d)
-    return f"{text}\ngeometric mean {mean(found):.2f}, bar {of.bar:.2f}; {reached} of {len(found)} at least 1\n{failed}"
+    bar = of.bar(limits.threads)
+    return f"{text}\ngeometric mean {mean(found):.2f}, bar {bar:.2f}; {reached} of {len(found)} at least {of.least:.2f}\n{failed}"
 
 
-def summary(classes: Mapping[str, tuple[Class, Sequence[Found]]]) -> str:
-    """Means and bars of all classes."""
-    rows = [[name, str(len(found)), ratio(mean(found)), ratio(of.bar), "yes" if mean(found) >= of.bar else "no"]
-            for name, (of, found) in classes.items()]
-    return aligned(["class", "rows", "mean ratio", "bar", "reached"], rows)
+def summary(classes: Mapping[str, tuple[Class, Sequence[Found]]], threads: int) -> str:
+    """Means and smallest ratios of all classes beside their bars."""
+    rows = []
+    for name, (of, found) in classes.items():
+        worst = min((a for a in map(advantage, found) if a is not None), default=0.0)
+        reached = mean(found) >= of.bar(threads) and worst >= of.least
+        rows.append([name, str(len(found)), ratio(mean(found)), ratio(of.bar(threads)), ratio(worst), ratio(of.least),
+                     "yes" if reached else "no"])
+    return aligned(["class", "rows", "mean ratio", "bar", "smallest", "bar", "reached"], rows)
 
 
 def _correct(found: Found) -> dict[str, float]:

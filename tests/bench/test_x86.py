@@ -88,7 +88,7 @@ def test_a_row_is_measured_in_processes():
 
 
 def test_a_table_has_ratios_and_what_failed():
-    of = Class("call", 1.0, (Row("a", "add", {"A": (4,), "B": (4,)}, 4), Row("b", "add", {"A": (4,), "B": (4,)}, 4)))
+    of = Class("call", 0.9, (1.0, 1.2), (Row("a", "add", {"A": (4,), "B": (4,)}, 4), Row("b", "add", {"A": (4,), "B": (4,)}, 4)))
     right, bad = {"first": 0.5, "error": 0.0, "correct": True}, {"first": 0.5, "error": 1.0, "correct": False}
     found = [Found("a", {"texpr": 2e-6, "numpy": 4e-6, "torch": 1e-6}, {"texpr": right, "numpy": right, "torch": bad}),
              Found("b", {"texpr": 8e-6, "numpy": 4e-6}, {"texpr": right, "numpy": right, "jax": {"failed": "no"}}, clean=False)]
@@ -96,7 +96,9 @@ def test_a_table_has_ratios_and_what_failed():
 call  numpy  torch  texpr  ratio  of limit   first         notes
 a      4 us   1 us   2 us   2.00       50%  500 ms  wrong: torch
 b      4 us      -   8 us   0.50       12%  500 ms     disturbed
-geometric mean 1.00, bar 1.00; 1 of 2 at least 1
+geometric mean 1.00, bar 1.00; 1 of 2 at least 0.90
 failed: b, jax: no
 """
-    assert report.summary({"call": (of, found)}).splitlines()[1].split() == ["call", "2", "1.00", "1.00", "yes"]
+    line = "call 2 1.00 1.00 0.50 0.90 no".split()
+    assert report.summary({"call": (of, found)}, 1).splitlines()[1].split() == line
+    assert report.summary({"call": (of, found[:1])}, 2).splitlines()[1].split() == "call 1 2.00 1.20 2.00 0.90 yes".split()
