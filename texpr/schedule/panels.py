@@ -21,13 +21,13 @@ from texpr.schedule.plan import Plan
 
 DEPTH = 4096
 """The most terms of a sum that are added before the sums go back to memory: a panel of so many rows still fits the second cache."""
-LEAST_ROWS = 64
+LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
+BLOCK_ROWS = 64
 MOST_ROWS = 512
+"""Rows that one thread works on at a time."""
 LINE = 64
 """Bytes that come from memory together."""
-FAR = 4
-"""How many times the second cache an operand is that is worth packing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     rows = [n for n in sharing if _size(n) >= height]
     if not rows or prod(map(_size, sharing)) < LEAST_ROWS or not _is_large(plan, nest, panel, lane):
         return None
-    row = max(reversed(rows), key=lambda n: min(_size(n), LEAST_ROWS))
+    row = max(reversed(rows), key=lambda n: min(_size(n), BLOCK_ROWS))
     return _Contraction(nest, lane, row, panel, width, _height(_size(row), height))
 
 
@@ -87,10 +87,10 @@ def _size(loop: For) -> int:
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
-    """The panel is many times the cache of a core, so that it comes from far away for each row of tiles."""
+    """The operand does not stay in the second cache, so that it comes from far away for each row of tiles."""
     used = prod(_size(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
     nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 0
-    return used * panel.tensor.dtype.bytes >= FAR * nearby
+    return used * panel.tensor.dtype.bytes > nearby // 2
 
 
 def _tile(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def _tile(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
 
 def _height(rows: int, most: int) -> int:
     """As tall as fits; of few rows, as many at a time as leave the fewest over."""
-    if rows >= LEAST_ROWS:
+    if rows >= BLOCK_ROWS:
         return most
     return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
 
@@ -174,10 +174,10 @@ def _even(n: int, most: int) -> int:
 
 
 def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
-    """As many tiles as let each core have the same number of blocks, two at least, of `LEAST_ROWS` to `MOST_ROWS`."""
+    """As many tiles as let each core have the same number of blocks, two at least, of `BLOCK_ROWS` to `MOST_ROWS`."""
     cores = plan.machine.cores
     rounds = max(2, -(-rows // (MOST_ROWS * cores)))
-    blocks = max(1, min(rounds * cores, rows // LEAST_ROWS))
+    blocks = max(1, min(rounds * cores, rows // BLOCK_ROWS))
     return -(-(rows // height) // blocks)
 
 
