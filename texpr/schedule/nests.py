@@ -89,6 +89,11 @@ def extent(loop: For) -> int:
     return TYPICAL_EXTENT if n is None else n
 
 
+def constant_extent(loop: For) -> int:
+    """The extent, 0 where it is no constant."""
+    return integer(loop.extent) or 0
+
+
 def find_nests(kernel: Kernel) -> list[Nest]:
     """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is."""
     nests: list[Nest] = []

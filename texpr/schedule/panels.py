@@ -16,7 +16,7 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest
+from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.plan import Plan
 
 DEPTH = 4096
@@ -68,27 +68,23 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         return None
     if any(integer(n.extent) is None for n in nest.loops):
         return None
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and _size(n) >= 2 * lanes), None)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= 2 * lanes), None)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    width, height = _tile(plan, _size(lane), lanes)
+    width, height = _tile(plan, constant_extent(lane), lanes)
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
-    rows = [n for n in sharing if _size(n) >= height]
-    if not rows or prod(map(_size, sharing)) < LEAST_ROWS or not _is_large(plan, nest, panel, lane):
+    rows = [n for n in sharing if constant_extent(n) >= height]
+    if not rows or prod(map(constant_extent, sharing)) < LEAST_ROWS or not _is_large(plan, nest, panel, lane):
         return None
-    row = max(reversed(rows), key=lambda n: min(_size(n), BLOCK_ROWS))
-    return _Contraction(nest, lane, row, panel, width, _height(_size(row), height))
-
-
-def _size(loop: For) -> int:
-    return integer(loop.extent) or 0
+    row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
+    return _Contraction(nest, lane, row, panel, width, _height(constant_extent(row), height))
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     """The operand does not stay in the second cache, so that it comes from far away for each row of tiles."""
-    used = prod(_size(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
+    used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
     nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 0
     return used * panel.tensor.dtype.bytes > nearby // 2
 
@@ -119,7 +115,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     others = [n for n in nest.spatial if n is not c.lane and n is not c.row]
     sharing = [qualified(n) for n in others if c.panel.stride(n.var) == 0]
     if not sharing and (scattered or not _few_rows(plan, c)):
-        row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, _size(c.row), c.height), "clip")
+        row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, constant_extent(c.row), c.height), "clip")
     rows_alone = [*(qualified(n) for n in others if c.panel.stride(n.var) != 0), *([row_blocks] if row_blocks else [])]
     outer = [*rows_alone, *([lane_blocks] if lane_blocks else [])]
     tiles = [row_tiles] if row_tiles else []
@@ -144,9 +140,9 @@ def _scattered(c: _Contraction, access: Access) -> bool:
 
 def _few_rows(plan: Plan, c: _Contraction) -> bool:
     """All rows stay in the last cache while the lanes are shared among cores: then a panel is packed once."""
-    depth = prod(_size(n) for n in c.nest.reduction)
-    fits = _size(c.row) * depth * c.panel.tensor.dtype.bytes <= plan.machine.caches[-1] // 2
-    return fits and _size(c.lane) >= 2 * plan.machine.cores * _block_width(plan, c)
+    depth = prod(constant_extent(n) for n in c.nest.reduction)
+    fits = constant_extent(c.row) * depth * c.panel.tensor.dtype.bytes <= plan.machine.caches[-1] // 2
+    return fits and constant_extent(c.lane) >= 2 * plan.machine.cores * _block_width(plan, c)
 
 
 def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
@@ -155,7 +151,7 @@ def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
     shallow: list[str] = []
     room = DEPTH
     for loop in reversed(nest.reduction):
-        name, n = qualified(loop), _size(loop)
+        name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
             shallow.insert(0, name)
             room //= max(1, n)
@@ -184,7 +180,7 @@ def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
 def _block_width(plan: Plan, c: _Contraction) -> int:
     """As many lanes as make a packed block of half the second cache, at least four tiles."""
     nearby = plan.machine.caches[:2][-1]
-    depth = min(DEPTH, prod(_size(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
+    depth = min(DEPTH, prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
     return max(4 * c.width, nearby // 2 // (depth * c.panel.tensor.dtype.bytes))
 
 

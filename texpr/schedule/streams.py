@@ -12,7 +12,7 @@ from math import prod
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest
+from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.plan import Plan
 
 DEPTH = 16
@@ -53,25 +53,21 @@ def _stream(plan: Plan, nest: Nest) -> _Stream | None:
     if any(integer(n.extent) is None for n in nest.loops):
         return None
     least = 4 * plan.lanes(nest)
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and _size(n) >= least), None)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and not nest.cost(n) and constant_extent(n) >= least), None)
     if lane is None:
         return None
     depth = nest.reduction[-1]
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
-        in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= _size(lane)
-        if in_rows and prod(map(_size, shared)) < MOST_USES and _is_far(plan, nest, a):
+        in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
+        if in_rows and prod(map(constant_extent, shared)) < MOST_USES and _is_far(plan, nest, a):
             return _Stream(nest, lane, depth, a, shared)
     return None
 
 
-def _size(loop: For) -> int:
-    return integer(loop.extent) or 0
-
-
 def _is_far(plan: Plan, nest: Nest, a: Access) -> bool:
     """What is read of the operand does not stay in the second cache."""
-    used = prod(_size(n) for n in nest.loops if a.stride(n.var) != 0)
+    used = prod(constant_extent(n) for n in nest.loops if a.stride(n.var) != 0)
     return bool(plan.machine.caches) and used * a.tensor.dtype.bytes > plan.machine.caches[:2][-1]
 
 
@@ -80,7 +76,7 @@ def _scheduled(plan: Plan, s: _Stream) -> list[str]:
     tiles, lane = plan.cut(qualified(s.lane), width)
     strips, tiles = plan.cut(tiles, max(1, _strip(plan, s) // width), "clip")
     rows, depth = plan.cut(qualified(s.depth), DEPTH)
-    tall = max(s.shared, key=_size, default=None)
+    tall = max(s.shared, key=constant_extent, default=None)
     around = [qualified(n) for n in s.shared if n is not tall]
     inside: list[str] = []
     if tall is not None:
@@ -90,11 +86,11 @@ def _scheduled(plan: Plan, s: _Stream) -> list[str]:
     outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
     sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
     if plan.step("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
-        plan.step("unroll", inside[0] if tall is not None and _size(tall) > 1 else depth)
+        plan.step("unroll", inside[0] if tall is not None and constant_extent(tall) > 1 else depth)
     plan.step("vectorize", lane)
     return outside
 
 
 def _strip(plan: Plan, s: _Stream) -> int:
     """Elements of a row that a thread walks along: two strips for each core, none too short."""
-    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-_size(s.lane) // (2 * plan.machine.cores)))
+    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // (2 * plan.machine.cores)))
