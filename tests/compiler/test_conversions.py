@@ -51,3 +51,21 @@ def test_a_bf16_that_waits_in_a_register_keeps_its_denormals():
     x, z = (np.arange(-20, 20) * 2.0**-133).astype(np.float32), np.ones(5, np.float32)
     np.testing.assert_array_equal(op(x, z), tx.interpret(op, x, z))
     assert len(np.unique(tx.interpret(op, x, z))) == 40
+
+
+@pytest.mark.parametrize("update", ["+=", "*=", "max=", "min="])
+@pytest.mark.parametrize("lanes", [False, True])
+def test_updates_of_bf16_round_once(update: str, lanes: bool):
+    op = tx.op(f"op f(X: bf16[N], Z: bf16[N]) -> Y: bf16[N] {{ Y[i] = Z[i]  Y[k] {update} X[k] for k in 0..N }}")
+    s = tx.schedule(op)
+    if lanes:
+        s.vectorize("Y.1.k")
+    x = values(BF16)
+    z = np.random.default_rng(0).permutation(x)
+    assert same_bf16(s.compile()(x, z), tx.interpret(op, x, z))
+
+
+def test_bf16_updates_of_one_element_by_many():
+    op = tx.op("op f(X: bf16[N], p: i32[N] in 0..3) -> Y: bf16[3] { Y[i] = 0  Y[p[k]] += X[k] }")
+    x, p = values(BF16)[:40], (np.arange(40) % 3).astype(np.int32)
+    assert same_bf16(op(x, p), tx.interpret(op, x, p))

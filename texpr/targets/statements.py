@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr.ir.build import integer, product
-from texpr.ir.dtypes import I64
+from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
@@ -97,15 +97,19 @@ class Emitter(Accesses):
 
     def assignment(self, s: Store) -> None:
         value = self.value(s.value)
-        if s.update is not None and self.lane is not None and self.lane not in variables(*s.indices):
-            value = self.over_lanes(s.update, value)
         if s.update is not None:
-            old = self.load(Read(s.tensor, s.indices))
-            if s.update in ("max", "min"):
-                value = self.extreme(s.update, old, value)
-            else:
-                value = self._updated(s, old, value)
+            value = self._folded_in(s, s.update, value)
         self.store(s.tensor, s.indices, value)
+
+    def _folded_in(self, s: Store, update: str, value: Value) -> Value:
+        """What an element becomes; a bf16 by way of f32, rounded once."""
+        by_way = F32 if s.tensor.dtype == BF16 else s.tensor.dtype
+        value = self.cast(value, by_way)
+        if self.lane is not None and self.lane not in variables(*s.indices):
+            value = self.over_lanes(update, value)
+        old = self.cast(self.load(Read(s.tensor, s.indices)), by_way)
+        new = self.extreme(update, old, value) if update in ("max", "min") else self._updated(s, old, value)
+        return self.cast(new, s.tensor.dtype)
 
     def _updated(self, s: Store, old: Value, value: Value) -> Value:
         """old + value or old * value; with `contract` the backend may join it with the product in `value`."""
