@@ -11,7 +11,8 @@ from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, No
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.reach import is_wild
 from texpr.ir.traverse import children, equal, rewrite, with_children
-from texpr.passes.nests import divided, interval
+from texpr.passes.intervals import interval
+from texpr.passes.nests import divided
 
 
 def drop_guards(kernel: Kernel) -> Kernel:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from texpr.ir.affine import Linear, ceiling, linear, same_value
+from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, compare, conjunction, floordiv, maximum, minimum, mod, select, sub
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Stmt, Store
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
+from texpr.passes.intervals import interval
 from texpr.passes.ranges import longest, nested
 from texpr.passes.reductions import identity
 from texpr.passes.renew import folded
@@ -171,21 +172,6 @@ def _within(i: Expr, size: Expr, ranges: dict[Var, Expr]) -> list[Expr]:
     n = linear(size)
     low = [compare("<=", index(0), i)] if lowest is None or lowest < 0 else []
     return low + ([compare("<", i, size)] if highest is None or n.terms or highest >= n.constant else [])
-
-
-def interval(e: Expr, ranges: dict[Var, Expr]) -> tuple[int | None, int | None]:
-    """Smallest and largest value of an affine expression over loops of constant extent; None where unknown."""
-    form = linear(e)
-    lowest: int | None = form.constant
-    highest: int | None = form.constant
-    for term, c in form.terms:
-        extent = ranges.get(term) if isinstance(term, Var) else None
-        longest = None if extent is None else ceiling(extent)
-        ends = (0, None if longest is None else c * (longest - 1)) if extent is not None else (None, None)
-        low, high = ends if c > 0 else (ends[1], ends[0])
-        lowest = None if lowest is None or low is None else lowest + int(low)
-        highest = None if highest is None or high is None else highest + int(high)
-    return lowest, highest
 
 
 def divided(e: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Expr]:

@@ -11,7 +11,7 @@ from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, inde
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
-from texpr.passes.nests import interval
+from texpr.passes.intervals import interval
 from texpr.schedule.loops import paths
 
 # What a loop of unknown extent counts as.

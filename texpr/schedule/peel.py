@@ -40,8 +40,8 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
     def make(n: For) -> tuple[Stmt, ...]:
         head, tail = own[n.var]
         before, after = _counts(n.extent, first, last)
-        start = sub(n.extent, after)
-        middle = replace(_part(n, index(first), maximum(sub(start, index(first)), index(0))), var=n.var)
+        start = maximum(sub(n.extent, index(last)), index(first))  # where fewer are left, and so none run in the middle
+        middle = replace(_part(n, index(first), maximum(sub(n.extent, index(first + last)), index(0))), var=n.var)
         parts = [over_tensors(with_fresh_variables(_part(n, index(0), before)), head), middle,
                  over_tensors(with_fresh_variables(_part(n, start, after)), tail)]
         return tuple(p for p in parts if integer(p.extent) != 0)

@@ -1,0 +1,98 @@
+"""The smallest and the largest value of index arithmetic inside loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from texpr.ir.affine import Linear, ceiling, linear
+from texpr.ir.build import add, integer, mul, sub
+from texpr.ir.expr import Expr, Max, Min, Var, index
+
+Ranges = Mapping[Var, Expr]
+"""Extents of the loops around, outermost first."""
+_MOST_CASES = 24
+"""Cases of extremes that are told apart for one bound."""
+
+
+def interval(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
+    """Smallest and largest value of an affine expression in iterations of loops with these extents; None where unknown.
+
+    i + 1 - N   with i in 0..max(N - 2, 0)   ->   None, -2
+    """
+    form = linear(e)
+    high = _least(_negated(form), ranges)
+    return _least(form, ranges), None if high is None else -high
+
+
+def _negated(form: Linear) -> Linear:
+    return Linear(tuple((t, -c) for t, c in form.terms), -form.constant)
+
+
+def _least(form: Linear, ranges: Ranges) -> int | None:
+    """A value below which a form never falls: with constant extents at once, else in terms of symbolic ones."""
+    least, symbolic = form.constant, False
+    for term, c in form.terms:
+        if not (isinstance(term, Var) and term in ranges):
+            symbolic = True
+        elif c < 0:
+            longest = ceiling(ranges[term])
+            symbolic, least = symbolic or longest is None, least + c * ((longest or 1) - 1)
+    return _Cases(ranges).least(form) if symbolic and form.terms else least
+
+
+class _Cases:
+    """The search for a bound, in which loops are replaced by their ends and extremes by what they are the extremes of."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.ranges, self.left = ranges, _MOST_CASES
+
+    def least(self, form: Linear) -> int | None:
+        """A value below which the form never falls; None if none is found."""
+        self.left -= 1
+        if not form.terms or self.left < 0:
+            return form.constant if not form.terms else None
+        for term, c in form.terms:
+            if isinstance(term, Min if c > 0 else Max):  # either may be the extreme
+                ends = [self.least(_with(form, term, c, each)) for each in (term.lhs, term.rhs)]  # type: ignore[union-attr]
+                return None if None in ends else min(ends)  # type: ignore[type-var]
+        for term, c in form.terms:
+            if isinstance(term, Max if c > 0 else Min):  # beyond both
+                return self._best(form, term, c, [term.lhs, term.rhs])  # type: ignore[union-attr]
+        for v in reversed(self.ranges):  # the extent of a loop is in terms of those around it
+            c = form.coefficient(v)
+            if c:
+                return self._best(form, v, c, [index(0)] if c > 0 else [add(end, index(-1)) for end in _lengths(self.ranges[v])])
+        return self._in_iterations(form)
+
+    def _in_iterations(self, form: Linear) -> int | None:
+        """A bound of what holds sizes alone: no loop around has less than one iteration."""
+        term, c = form.terms[0]
+        for extent in self.ranges.values():
+            for length in map(linear, _lengths(extent)):
+                each = next((k for t, k in length.terms if t is term), 0)
+                if each and c % each == 0 and c // each > 0:
+                    more = add(length.expr(), index(-1))
+                    return self.least(linear(sub(form.expr(), mul(more, index(c // each)))))
+        return None
+
+    def _best(self, form: Linear, term: Expr, c: int, ends: list[Expr]) -> int | None:
+        found = (self.least(_with(form, term, c, end)) for end in ends)
+        return max((n for n in found if n is not None), default=None)
+
+
+def _with(form: Linear, term: Expr, c: int, value: Expr) -> Linear:
+    """With a value instead of a term."""
+    rest = Linear(tuple((t, k) for t, k in form.terms if t is not term), form.constant)
+    return linear(add(rest.expr(), mul(value, index(c))))
+
+
+def _lengths(extent: Expr) -> list[Expr]:
+    """What an extent never exceeds where there is an iteration: so it is not 0 there."""
+    match extent:
+        case Max(a, b) if integer(b) == 0:
+            return _lengths(a)
+        case Max(a, b) if integer(a) == 0:
+            return _lengths(b)
+        case Min(a, b):
+            return [*_lengths(a), *_lengths(b)]
+    return [extent]
