@@ -26,6 +26,15 @@ def test_the_smallest_sizes_are_allowed(step: str):
     assert step.startswith('reverse') or error.value.replay().tensor  # a + b is b + a
 
 
+def test_the_smallest_sizes_leave_values_for_data():
+    """With K = 0 there is no number in 0..K, so M is 0 as well."""
+    s = tx.schedule(tx.op("""op far(Z: f32[K], p: i32[M] in 0..K) -> Y: f32[M] {
+      Y[i] = sum(r in 0..3, q in i..M: Z[p[i]]) }"""))
+    with pytest.raises(tx.ScheduleError) as error:
+        s.reorder("q", "r")
+    assert error.value.witness["sizes"] == {"K": 1, "M": 2}
+
+
 def test_text_that_no_terminal_shows_is_no_argument():
     with pytest.raises(tx.ScheduleError) as error:
         Step("split", ("\x00i", 4)).apply(tx.schedule(tx.op(EITHER)).kernel)

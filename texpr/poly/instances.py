@@ -38,9 +38,8 @@ class Image:
 
     def keeps(self, count: int) -> bool:
         """The outermost `count` loops are those of the origin, in its order, whatever their names."""
-        names = self.renaming
-        return names is not None and all(
-            names.get(new.var) is old.var for old, new in zip(self.origin.loops[:count], self.statement.loops))
+        loops = tuple(variable(n.var) for n in self.statement.loops[:count])
+        return all(forms[:count] == loops for _, forms in self.at)
 
     def cases(self) -> Iterator[Case]:
         for domain, (piece, forms) in product(self.statement.domain, self.at):

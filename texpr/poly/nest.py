@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import product
 
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.build import compare, disjunction, integer, sub
+from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.poly.affine import Converter
@@ -130,29 +132,58 @@ def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
 def _modelled(kernel: Kernel) -> Nest:
     nodes = list(statements(kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
     written = {s.tensor for s in nodes if isinstance(s, Store)}
-    converter = _converter(kernel, {n.var for n in nodes if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
-    found = tuple(_statement(converter, store, loops, conditions, order, written)
+    shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
+    converter = shared.converter
+    found = tuple(shared.statement(store, loops, conditions, order, written)
                   for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
     seen = {s.store for s in found}
     assert len(seen) == len(found), "a store stands in two places"
-    choices = tuple(pieces for c in kernel.requires if len(pieces := converter.truth(c).true) > 1)
+    ranges = (some for tensor in kernel.inputs if (some := _some_value(tensor)) is not None)
+    choices = tuple(pieces for c in (*kernel.requires, *ranges) if len(pieces := converter.truth(c).true) > 1)
     return Nest(kernel, found, converter, facts_of(converter, kernel.requires), choices, _private(kernel))
 
 
-_CONVERTERS: OrderedDict[tuple[tuple[Var, ...], tuple[Tensor, ...]], Converter] = OrderedDict()
-_MOST_CONVERTERS = 16
+def _some_value(tensor: Tensor) -> Expr | None:
+    """That there are values for an input which may only have some: a call with elements outside their range is refused."""
+    if tensor.value_range is None or integer(sub(*reversed(tensor.value_range))) is not None:
+        return None
+    low, high = tensor.value_range
+    return reduce(disjunction, (compare("==", n, index(0)) for n in tensor.shape), compare("<", low, high))
+
+
+class _Shared:
+    """What is known of all kernels over the same sizes and inputs: a step leaves most statements as they are."""
+
+    def __init__(self, stable: Sequence[Tensor]) -> None:
+        self.converter = Converter((), stable)
+        self._statements: dict[tuple, tuple[Statement, tuple[Expr, ...], set[Tensor], set[Tensor]]] = {}
+
+    def statement(self, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int, written: set[Tensor]) -> Statement:
+        """The statement of a store; for the same loops and conditions it is what it was, wherever in the text it stands now."""
+        key = store, *((n.var, id(n.extent)) for n in loops), *map(id, conditions)
+        known = self._statements.get(key)
+        if known is None or known[2] & written != known[3]:
+            reads = set(tensors(store.value, *store.indices, *conditions))
+            found = _statement(self.converter, store, loops, conditions, order, written)
+            self._statements[key] = found, conditions, reads, reads & written
+            return found
+        return replace(known[0], loops=loops, order=order)
+
+
+_SHARED: OrderedDict[tuple[tuple[Var, ...], tuple[Tensor, ...]], _Shared] = OrderedDict()
+_MOST_SHARED = 16
 _MOST_EXPRESSIONS = 50_000
 
 
-def _converter(kernel: Kernel, loops: set[Var], stable: Sequence[Tensor]) -> Converter:
-    """One for all kernels over the same sizes and inputs: a step leaves most expressions as they are, and no variable is of two kernels."""
+def _shared(kernel: Kernel, loops: set[Var], stable: Sequence[Tensor]) -> _Shared:
+    """One for all kernels over the same sizes and inputs: no variable is of two kernels."""
     key = kernel.sizes, tuple(stable)
-    found = _CONVERTERS.get(key)
-    if found is None or found.expressions > _MOST_EXPRESSIONS:
-        found = _CONVERTERS[key] = Converter((), stable)
-        while len(_CONVERTERS) > _MOST_CONVERTERS:
-            _CONVERTERS.popitem(last=False)
-    found.bound |= loops
+    found = _SHARED.get(key)
+    if found is None or found.converter.expressions > _MOST_EXPRESSIONS:
+        found = _SHARED[key] = _Shared(stable)
+        while len(_SHARED) > _MOST_SHARED:
+            _SHARED.popitem(last=False)
+    found.converter.bound |= loops
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from texpr.ir.expr import Read, Tensor, Var
+from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
@@ -188,10 +188,10 @@ def unreal(why: Refused) -> str | None:
 
 
 def _asks_data(why: Refused) -> bool:
-    """Whether an instance of the witness runs is up to data that no seed may have."""
+    """Whether an instance of the witness runs is up to data that no seed may have, or to floats, which no proof looks into."""
     ends = [why.conflict.source[0], why.conflict.sink[0]]
     conditions = [n.cond for above, s in paths(why.kernel) if any(s is end for end in ends) for n in above if isinstance(n, If)]
-    return any(isinstance(n, Read) for n in walk(*conditions))
+    return any(isinstance(n, Read) or isinstance(n, Expr) and n.dtype.is_float for n in walk(*conditions))
 
 
 def _others(why: Refused, events: Sequence[Event], sizes: Sizes, data: Data) -> bool:
