@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from texpr.ir.affine import Linear, ceiling, linear
 from texpr.ir.build import add, integer, mul, sub
 from texpr.ir.expr import Expr, Max, Min, Var, index
 
-Ranges = Mapping[Var, Expr]
+Ranges = dict[Var, Expr]
 """Extents of the loops around, outermost first."""
 _MOST_CASES = 24
 """Cases of extremes that are told apart for one bound."""
