@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.ir.machine import Machine
+from texpr.schedule import auto
 
 matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
 
@@ -105,3 +108,39 @@ def test_few_sums_of_many_terms_are_shared_among_threads(shape):
             found.append(tx.schedule(op, N=shape[0], M=shape[1]).auto().compile()(X))
     assert found[0] == found[1]
     np.testing.assert_allclose(found[0], X.sum(dtype="f8"), atol=2**-23 * np.abs(X).sum())
+
+
+TURNED = {
+    "matrix": ("op f(X: f32[N, M], b: f32[N]) -> Y: f32[M, N] { Y[j, i] = X[i, j] * 2 + b[i] }", {"N": 83, "M": 150}),
+    "channels": ("op f(X: f32[B, C, H, W]) -> Y: f32[B, H, W, C] { Y[b, y, x, c] = X[b, c, y, x] }", {"B": 2, "C": 33, "H": 3, "W": 70}),
+    "two": ("op f(A: f64[N, M], B: f64[N, M]) -> Y: f64[M, N] { Y[j, i] = A[i, j] - B[i, j] }", {"N": 40, "M": 37}),
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_what_is_read_across_is_transposed_in_registers(name):
+    text, sizes = TURNED[name]
+    op = tx.op(text)
+    for target in ("x86-64-v3", "x86-64-v4", "native"):
+        s = tx.schedule(op, **sizes).auto(target)
+        assert s.certificate()
+        assert 'tensorize("' in s.script() or target == "native"
+    arrays = [np.random.default_rng(0).integers(-9, 9, [sizes[v.name] for v in t.shape]).astype("f4" if t.dtype.bits == 32 else "f8")
+              for t in op.program().inputs]
+    assert (s.compile()(*arrays) == tx.interpret(op, *arrays)).all()
+
+
+@pytest.mark.parametrize("n, m, streams", [(4096, 4096, True), (512, 512, False), (4096, 4095, False)])
+def test_outputs_that_caches_do_not_hold_are_written_past_them(n, m, streams):
+    """Where the machine says that this pays, and rows begin at whole lines."""
+    op = tx.op("op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + b[j] }")
+    naive = tx.schedule(op, N=n, M=m).kernel
+    machine = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2)
+    for pays in (False, True):
+        steps, _ = auto(naive, replace(machine, streams=pays))
+        assert any(step.name == "stream" for step in steps) == (streams and pays)
+
+
+def test_what_is_read_along_and_across_is_not():
+    s = tx.schedule(tx.op("op f(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = X[i, j] + X[j, i] }"), N=100).auto("x86-64-v4")
+    assert "cache_read" not in s.script() and s.certificate()

@@ -54,6 +54,7 @@ HINTS = [
     's.specialize()', 's.specialize(N=8)', 's.specialize("x", N=8)', 's.annotate("i")', 's.annotate("i", a="#")', 's.annotate("i", a=None)',
     's.annotate("i", a=float("nan"))', 's.annotate("x", a=1)', 's.prefetch("C", "k", 1)', 's.prefetch("D", "k", 1)',
     's.prefetch("A", "x", 1)', 's.prefetch("A", "k", 0)', 's.prefetch("A", "k", 1.5)', 's.prefetch("A", "k", 2**30)',
+    's.stream("A")', 's.stream("D")',
 ]
 TAILS = [
     's.split("j", 3, tail="pad")', 's.split("k", 3, tail="pad")', 's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
@@ -67,7 +68,7 @@ LARGE = [
 OTHERS = {
     "softmax": ['s.split("i", 4)', 's.parallel("j")', 's.compute_at("e", "j")', 's.compute_at("Y_sum", "Y.j", recompute=False)',
                 's.compute_at("m", "Y.i").compute_at("m", "Y.i")'],
-    "blur": ['s.compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.j", recompute=False)'],
+    "blur": ['s.stream("h")', 's.compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.j", recompute=False)'],
     "lag": ['s.parallel("Y.i").compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.i").parallel("Y.i")'],
     "ragged": ['s.rfactor("j")', 's.rfactor("i")', 's.fuse("i", "j")'],
     "scatter": ['s.parallel("i")', 's.vectorize("i")'],

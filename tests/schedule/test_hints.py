@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,47 @@ def test_machines_without_it_leave_it_out():
     s = tx.schedule(MATMUL, M=64, N=64, K=64).prefetch("B", "k", 8).bind("i", "block.x").bind("j", "thread.x")
     target = next(name for name in ("sm_80", "sm_90") if find_target(name))
     assert "prefetch" not in s.compile(target).llvm
+
+
+SCALE = tx.op("op scale(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = 2 * X[i, j] }")
+
+
+@pytest.mark.parametrize("columns, lanes, streams", [
+    (64, 16, True), (64, 32, True), (48, 8, True), (63, 16, False), (72, 16, False), (72, 8, False)])
+def test_whole_aligned_vectors_stream(columns, lanes, streams):
+    """Where rows begin at multiples of a vector; a fence stands behind them. The values are the same wherever the array stands."""
+    s = tx.schedule(SCALE, N=6, M=columns).split("j", lanes, tail="peel").vectorize("ji").stream("Y")
+    asm = s.compile("x86-64-v4").asm
+    assert (re.search(r"vmovnt", asm) is not None) == streams
+    assert asm.count("sfence") == streams
+    kernel = s.compile()
+    X = np.random.default_rng(0).standard_normal((6, columns), np.float32)
+    for offset in (0, 1, 16):
+        memory = np.zeros(6 * columns + 32, np.float32)
+        start = -memory.ctypes.data % 64 // 4 + offset
+        Y = memory[start : start + X.size].reshape(X.shape)
+        assert (kernel(X, out=Y) == 2 * X).all()
+
+
+def test_threads_that_stream_wait_for_memory():
+    code = tx.schedule(SCALE, N=6, M=64).vectorize("j").parallel("i").stream("Y").compile().llvm
+    worker = re.search(r"^define internal void @texpr_scale\.worker0.*?^}", code, re.S | re.M)
+    assert worker and "!nontemporal" in worker[0] and "fence" in worker[0]
+
+
+@pytest.mark.parametrize("text", [
+    "op f(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { Y[i] = 2 * X[i]\n Z[i] = Y[i] + 1 }",
+    "op f(X: f32[N], K: i32[N] in 0..8) -> Y: f32[8] { Y[k] = 0\n Y[K[i]] += X[i] }"], ids=["read", "updated"])
+def test_what_is_read_again_does_not_stream(text, golden):
+    with pytest.raises(tx.ScheduleError) as error:
+        tx.schedule(tx.op(text)).stream("Y")
+    golden(str(error.value))
+
+
+def test_a_gpu_leaves_streaming_out():
+    target = next(name for name in ("sm_80", "sm_90") if find_target(name))
+    s = tx.schedule(SCALE, N=64, M=64).bind("i", "block.x").split("j", 4).bind("jo", "thread.x").vectorize("ji").stream("Y")
+    assert "nontemporal" not in s.compile(target).llvm
 
 
 def test_a_copy_for_one_size_runs_for_that_size():

@@ -56,6 +56,7 @@ STEPS = {
     "specialize_condition": ("stencil", {}, 's.specialize("N % 8 == 0 and M >= 64").split("j_Nx8_Mge64", 8, tail="exact").split("j", 8)'),
     "annotate": ("stencil", {}, 's.annotate("i", tuned=16, by="hand, twice").parallel("i").annotate("j", w=0.5).annotate("i", tuned=8)'),
     "prefetch": ("matmul", {"N": 16}, 's.reorder("i", "k", "j").vectorize("C.j").prefetch("B", "k", 8).prefetch("A", "i", 2)'),
+    "stream": ("matmul", {"N": 16}, 's.cache_write("C", "i").vectorize("C_tile.d1").stream("C")'),
     "prefetch_gather": ("gather", {}, 's.prefetch("E", "k", 4)'),
     "tile": ("matmul", {}, 's.tile("i", "j", sizes=(4, 8))'),
     "tile_skewed": ("diagonal", {}, 's.skew("j", "i", 1).tile("i", "j", sizes=(4, 8))'),

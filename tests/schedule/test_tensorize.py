@@ -69,6 +69,52 @@ def test_a_picture(golden):
     golden(f"{s.script()}\n{show_kernel(s.kernel)}\n" + "\n".join(i.text for i in INSTRUCTIONS.values()))
 
 
+SQUARES = {name: INSTRUCTIONS[name] for name in INSTRUCTIONS if name.startswith("transpose")}
+
+
+def turned(name: str, **sizes: int) -> tx.Schedule:
+    """A transposition plus something, squares of it run by the instruction."""
+    lanes, _, dtype = name.removeprefix("transpose").partition("_")
+    op = tx.op(f"op turn(X: {dtype}[N, M], b: {dtype}[N]) -> Y: {dtype}[M, N] {{ Y[j, i] = X[i, j] + b[i] }}")
+    s = tx.schedule(op, **sizes).tile("j", "i", sizes=(int(lanes), int(lanes)), tail="peel").cache_read("X", "io")
+    s.layout("X_cache", "i j -> j i").reorder("X_cache.d1", "X_cache.d0").tensorize("X_cache.d1", name)
+    return s.unroll("ji").vectorize("ii")
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_are_transposed(name):
+    s = turned(name, N=37, M=51)
+    assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
+    dtype = np.float32 if name.endswith("f32") else np.float64
+    generator = np.random.default_rng(0)
+    given = [generator.integers(-9, 9, shape).astype(dtype) for shape in ((37, 51), (37,))]
+    check(Scheduled(s.program, dict(zip(s.program.sizes, (37, 51))), s.kernel, s.steps), s.kernel, given)
+    if name in find_target("native").machine.instructions:
+        assert s.certificate() and (s.compile()(*given) == given[0].T + given[1]).all()
+
+
+@pytest.mark.parametrize("target, name, register", [("x86-64-v4", "transpose16_f32", "zmm"), ("x86-64-v4", "transpose8_f64", "zmm"),
+                                                    ("x86-64-v3", "transpose4_f64", "ymm")])
+def test_a_square_stays_in_registers(target, name, register):
+    """Each element is loaded and stored once: as many loads of rows as stores, nothing on the stack."""
+    lanes = int(name[len("transpose"):].partition("_")[0])
+    asm = turned(name, N=10 * lanes, M=10 * lanes).compile(target).asm
+    assert not re.search(rf"%{register}\d+, -?\d*\(%rsp|-?\d*\(%rsp\).*%{register}", asm)
+    assert len(re.findall(rf"vmovup[sd]\s+%{register}\d+, ", asm)) == lanes
+    assert not re.search(r"vgather", asm)
+
+
+def test_a_transposition_within_a_tensor_is_refused(golden):
+    """Rows that are read after others were written would be read before."""
+    s = tx.schedule(tx.op("""op f(X: f32[16, 16]) -> Y: f32[32, 16] {
+      Y[i, j] = X[i, j] for i in 0..16
+      Y[i + 16, j] = Y[j, i] for i in 0..16
+    }"""))
+    with pytest.raises(tx.ScheduleError) as error:
+        s.tensorize("Y.1.i", "transpose16_f32")
+    golden(str(error.value))
+
+
 REFUSED = {
     "sums of floats": ("op f(A: f32[M, 8], B: f32[8, 16]) -> C: f32[M, 16] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", "",
                        's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),

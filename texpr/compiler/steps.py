@@ -155,6 +155,10 @@ class Steps:
         """Put free marks on a loop; see `texpr.schedule.annotate`."""
         return self._step("annotate", loop, **notes)
 
+    def stream(self, tensor: str) -> Self:
+        """Write an output past the caches; see `texpr.schedule.stream`."""
+        return self._step("stream", tensor)
+
     def prefetch(self, tensor: str, loop: str | Var, distance: int) -> Self:
         """Ask for an input's elements some iterations early; see `texpr.schedule.prefetch`."""
         return self._step("prefetch", tensor, loop, distance)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from texpr.ir.dtypes import DType
 from texpr.ir.loop import Kernel
 
 
@@ -18,7 +19,8 @@ class Instruction:
     """An instruction.
 
     Attributes:
-        text: a kernel of one nest that does the same; its tensors are the operands, in row-major order without gaps.
+        text: a kernel of one nest that does the same; its tensors are the operands, in row-major order; rows of symbolic length may
+            stand anywhere.
         emit: what a target needs to know to write it.
     """
 
@@ -29,8 +31,12 @@ class Instruction:
 
 INSTRUCTIONS: dict[str, Instruction] = {}
 """All of them, whatever target has them."""
-
 _READERS: list[Callable[[str], Kernel]] = []
+
+
+def transpose(dtype: DType, lanes: int) -> str:
+    """The name of the transposition of a square: a register of so many elements for every row."""
+    return f"transpose{lanes}_{dtype}"
 
 
 def read_with(reader: Callable[[str], Kernel]) -> None:

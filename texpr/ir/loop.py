@@ -64,6 +64,7 @@ class Store(Stmt):
         start: this store gives a reduction its start value.
         reassoc: the updates may be accumulated in any order (always so for max, min and integers).
         equation: position in the program of the equation this store computes; -1 for a copy.
+        stream: whole vectors go past the caches to memory; a hint.
         at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
             A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
     """
@@ -77,6 +78,7 @@ class Store(Stmt):
     reassoc: bool = False
     equation: int = 0
     at: tuple[Expr, ...] = ()
+    stream: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

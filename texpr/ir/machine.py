@@ -16,6 +16,7 @@ class Machine:
         cores: threads that run at once.
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
+        streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         shared_bytes: memory that the threads of a block share.
         functions: scalar functions that are one instruction, beside those that every target provides.
@@ -29,4 +30,5 @@ class Machine:
     fma: bool = True
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
+    streams: bool = False
     instructions: frozenset[str] = frozenset()

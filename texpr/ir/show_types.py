@@ -12,7 +12,7 @@ RESERVED = frozenset(
     "op fn extern use let if then else for in where require distinct and or not inf nan true false "
     "sum prod max min argmax argmin any all".split()
 )
-MARKS = frozenset({*LOOP_KINDS, "start", "reassoc", "contract", "stack", "clamp", "wrap", "reflect", "drop"})
+MARKS = frozenset({*LOOP_KINDS, "start", "reassoc", "stream", "contract", "stack", "clamp", "wrap", "reflect", "drop"})
 
 
 def type_items(tensor: Tensor) -> list[str | Part]:

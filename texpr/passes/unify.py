@@ -27,7 +27,8 @@ class Mismatch(Exception):
 
 def unify(pattern: Kernel, loop: For) -> Match:
     """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same operations up to the order of operands of
-    sums and products, operands that lie in memory as the pattern's do.
+    sums and products, operands that lie in memory as the pattern's do (rows as far apart as they like where the pattern says so by a
+    symbol).
 
     Raises:
         Mismatch: it is none.
@@ -51,6 +52,8 @@ def unify(pattern: Kernel, loop: For) -> Match:
     operands = {mine.tensor.name: (theirs.tensor, theirs.indices)}
     _same_place(mine.tensor, mine.indices, theirs.tensor, theirs.indices, loops)
     _values(mine.value, theirs.value, loops, operands)
+    if any(name != mine.tensor.name and t is theirs.tensor for name, (t, _) in operands.items()):
+        raise Mismatch(f"it reads other tensors than it writes, the nest reads {theirs.tensor.name}")
     return Match(loops, operands)
 
 
@@ -91,9 +94,11 @@ def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[s
 
 
 def _same_place(p: Tensor, at: tuple[Expr, ...], t: Tensor, indices: tuple[Expr, ...], loops: Mapping[Var, Var]) -> None:
-    """The element moves with the loops as the pattern's does."""
+    """The element moves with the loops as the pattern's does; where the pattern's stride is a symbol, as it likes."""
     mine, theirs = flat_index(p, at), flat_index(t, indices)
     for v, w in loops.items():
+        if any(v in variables(term) for term, _ in mine.terms if term is not v):
+            continue
         if any(w in variables(term) for term, _ in theirs.terms if term is not w):
             raise Mismatch(f"{t.name} moves with `{w.name}` in no fixed stride")
         if mine.coefficient(v) != theirs.coefficient(w):

@@ -19,7 +19,7 @@ from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
-from texpr.schedule.hints import annotate, prefetch
+from texpr.schedule.hints import annotate, prefetch, stream
 from texpr.schedule.inline import inline
 from texpr.schedule.join import fuse
 from texpr.schedule.lanes import unroll, vectorize
@@ -40,5 +40,6 @@ from texpr.schedule.tile import jam, tile
 __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
     "fuse", "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reorder",
-    "reverse", "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "tensorize", "tile", "unroll", "vectorize",
+    "reverse", "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "stream", "tensorize", "tile", "unroll",
+    "vectorize",
 ]

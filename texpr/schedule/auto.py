@@ -3,8 +3,8 @@
 It sees loops, strides and reuse, never names of operators. First, what is cheap to compute again is inlined (`cheap`). Then per nest:
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
 keep a tile of accumulators in registers over loops along which reads are reused; block large contractions and pack an operand
-(`panels`); walk along a large operand that is read once (`streams`); share the outermost loop among threads. A step that is not legal
-is left out.
+(`panels`); walk along a large operand that is read once (`streams`); turn squares of what is read across (`transposed`); share the
+outermost loop among threads; write past the caches what they would not hold. A step that is not legal is left out.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.cheap import cheap
 from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, edges, extent, find_nests
-from texpr.schedule.panels import packed
+from texpr.schedule.panels import LINE, packed
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
+from texpr.schedule.transposed import transposed
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
 PARALLEL_WORK = 1 << 16
@@ -48,7 +50,19 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
         else:
             outer.append((nest, _reduction(plan, nest) if nest.reduction else _elementwise(plan, nest)))
     _together(plan, outer)
+    for tensor in plan.kernel.outputs:
+        if _streams(plan, tensor):
+            plan.step("stream", tensor.name)
     return plan.steps, plan.kernel
+
+
+def _streams(plan: Plan, tensor: Tensor) -> bool:
+    """Whether an output is written past the caches: they would not hold it, and its rows begin at whole lines."""
+    sizes = [integer(n) for n in tensor.shape]
+    if not plan.machine.streams or not plan.machine.caches or not sizes or None in sizes:
+        return False
+    size = prod(n for n in sizes if n is not None) * tensor.dtype.bytes
+    return size > plan.machine.caches[-1] and (sizes[-1] or 0) * tensor.dtype.bytes % LINE == 0
 
 
 @dataclass(slots=True)
@@ -85,6 +99,9 @@ def _attached(plan: Plan, nest: Nest, label: str, group: _Group) -> bool:
 def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest without reduction; names of its outer loops."""
     nest = _joined(plan, nest)
+    turned = transposed(plan, nest)
+    if turned is not None:
+        return turned
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:

@@ -15,7 +15,7 @@ from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
-from texpr.schedule.hints import annotate, prefetch
+from texpr.schedule.hints import annotate, prefetch, stream
 from texpr.schedule.inline import inline
 from texpr.schedule.join import fuse
 from texpr.schedule.lanes import unroll, vectorize
@@ -40,7 +40,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad, "scope": scope, "tensorize": tensorize,
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
-    "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch,
+    "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
 }
 
 

@@ -10,6 +10,7 @@ from texpr.runtime import host
 from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
+from texpr.targets.instructions import transposes
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+sve")
 _TRIPLE = "aarch64-unknown-linux-gnu"
@@ -29,7 +30,7 @@ def target(name: str) -> Target | None:
 
 
 def _instructions(dot: bool) -> frozenset[str]:
-    return frozenset({"sdot", "udot"} if dot else ())
+    return transposes(16) | ({"sdot", "udot"} if dot else set())
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

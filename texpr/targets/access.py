@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from texpr.ir.build import integer
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Expr, Read, Tensor
 from texpr.ir.traverse import variables
 from texpr.passes.flatten import flat_index
 from texpr.targets.expressions import Expressions
 from texpr.targets.function import Value, constant, memory_type, vector_type
+
+LINE = 64
+"""Bytes that memory takes at once: a part of them would be read, joined and written back."""
 
 
 class Accesses(Expressions):
@@ -48,7 +52,7 @@ class Accesses(Expressions):
         zero = "zeroinitializer" if loaded.lanes else "0"
         return Value(self.function.define(f"icmp ne {t} {loaded.text}, {zero}"), BOOL, loaded.lanes)
 
-    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value) -> None:
+    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False) -> None:
         element, align = memory_type(tensor.dtype), self.alignment(tensor)
         address, lanes, stride = self.address(tensor, indices)
         if lanes:
@@ -57,7 +61,9 @@ class Accesses(Expressions):
         t = vector_type(element, lanes)
         text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
         space = self.space(tensor)
-        if not lanes or (stride == 1 and self.mask is None):
+        if stream and stride == 1 and self.mask is None and self.streams(tensor, indices):
+            self._streamed(tensor, f"store {t} {text}, ptr {address}", align)
+        elif not lanes or (stride == 1 and self.mask is None):
             self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
         elif stride == 1:
             self.intrinsic(f"llvm.masked.store.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", "void",
@@ -66,6 +72,38 @@ class Accesses(Expressions):
             mask = self.mask or constant(True, BOOL, lanes)
             self.intrinsic(f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}", "void",
                            f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
+
+    def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        """Whether a vector can go past the caches: its row is made of whole lines, and it begins at a multiple of its length there."""
+        assert self.lane is not None
+        row = integer(tensor.shape[-1])
+        if tensor.rank > 1 and (row is None or row * tensor.dtype.bytes % LINE):
+            return False
+        first = flat_index(tensor, indices).without(self.lane)
+        return first.constant % self.lanes == 0 and all(c % self.lanes == 0 for _, c in first.terms)
+
+    def _streamed(self, tensor: Tensor, store: str, align: int) -> None:
+        """A store past the caches where the array stands at a multiple of the vector's bytes, which is the same for all of the function."""
+        f, size = self.function, self.lanes * tensor.dtype.bytes
+        stands = f"{self.pointers[tensor]}.at{size}"
+        first = [f"  {stands}.number = ptrtoint ptr {self.pointers[tensor]} to i64",
+                 f"  {stands}.rest = and i64 {stands}.number, {size - 1}", f"  {stands} = icmp eq i64 {stands}.rest, 0"]
+        f.slots += [] if first[0] in f.slots else first
+        past, plain, after = f.fresh("past"), f.fresh("plain"), f.fresh("stored")
+        f.emit(f"br i1 {stands}, label %{past}, label %{plain}")
+        f.start(past)
+        f.emit(f"{store}, align {size}, !nontemporal !2")
+        f.branch(after)
+        f.start(plain)
+        f.emit(f"{store}, align {align}")
+        f.branch(after)
+        f.start(after)
+        if not f.last:
+            f.last = self.drained()
+
+    def drained(self) -> list[str]:
+        """What makes other threads see stores past the caches before what follows."""
+        return ["  fence seq_cst"]
 
     @staticmethod
     def _memory_suffix(element: str, lanes: int) -> str:

@@ -32,6 +32,10 @@ define internal void @tx_free(ptr %p) {
 }
 @tx_interrupted = internal global i32 0"""
 
+_METADATA = """!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.unroll.disable"}
+!2 = !{i32 1}"""
+
 
 def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter) -> str:
     """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
@@ -53,7 +57,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
     functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes))]
-    tail = f"attributes #0 = {{ nounwind {attributes} }}\n!0 = distinct !{{!0, !1}}\n!1 = !{{!\"llvm.loop.unroll.disable\"}}"
+    tail = f"attributes #0 = {{ nounwind {attributes} }}\n{_METADATA}"
     return "\n".join([_ALONE if alone else _RUNTIME, *emitter.declared.values(), *functions, tail, ""])
 
 

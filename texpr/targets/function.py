@@ -73,7 +73,7 @@ def iota(t: DType, lanes: int) -> Value:
 
 
 class Function:
-    """The lines of a function, its current block, its stack slots and its exits."""
+    """The lines of a function, its current block, its stack slots, its exits, and what is done on every way out."""
 
     def __init__(self, header: str) -> None:
         self.header = header
@@ -83,6 +83,7 @@ class Function:
         self.counter = 0
         self.exits: list[tuple[int, str]] = []
         self.heap: list[str] = []
+        self.last: list[str] = []
 
     def fresh(self, prefix: str = "v") -> str:
         self.counter += 1
@@ -135,4 +136,4 @@ class Function:
         body += ["  br label %leave", "leave:", f"  %status = phi i32 {phis}"]
         for k, held in enumerate(self.heap):
             body += [f"  %held{k} = load ptr, ptr {held}, align 8", f"  call void @tx_free(ptr %held{k})"]
-        return "\n".join([*body, "  ret i32 %status", "}"])
+        return "\n".join([*body, *self.last, "  ret i32 %status", "}"])

@@ -62,6 +62,10 @@ class GpuEmitter(Emitter):
         """Arrays on a device begin at element boundaries."""
         return tensor.dtype.bytes
 
+    def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        """Threads of a GPU leave the hint out."""
+        return False
+
     def space_number(self, tensor: Tensor) -> int:
         return self.spaces.get(tensor, GLOBAL)
 

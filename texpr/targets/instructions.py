@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.expr import Expr, Var, index
-from texpr.ir.instructions import INSTRUCTIONS, Instruction, meaning
+from texpr.ir.instructions import INSTRUCTIONS, Instruction, meaning, transpose
 from texpr.ir.loop import INSTRUCTION, For
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match, unify
 from texpr.targets.access import Accesses
+from texpr.targets.function import memory_type, vector_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,47 @@ _dot("sdot", "llvm.aarch64.neon.sdot.v4i32.v16i8", 4, 4, "i8", "i8", "<16 x i8>"
 _dot("udot", "llvm.aarch64.neon.udot.v4i32.v16i8", 4, 4, "u8", "u8", "<16 x i8>")
 
 
+@dataclass(frozen=True, slots=True)
+class _Transpose:
+    """B[i, j] = A[j, i] for a square of registers."""
+
+    lanes: int
+
+
+def transposes(register_bytes: int) -> frozenset[str]:
+    """The transpositions that are made of shuffles of registers."""
+    return frozenset(transpose(t, register_bytes // t.bytes) for t in (F32, F64))
+
+
+def _square(t: DType, lanes: int) -> None:
+    name = transpose(t, lanes)
+    text = f"""kernel {name}(A: {t}[{lanes}, P]) -> (B: {t}[{lanes}, Q])
+  for i in 0..{lanes}
+    for j in 0..{lanes}
+      B[i, j] = A[j, i]
+"""
+    INSTRUCTIONS[name] = Instruction(name, text, _Transpose(lanes))
+
+
+for _bytes in (16, 32, 64):
+    for _t in (F32, F64):
+        _square(_t, _bytes // _t.bytes)
+
+
 def emit_instruction(emitter: Accesses, loop: For) -> None:
     """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
     name = loop.kind.removeprefix(INSTRUCTION)
     match = unify(meaning(name), loop)
-    dot = INSTRUCTIONS[name].emit
-    assert isinstance(dot, _Dot)
+    match INSTRUCTIONS[name].emit:
+        case _Dot() as dot:
+            _emit_dot(emitter, dot, match)
+        case _Transpose(lanes):
+            _emit_transpose(emitter, lanes, match)
+        case other:
+            raise AssertionError(f"no code for {other}")
+
+
+def _emit_dot(emitter: Accesses, dot: _Dot, match: Match) -> None:
     f, sums = emitter.function, f"<{dot.lanes} x i32>"
     target = _address(emitter, match, "C")
     a = f.define(f"load i32, ptr {_address(emitter, match, 'A')}, align 1")
@@ -54,8 +91,25 @@ def emit_instruction(emitter: Accesses, loop: For) -> None:
     f.emit(f"store {sums} {after}, ptr {target}, align 4")
 
 
-def _address(emitter: Accesses, match: Match, operand: str) -> str:
-    """Of the first element."""
+def _address(emitter: Accesses, match: Match, operand: str, **places: int) -> str:
+    """Of the first element, or of the one at other places of the pattern's loops."""
     tensor, indices = match.operands[operand]
-    first: dict[Var, Expr] = {w: index(0) for w in match.loops.values()}
+    first: dict[Var, Expr] = {w: index(places.get(v.name, 0)) for v, w in match.loops.items()}
     return emitter.address(tensor, tuple(folded(i, first) for i in indices))[0]
+
+
+def _emit_transpose(emitter: Accesses, lanes: int, match: Match) -> None:
+    """Rows are loaded, and blocks of d elements change places between rows that are d apart, for d = lanes / 2, ..., 2, 1."""
+    f, (read, write) = emitter.function, (match.operands[name][0] for name in "AB")
+    row = vector_type(memory_type(read.dtype), lanes)
+    rows = [f.define(f"load {row}, ptr {_address(emitter, match, 'A', j=k)}, align {emitter.alignment(read)}") for k in range(lanes)]
+    d = lanes // 2
+    while d:
+        for k in (k for k in range(lanes) if not k & d):
+            first, second = rows[k], rows[k + d]
+            for at, moved in ((k, (0, lanes - d)), (k + d, (d, lanes))):
+                picks = ", ".join(f"i32 {w + moved[bool(w & d)]}" for w in range(lanes))
+                rows[at] = f.define(f"shufflevector {row} {first}, {row} {second}, <{lanes} x i32> <{picks}>")
+        d //= 2
+    for k, value in enumerate(rows):
+        f.emit(f"store {row} {value}, ptr {_address(emitter, match, 'B', i=k)}, align {emitter.alignment(write)}")

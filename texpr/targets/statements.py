@@ -99,7 +99,7 @@ class Emitter(Accesses):
         value = self.value(s.value)
         if s.update is not None:
             value = self._folded_in(s, s.update, value)
-        self.store(s.tensor, s.indices, value)
+        self.store(s.tensor, s.indices, value, stream=s.stream)
 
     def _folded_in(self, s: Store, update: str, value: Value) -> Value:
         """What an element becomes; a bf16 by way of f32, rounded once."""

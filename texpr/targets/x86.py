@@ -14,6 +14,7 @@ from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.function import Value
+from texpr.targets.instructions import transposes
 from texpr.targets.statements import Emitter
 
 NAMES = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -26,8 +27,10 @@ def target(name: str) -> Target | None:
         features = host.cpu_features()
         wide = "avx512f" in features
         machine = _machine(64 if wide else 32, 32 if wide else 16, host.caches(), host.cores(), "fma" in features)
+        # Measured, copies of 64 MB: on Zen 4 1.3 to 1.9 times as fast, on Cascade Lake 0.93 to 1.05.
+        machine = replace(machine, streams=host.cpu_name().startswith("znver"))
         if "avx512vnni" in features:
-            machine = replace(machine, instructions=frozenset({"vpdpbusd", "vpdpwssd"}))
+            machine = replace(machine, instructions=machine.instructions | {"vpdpbusd", "vpdpwssd"})
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
     levels = {"x86-64": (16, 16, False), "x86-64-v2": (16, 16, False), "x86-64-v3": (32, 16, True), "x86-64-v4": (64, 32, True)}
     if name in levels:
@@ -38,11 +41,15 @@ def target(name: str) -> Target | None:
 
 def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: int, fma: bool) -> Machine:
     functions = frozenset({"scale"}) if vector_bytes == 64 else frozenset()
-    return Machine(vector_bytes, registers, caches, cores, fma=fma, functions=functions)
+    return Machine(vector_bytes, registers, caches, cores, fma=fma, functions=functions, instructions=transposes(vector_bytes))
 
 
 class WideEmitter(Emitter):
-    """AVX-512 multiplies by a power of two in one instruction, vscalef."""
+    """AVX-512 multiplies by a power of two in one instruction, vscalef; stores past the caches wait for sfence."""
+
+    def drained(self) -> list[str]:
+        self.declared["llvm.x86.sse.sfence"] = "declare void @llvm.x86.sse.sfence()"
+        return ["  call void @llvm.x86.sse.sfence()"]
 
     def _call(self, e: Call) -> Value:
         if e.function != "scale":

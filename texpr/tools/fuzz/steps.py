@@ -141,6 +141,10 @@ def _prefetch(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(tensors), rng.choice(names), rng.randint(1, 3)))
 
 
+def _stream(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice([t.name for t in kernel.outputs] or ["Y"]),))
+
+
 def _bind(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.choice(("block.x", "block.y", "thread.x", "thread.y"))))
 
@@ -230,9 +234,9 @@ def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step
 _MAKERS: dict[str, _Maker] = {
     "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
     "skew": _skew, "rfactor": _rfactor, "peel": _peel, "fission": _fission, "specialize": _specialize, "annotate": _annotate,
-    "prefetch": _prefetch, "bind": _bind, "contract": _contract, "compute_at": _compute_at, "reverse_compute_at": _compute_at,
-    "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache, "cache_write": _cache, "pad": _pad, "scope": _scope,
-    "layout": _layout, "tensorize": _tensorize,
+    "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
+    "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
+    "cache_write": _cache, "pad": _pad, "scope": _scope, "layout": _layout, "tensorize": _tensorize,
 }
 
 

@@ -1,0 +1,97 @@
+"""Nests that write along one loop and read along another: squares of registers are transposed between the two.
+
+A square is read row by row, transposed in registers and used row by row, so that both sides touch whole lines of memory, once. Squares
+that lie beside each other where they are read come together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from texpr.ir.expr import Tensor
+from texpr.ir.instructions import transpose
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.plan import Plan
+
+BESIDE = 4
+"""Squares that come together: so many registers of a row are read one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What plays which part.
+
+    Attributes:
+        lane: the loop along which the target lies.
+        row: the loop along which what is turned lies.
+        turned: the reads that lie along `row`.
+    """
+
+    nest: Nest
+    lane: For
+    row: For
+    turned: tuple[Access, ...]
+
+
+def transposed(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest that reads across what it writes; names of its outer loops, or None if it is none."""
+    found = _turn(plan, nest)
+    if found is None:
+        return None
+    before = plan.kernel, len(plan.steps)
+    names = _scheduled(plan, found)
+    if names is None:
+        plan.kernel = before[0]
+        del plan.steps[before[1] :]
+    return names
+
+
+def _turn(plan: Plan, nest: Nest) -> _Turn | None:
+    lanes = plan.lanes(nest)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
+    if lane is None or nest.recurrent or nest.reduction:
+        return None
+    across = [a for a in nest.accesses[1:] if a.stride(lane.var) not in (0, 1)]
+    row = next((n for n in nest.spatial if n is not lane and constant_extent(n) >= lanes
+                and across and all(a.stride(n.var) == 1 for a in across)), None)
+    if row is None or len({a.tensor for a in across}) < len(across):
+        return None
+    known = all(transpose(a.tensor.dtype, lanes) in plan.machine.instructions for a in across)
+    return _Turn(nest, lane, row, tuple(across)) if known else None
+
+
+def _scheduled(plan: Plan, t: _Turn) -> list[str] | None:
+    lanes = plan.lanes(t.nest)
+    rows, row = plan.cut(qualified(t.row), lanes)
+    lines, lane = plan.cut(qualified(t.lane), lanes)
+    blocks, rows = plan.cut(rows, BESIDE, "clip") if rows else ("", "")
+    outer = [*(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row), *([blocks] if blocks else [])]
+    squares = [name for name in (lines, rows) if name]
+    if not (outer or squares) or not plan.step("reorder", *outer, *squares, row, lane):
+        return None
+    if not all(_turned(plan, t, a, (outer + squares)[-1], lanes) for a in t.turned):
+        return None
+    plan.step("unroll", row)
+    plan.step("vectorize", lane)
+    return outer
+
+
+def _turned(plan: Plan, t: _Turn, access: Access, at: str, lanes: int) -> bool:
+    """Copy a square to a buffer in which it lies along the lanes."""
+    places = [[d for d, i in enumerate(access.indices) if n.var in variables(i)] for n in (t.lane, t.row)]
+    if any(len(found) != 1 for found in places) or not plan.step("cache_read", access.tensor.name, at):
+        return False
+    (lane,), (row,) = places
+    buffer = plan.kernel.temporaries[-1]
+    return (plan.step("layout", buffer.name, _with_last(buffer, lane))
+            and plan.step("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
+            and plan.step("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))
+
+
+def _with_last(buffer: Tensor, last: int) -> str:
+    """A layout with that dimension last."""
+    names = "abcdefghijklmnop"[: buffer.rank]
+    return f"{' '.join(names)} -> {' '.join(n for d, n in enumerate(names) if d != last)} {names[last]}"
