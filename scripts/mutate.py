@@ -38,7 +38,7 @@ ROOT = Path(__file__).parent.parent
 LEGALITY = "legality order instances nest flow feeding elimination congruence footprint sites affine forms storage band recurrence".split()
 STEPS = "independent order attach fission fold pipeline layout cache rfactor skew inline".split()
 FILES = [*(f"texpr/poly/{name}.py" for name in LEGALITY), "texpr/poly/certify", *(f"texpr/schedule/{name}.py" for name in STEPS)]
-TESTS = ["tests/litmus", "tests/poly", "tests/schedule", "tests/lang/test_advice.py", "tests/examples/test_schedules.py",
+TESTS = ["tests/verdicts", "tests/litmus", "tests/poly", "tests/schedule", "tests/lang/test_advice.py", "tests/examples/test_schedules.py",
          "tests/compiler/test_certified.py", "tests/compiler/test_attack_steps.py", "tests/compiler/test_distinct.py",
          "tests/passes/test_orders.py", "tests/passes/test_recurrences.py", "tests/passes/test_ranges.py"]
 LISTED = Path("tests/mutants.txt")
@@ -60,7 +60,6 @@ class Result:
 def main() -> int:
     """Run mutants; print those that survive without an explanation, and the share that was caught."""
     arguments = _arguments()
-    os.nice(19)
     paths = list(sources(ROOT, arguments.files))
     found = [m for path in paths for m in mutants(ROOT, path)]
     explained = listed((ROOT / LISTED).read_text(encoding="utf-8"))

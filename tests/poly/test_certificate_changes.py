@@ -3,81 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 import texpr as tx
-from tests.poly.exactly import Wrong, outputs
-from tests.poly.final_loops import KERNELS as SIMPLE
-from tests.poly.final_loops import REUSED
-from tests.poly.test_certificate_by_running import (
+from tests.poly.changes import (
     changed_extent,
     dropped_condition,
+    instance,
     marked,
-    refusal,
     removed,
     reversed_loop,
     shifted_index,
     swapped,
+    value,
+    without,
 )
+from tests.poly.exactly import Wrong, outputs
+from tests.poly.final_loops import KERNELS as SIMPLE
+from tests.poly.final_loops import REUSED
+from tests.poly.test_certificate_by_running import refusal
 from texpr.compiler.pipeline import ready
 from texpr.ir.dtypes import BOOL, numpy_dtype
-from texpr.ir.expr import Add, Compare, Const, Expr, Node, Select, Sub
-from texpr.ir.loop import Barrier, Kernel, Store
+from texpr.ir.loop import Barrier, Kernel
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.show_loop import full_listing
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
 
 KERNELS = SIMPLE | REUSED
 SIZES = [dict(zip("MNKVDB", each)) for each in ((9, 4, 2, 3, 2, 5), (1, 1, 1, 1, 1, 1), (3, 11, 3, 5, 1, 2), (0, 0, 0, 0, 0, 0))]
 MOST = 60
 """Places of one kind that are changed."""
-
-
-def without(kernel: Kernel, number: int, by: int) -> Kernel:
-    """One `reassoc`, `start` or place of an instance less, of what is no copy."""
-    stores = [n for n in walk(kernel) if isinstance(n, Store) and n.equation >= 0]
-    chosen = stores[number % len(stores)]
-    new = replace(chosen, reassoc=False) if chosen.reassoc else replace(chosen, at=chosen.at[:-1]) if by > 0 else replace(
-        chosen, start=not chosen.start)
-    return rewrite(kernel, lambda n: new if n is chosen else None)  # type: ignore[arg-type]
-
-
-def instance(kernel: Kernel, number: int, by: int) -> Kernel:
-    """Another instance that a store says it is."""
-    spots = [(n, k) for n in walk(kernel) if isinstance(n, Store) for k in range(len(n.at))]
-    node, k = spots[number % len(spots)]
-    at = tuple(Add(e, Const(by, dtype=e.dtype)) if p == k else e for p, e in enumerate(node.at))
-    return rewrite(kernel, lambda n: replace(n, at=at) if n is node else None)  # type: ignore[arg-type]
-
-
-def value(kernel: Kernel, number: int, by: int) -> Kernel:
-    """Another operand, constant, comparison or choice."""
-    roots = [e for s in walk(kernel) if isinstance(s, Store) for e in (s.value, *s.indices)]
-    spots = [n for n in walk(*roots) if isinstance(n, Const | Compare | Select | Add | Sub)]
-    if not spots:
-        return kernel
-    node = spots[number % len(spots)]
-    return rewrite(kernel, lambda n: _other(n, by) if n is node else None)  # type: ignore[arg-type]
-
-
-def _other(e: Node, by: int) -> Expr:
-    match e:
-        case Const(v):
-            return replace(e, value=not v if e.dtype == BOOL else v + by)
-        case Compare(op):
-            return replace(e, op={"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}[op])
-        case Select(_, then, orelse):
-            return replace(e, then=orelse, orelse=then) if by > 0 else then
-        case Add(a, b) | Sub(a, b):
-            return a if by > 0 else b
-    raise AssertionError("one of these")
-
-
 CHANGES = [shifted_index, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop, without, instance, value]
 
 

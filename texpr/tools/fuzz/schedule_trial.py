@@ -222,7 +222,7 @@ class _Trial:
         every = list(product(values, repeat=len(free)))
         chosen = every if len(every) <= MOST_SIZES else [(1,) * len(free), (3,) * len(free), *self.rng.sample(every, MOST_SIZES - 2)]
         found = [dict(s.sizes) | dict(zip(free, each)) for each in chosen]
-        return [sizes for sizes in found if _allowed(s.program, kernel, sizes)]
+        return [sizes for sizes in found if allowed(s.program, kernel, sizes)]
 
     def loose(self, s: Schedule) -> bool:
         return any(dict(step.options).get("reassoc") for step in s.steps)
@@ -316,7 +316,8 @@ def _shown(sizes: Mapping[Var, int]) -> str:
     return ", ".join(f"{v.name}={n}" for v, n in sizes.items())
 
 
-def _allowed(program: Program, kernel: Kernel, sizes: Mapping[Var, int]) -> bool:
+def allowed(program: Program, kernel: Kernel, sizes: Mapping[Var, int]) -> bool:
+    """Whether a program can be called with these sizes, its requirements met, with small arrays."""
     by_name = {v.name: n for v, n in sizes.items()}
     inside = dict(sizes) | {v: by_name[v.name] for v in kernel.sizes}
     try:

@@ -1,0 +1,18 @@
+"""What is said of schedules is what was recorded, and takes no more questions: `python scripts/verdicts.py record` records anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.verdicts.verdict import COUNTED, RECORDS, digest, read, recorded
+
+LINES = RECORDS.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("line", LINES, ids=digest)
+def test_verdict(line: str):
+    old = read(line)
+    new = recorded(old.case, old.faults)
+    assert "\n".join(new.says) == "\n".join(old.says), old.case
+    for (owner, name), now, most in zip(COUNTED, new.work, old.work, strict=True):
+        assert now <= most, f"more calls of {owner.__name__}.{name}: {old.case}"
