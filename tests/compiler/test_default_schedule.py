@@ -144,3 +144,36 @@ def test_outputs_that_caches_do_not_hold_are_written_past_them(n, m, streams):
 def test_what_is_read_along_and_across_is_not():
     s = tx.schedule(tx.op("op f(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = X[i, j] + X[j, i] }"), N=100).auto("x86-64-v4")
     assert "cache_read" not in s.script() and s.certificate()
+
+
+STENCIL = "op f(X: f32[N, M]) -> Y: f32[N - 2, M] require N >= 3 { Y[i, j] = X[i, j] + X[i + 1, j] * 2 + X[i + 2, j] }"
+BIAS = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(X[i, j] + b[j], 0) }"
+CENTRED = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])\n Y[i, j] = X[i, j] - m[i] + b[j] }"
+
+
+@pytest.mark.parametrize("text, loads", [(STENCIL, 4 + 2), (BIAS, 4 + 1)])
+def test_rows_that_share_what_they_read_run_together(text, loads):
+    """Four rows of two registers: each is loaded once, or added from memory; none of it goes to the stack."""
+    s = tx.schedule(tx.op(text), N=94, M=128).auto("x86-64-v4")
+    assert 'unroll("Y.ii")' in s.script() and s.certificate()
+    asm = s.compile("x86-64-v4").asm
+    inner = max(re.findall(r"^\.L\w+:(?:(?!^\.L\w+:).)*", asm, re.M | re.S), key=lambda block: len(re.findall(r"vmovup.*zmm\d+, ", block)))
+    assert len(re.findall(r"vmovups\s+%zmm\d+, ", inner)) == 8
+    assert len(re.findall(r"\(%r[^sb]\w+.*%zmm\d+$", inner, re.M)) == 2 * loads and "(%rsp" not in inner
+    X = np.random.default_rng(0).integers(-9, 9, (94, 128)).astype("f4")
+    arrays = (X,) if text is STENCIL else (X, X[0].copy())
+    assert (tx.op(text)(*arrays) == tx.interpret(tx.op(text), *arrays)).all()
+
+
+def test_rows_whose_intermediates_are_near_run_alone():
+    assert "unroll" not in tx.schedule(tx.op(CENTRED), N=94, M=128).auto("x86-64-v4").script()
+
+
+@pytest.mark.parametrize("n, inlined", [(64, False), (4096, True)])
+def test_what_would_go_to_memory_is_rather_computed_again(n, inlined):
+    op = tx.op("""op blur(X: f32[N, M]) -> Y: f32[N - 2, M - 2] require N >= 3, M >= 3 {
+      H[i, j] = (X[i, j] + X[i, j + 1] + X[i, j + 2]) / 3  for i in 0..N, j in 0..M - 2
+      Y[i, j] = (H[i, j] + H[i + 1, j] + H[i + 2, j]) / 3
+    }""")
+    steps, _ = auto(tx.schedule(op, N=n, M=n).kernel, Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2))
+    assert any(step.name == "inline" for step in steps) == inlined

@@ -16,9 +16,9 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
-from texpr.schedule.cheap import cheap
+from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.loops import find_loops, free_name, qualified
-from texpr.schedule.nests import Nest, edges, extent, find_nests
+from texpr.schedule.nests import Nest, constant_extent, edges, extent, find_nests
 from texpr.schedule.panels import LINE, packed
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
@@ -34,6 +34,9 @@ MANY_TERMS = 1 << 18
 PARTS = 64
 LONGEST_PART = 1 << 24
 TILE_ROWS = 8
+ROWS_TOGETHER = 4
+FEW_OPERATIONS = 40
+"""Of an element, up to which several rows of a nest without sums are worth the code."""
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
@@ -41,7 +44,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     plan = Plan(kernel, machine)
     plan.step("contract")
     for tensor in kernel.temporaries:
-        if cheap(plan.kernel, tensor):
+        if cheap(plan.kernel, tensor, machine):
             plan.step("inline", tensor.name)
     outer: list[tuple[Nest, list[str]]] = []
     for nest in find_nests(plan.kernel):
@@ -105,17 +108,38 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
+        rows = _rows_together(plan, nest, best)
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        registers = 4 if integer(best.extent) is not None else 1
+        registers = 1 if integer(best.extent) is None else 4 if rows is None else 2
         outer, inner = plan.cut(name, registers * plan.lanes(nest))
-        rest = [n for n in names if n != name] + ([outer] if outer else [])
-        if rest and best is not nest.spatial[-1]:
-            plan.step("reorder", *rest, inner)
+        rest = [n for n in names if n != name]
+        row = ""
+        if rows is not None:
+            row_outer, row = plan.cut(qualified(rows), ROWS_TOGETHER)
+            rest[rest.index(qualified(rows)) : rest.index(qualified(rows)) + 1] = [row_outer] if row_outer else []
+        rest += [outer] if outer else []
+        inside = [row, inner] if row else [inner]
+        if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
+            plan.step("unroll", row)
         plan.step("vectorize", inner)
         names = rest
     return names
+
+
+def _rows_together(plan: Plan, nest: Nest, vector: For) -> For | None:
+    """The loop whose neighbouring iterations read the same: some of them together read it once, and come from memory side by side.
+
+    Not one along which intermediates are read: these are computed in its iterations, so that they stay near.
+    """
+    if nest.recurrent or operations(nest.main.value) > FEW_OPERATIONS:
+        return None
+    computed = [a for a in nest.accesses[1:] if a.tensor in plan.kernel.temporaries]
+    others = [n for n in nest.spatial if n is not vector and constant_extent(n) >= ROWS_TOGETHER
+              and all(a.stride(n.var) == 0 for a in computed)]
+    best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
+    return best if best is not None and nest.shared(best, ROWS_TOGETHER) > 0 else None
 
 
 def _bare(plan: Plan, nest: Nest, loop: For) -> None:
@@ -130,6 +154,8 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
     while len(nest.spatial) >= 2 and not nest.recurrent:
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
+        if size is not None and size >= 2 * plan.lanes(nest) and _rows_together(plan, nest, inner) is not None:
+            break
         if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):
             break
         if any(edges(nest, loop) != (0, 0) for loop in (outer, inner)):

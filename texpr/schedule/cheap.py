@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import integer
+from texpr.ir.build import integer, product
 from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor
 from texpr.ir.loop import For, If, Kernel, Store
+from texpr.ir.machine import Machine
 from texpr.ir.traverse import children, equal, walk
 from texpr.schedule.loops import paths
 from texpr.schedule.nests import TYPICAL_EXTENT
 
-# Operations that one store and one load of an element are worth, and what slow ones count as.
-WORTH = 12
+# Operations that one store and one load of an element are worth, near and in memory, and what slow ones count as.
+WORTH, FAR = 12, 40
 SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
 FUNCTION = 20
 
 
-def cheap(kernel: Kernel, tensor: Tensor) -> bool:
+def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     """Whether a temporary is worth inlining: it is computed element by element, and again nowhere more often than it is worth."""
     placed = [(above, s) for above, s in paths(kernel) if isinstance(s, Store)]
     written = [(above, s) for above, s in placed if s.tensor is tensor]
@@ -30,7 +31,13 @@ def cheap(kernel: Kernel, tensor: Tensor) -> bool:
         if s is producer or _iterations(above) > _iterations(around):
             return False
         uses += len(_distinct(reads))
-    return uses == 1 or 0 < (uses - 1) * _operations(producer.value) <= WORTH
+    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (FAR if _is_far(tensor, machine) else WORTH)
+
+
+def _is_far(tensor: Tensor, machine: Machine) -> bool:
+    """Whether the caches of a core do not hold the tensor, so that it goes to memory and comes back."""
+    count = integer(product(tensor.shape))
+    return count is not None and bool(machine.caches) and count * tensor.dtype.bytes > machine.caches[-1]
 
 
 def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
@@ -55,7 +62,7 @@ def _distinct(reads: list[Read]) -> list[Read]:
     return found
 
 
-def _operations(value: Expr) -> int:
+def operations(value: Expr) -> int:
     """What the value costs, index arithmetic left out."""
     found: list[Expr] = []
     stack: list[Expr] = [value]

@@ -9,6 +9,7 @@ from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.show_expr import show
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.intervals import interval
@@ -81,6 +82,19 @@ class Nest:
         """How many reads stay the same along `loop`; one that moves with the vector loop is a vector, and counts for more."""
         weights = (1 if vector is None or a.stride(vector.var) == 0 else 4 for a in self.accesses[1:])
         return sum(w for a, w in zip(self.accesses[1:], weights) if a.stride(loop.var) == 0)
+
+    def shared(self, loop: For, count: int) -> int:
+        """How many elements, or vectors, `count` iterations of `loop` need not read again: those that stay, and neighbours' ones."""
+        forms = [flat_index(a.tensor, tuple(unclamped(i) for i in a.indices)) for a in self.accesses[1:]]
+        seen: set[object] = set()
+        for a, form in zip(self.accesses[1:], forms):
+            step = a.stride(loop.var)
+            for k in range(count):
+                moved = None if step is None else form.constant + k * step
+                seen.add((a.tensor, frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms), moved,
+                          k if step is None else 0))
+        alone = {(a.tensor, show(form.expr())) for a, form in zip(self.accesses[1:], forms)}
+        return count * len(alone) - len(seen)
 
 
 def extent(loop: For) -> int:
