@@ -2,7 +2,7 @@
 
     python scripts/verdicts.py draw POOL [--seed S] [--seconds N]     append cases to a file, with the lines that they run
     python scripts/verdicts.py choose POOL CHOSEN [--seconds N]       append those of them that make N seconds of the most diverse tests
-    python scripts/verdicts.py hunt POOL CHOSEN [--limit N]           append those that notice N mutants which nothing chosen notices
+    python scripts/verdicts.py hunt POOL CHOSEN [--state STATE]       append those that notice the survivors of a run of mutate.py
     python scripts/verdicts.py record [CHOSEN]                        say what has changed or is new, check it, and write it
 
 What is written is checked before: steps against enumeration of all instances and the interpreter, as the fuzzer does; every proof of
@@ -26,6 +26,7 @@ from random import Random
 
 from mutants import Mutant, mutants
 from mutate import FILES, ROOT, sample, sources
+from mutate import recorded as recorded_results
 from mutation_runs import Mapped, in_child, install, lines_of, numbered
 
 from tests.litmus.cases import cases as litmus
@@ -66,6 +67,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--limit", type=int, default=100)
+    parser.add_argument("--state", type=Path, help="hunt the survivors that `mutate.py` wrote down there")
     given = parser.parse_args()
     match given.what:
         case "draw":
@@ -227,7 +229,9 @@ def hunt(pool: Sequence[Candidate], chosen: Path, given: argparse.Namespace) -> 
     runs = [{line for h in c.hits for line in lines[h]} for lines in [[n for p in paths for n in lines_of(ROOT, p)]] for c in pool]
     kills: Counter[int] = Counter()
     known: set[int] = set()
-    for m in sample([m for p in paths for m in mutants(ROOT, Path(p))], given.limit, given.seed):
+    every = [m for p in paths for m in mutants(ROOT, Path(p))]
+    left = {r.key: r.verdict for r in recorded_results(given.state)} if given.state else {}
+    for m in [m for m in every if left.get(m.key, "caught") != "caught"] if given.state else sample(every, given.limit, given.seed):
         wanted = {names[str(m.path)][n] for n in range(m.first, m.last + 1) if n in names[str(m.path)]}
         reach = [k for k, lines in enumerate(runs) if not lines.isdisjoint(wanted)]
         reach.sort(key=lambda k: pool[k].seconds / (1 + kills[k]))
@@ -271,8 +275,9 @@ def record(added: Iterable[Record]) -> int:
         if (was.case, was.faults) in new:
             continue
         now = recorded(was.case, was.faults)
-        if is_new or now != was:
+        if now != was:
             _show(was, now)
+        if is_new or now.says != was.says:
             if why := problem(now):
                 wrong += 1
                 print(f"WRONG: {why}\nin:\n{now.case}\n", flush=True)

@@ -94,7 +94,8 @@ def test_refused(name: str):
     assert e.value.code == "certificate" and said in str(e.value), str(e.value)
 
 
-WRAPPING = ["k[i] * k[0] + 1 > k[i] * k[0]", "m * n + 1 > m * n", "m + 1 > m", "(if k[i] > 0 then k[i] else n) + 1 > 1",
+WRAPPING = ["i64(X[i]) + 1 > i64(X[i])",
+            "k[i] * k[0] + 1 > k[i] * k[0]", "m * n + 1 > m * n", "m + 1 > m", "(if k[i] > 0 then k[i] else n) + 1 > 1",
             "max(k[i], 0) + 1 > 0", "k[i] * 3 // 3 == k[i]", "abs(m) >= 0", "sum<i64>(j: k[j]) + 1 > sum<i64>(j: k[j])"]
 
 

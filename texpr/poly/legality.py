@@ -148,7 +148,7 @@ def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], 
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        first_use, second_use = ({t for s in each for t in tensors(s)} - set(private) for each in (sources, sinks))
+        first_use, second_use = ({t for s in each for t in tensors(s)} for each in (sources, sinks))
         if not {s.tensor for s in sources} & second_use and not {s.tensor for s in sinks} & first_use:
             return None
         nest = model(kernel)

@@ -222,13 +222,6 @@ def _plainly_before(source: Access, a: Access) -> bool:
     return all(id(c) in around for c in s.conditions) and all(same_value(x, y) for x, y in zip(source.place, a.place))
 
 
-def differs(joint: Joint, a: Expr, b: Expr) -> bool:
-    """Whether an integer of the first access may not be one of the second (already in the columns of both)."""
-    if same_value(a, b):
-        return False
-    return not joint.also(compare("!=", a, b)).is_empty()
-
-
 def equal_forms(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
     """Pairwise equal, as far as linear arithmetic shows."""
     return len(a) == len(b) and all(not (f := linear(Sub(x, y))).terms and f.constant == 0 for x, y in zip(a, b))

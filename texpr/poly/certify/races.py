@@ -94,7 +94,7 @@ def _ask(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions
 
 def _unmet(nest: Nest, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
     """The orders in the serial loops inside a thread loop in which `a` comes first and no barrier stands between."""
-    shared = a.loops[depth + 1 : a.common(b)]
+    shared = a.loops[depth : a.common(b)]
     serial = [n for n in shared if not n.kind.startswith("thread")]
     meetings = [m for m in nest.barriers if not m.conditions]
     if a.order <= b.order and not any(_directly_in(m, a, depth, serial, len(serial)) and a.order < m.order < b.order for m in meetings):
