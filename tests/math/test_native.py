@@ -62,7 +62,7 @@ def test_another_processor_has_the_same_bits(t: DType) -> None:
         steps = steps.split(f"{name}_.i", 4).vectorize(f"{name}_.ii")
     compiled = steps.compile("aarch64")
     results = [np.empty_like(values) for _ in EXPANSIONS]
-    qemu.run(compiled.artifact.object_code, symbol_of(compiled.kernel), [values], results, [], cpu="cortex-a72")
+    qemu.run(compiled.artifact.object_code, symbol_of(compiled.name), [values], results, [], cpu="cortex-a72")
     for name, got in zip(EXPANSIONS, results):
         root, x = unary(name, t)
         np.testing.assert_array_equal(got, evaluate(root, {x: values}), err_msg=name)

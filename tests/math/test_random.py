@@ -98,7 +98,7 @@ CASE = TargetCase("numbers", TEXT, ((),))
 def test_another_processor_has_the_same_bits():
     given, kernel = seeded(), kernel_of(CASE, find_target("aarch64"))
     artifact = compile_kernel(kernel, find_target("aarch64"), alone=True)
-    qemu.run(artifact.object_code, symbol_of(kernel), given, outputs := problem(CASE).empty(), [], cpu="cortex-a72")
+    qemu.run(artifact.object_code, symbol_of(kernel.name), given, outputs := problem(CASE).empty(), [], cpu="cortex-a72")
     assert_same_as_here(outputs)
 
 

@@ -19,7 +19,7 @@ def run(case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str 
     kernel = kernel_of(case, target, script)
     artifact = compile_kernel(kernel, target, alone=True)
     outputs = given.empty()
-    qemu.run(artifact.object_code, symbol_of(kernel), given.inputs, outputs, list(sizes_of(case, kernel).values()), cpu=cpu)
+    qemu.run(artifact.object_code, symbol_of(kernel.name), given.inputs, outputs, list(sizes_of(case, kernel).values()), cpu=cpu)
     return outputs
 
 

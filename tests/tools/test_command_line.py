@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import texpr as tx
 from texpr.__main__ import main
 
 FILE = """op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }
@@ -73,6 +75,18 @@ def test_check_names_the_place(tmp_path, capsys):
     code, out, err = run(capsys, "check", str(path))
     assert (code, out) == (1, "")
     assert err.startswith("error[bounds]: X is read outside its shape\n") and f"{path}:2:" in err
+
+
+def test_cache(capsys, tmp_path):
+    with tx.options(cache_dir=tmp_path / "cache"):
+        tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }")(np.zeros(3, "f4"))
+        _, shown, _ = run(capsys, "cache")
+        assert str(tmp_path) in shown and "0.0 of 1024 MiB" in shown and "entries    0" not in shown
+        _, cleared, _ = run(capsys, "cache", "clear")
+        assert "entries    0" in cleared
+        assert not [f for f in tmp_path.rglob("*") if f.is_file()]
+    with tx.options(cache_dir=None):
+        assert "no directory" in run(capsys, "cache")[1]
 
 
 def test_doctor(capsys):

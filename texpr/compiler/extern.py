@@ -25,12 +25,14 @@ def extern_functions(kernel: Kernel, program: Program) -> dict[str, NativeFuncti
     Args:
         program: what the kernel computes; in it, sizes have names that became numbers in the kernel.
     """
-    calls = [s for s in kernel.body if isinstance(s, ExternCall)]
-    if not calls:
-        return {}
     whole = inline_calls(program)
     declared = {t.name: t for t in (*whole.inputs, *whole.outputs, *whole.temporaries)}
-    return {extern_symbol(s): _function(s, declared) for s in calls}
+    return {extern_symbol(s): _function(s, declared) for s in externs_of(kernel)}
+
+
+def externs_of(kernel: Kernel) -> list[ExternCall]:
+    """The calls of extern operators in a kernel."""
+    return [s for s in kernel.body if isinstance(s, ExternCall)]
 
 
 def _function(call: ExternCall, declared: Mapping[str, Tensor]) -> NativeFunction:

@@ -16,7 +16,7 @@ def c_header(kernel: Kernel) -> str:
     guard = f"TEXPR_{kernel.name.upper()}_H"
     lines = [f"#ifndef {guard}", f"#define {guard}", "#include <stdint.h>", "#ifdef __cplusplus", 'extern "C" {', "#endif",
              "/* slots, 8 bytes each:", *(f" *   {k}: {slot}" for k, slot in enumerate(slots)), " * returns 0, or 2 when out of memory */",
-             f"int32_t {symbol_of(kernel)}(void **slots);", *_externs(kernel), "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
+             f"int32_t {symbol_of(kernel.name)}(void **slots);", *_externs(kernel), "#ifdef __cplusplus", "}", "#endif", "#endif", ""]
     return "\n".join(lines)
 
 

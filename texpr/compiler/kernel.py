@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from texpr.compiler import pipeline
-from texpr.compiler.extern import extern_functions, knowing
+from texpr.compiler import pipeline, stored
+from texpr.compiler.extern import extern_functions, externs_of, knowing
 from texpr.compiler.header import c_header
+from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Expr, Tensor, Var
@@ -23,9 +24,9 @@ from texpr.ir.reach import USUAL_SIZE, check_reach, has_products, programs_of
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
 from texpr.ir.show_loop import show_kernel
-from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Invoke, Program
 from texpr.ir.traverse import variables
+from texpr.passes import specialize
 from texpr.passes.inline import inline_calls
 from texpr.poly.certify import Certificate
 from texpr.runtime import loader
@@ -50,19 +51,32 @@ class CompiledKernel:
     """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
 
     Attributes:
-        kernel: the scheduled loop nest.
+        name: of the operator.
         target: what it was compiled for.
         program: the operator, sizes symbolic.
         sizes: those that are constants of this kernel.
+        symbolic: the others.
     """
 
-    def __init__(self, kernel: Kernel, target: Target, program: Program, sizes: Mapping[Var, int]) -> None:
-        self.kernel, self.target, self.program, self.sizes = kernel, target, program, dict(sizes)
+    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int], schedule: str = "") -> None:
+        """`make` gives the scheduled loops, when they are needed: what the disk cache has of a kernel runs without them.
+
+        Args:
+            schedule: everything that `make` depends on beside the program, as text; empty where the disk cache is to be left alone.
+        """
+        self._make, self.target, self.program, self.sizes, self._schedule = make, target, program, dict(sizes), schedule
+        self.name, self.symbolic = program.name, tuple(v for v in program.sizes if v not in self.sizes)
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
+        self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
         self._quick: Callable[..., object] = self._general
 
     def __repr__(self) -> str:
-        return f"<kernel {self.kernel.name} for {self.target.name}>"
+        return f"<kernel {self.name} for {self.target.name}>"
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The scheduled loop nest."""
+        return self._make()
 
     @cached_property
     def artifact(self) -> Artifact:
@@ -79,23 +93,18 @@ class CompiledKernel:
         """
         return pipeline.certificate(self.kernel, self.program, self.sizes)
 
-    @property
-    def _certified(self) -> bool:
-        return current().certify is not False
-
-    def _prove(self) -> bool:
-        """Prove the kernel where that is wanted, and whether it was. What nobody asked for and is not proven is warned of, not refused."""
-        if not self._certified:
-            return False
+    def _prove(self) -> str:
+        """Prove the kernel where that is wanted; the certificate in words. What nobody asked for and is not proven is warned of."""
+        if current().certify is False:
+            return ""
         try:
-            _ = self.certificate
+            return str(self.certificate)
         except ScheduleError as error:
             if current().certify:
                 raise
             error.help = UNPROVEN
             warnings.warn(CertificateWarning(str(error)), stacklevel=2)
-            return False
-        return True
+            return ""
 
     @property
     def llvm(self) -> str:
@@ -117,17 +126,32 @@ class CompiledKernel:
 
     @cached_property
     def _loaded(self) -> loader.Loaded:
+        return loader.load(self._built.code, symbol_of(self.name), {name: f.address for name, f in self._externs.items()})
+
+    @cached_property
+    def _built(self) -> Built:
+        """Object code and what calls have to know, from the disk cache or made now."""
         if not self.target.native:
             raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
                                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
-        meaning = f"{show_program(self.program)}{sorted((v.name, n) for v, n in self.sizes.items())}" if self._certified else ""
-        code = pipeline.object_code(self.kernel, self.target, meaning=meaning, prove=self._prove)
-        return loader.load(code, symbol_of(self.kernel), {name: f.address for name, f in self._externs.items()})
+        key = stored.key_of(self.program, self.sizes, self._schedule, self.target) if self._schedule and stored.usable() else ""
+        found = stored.find(key, self.program) if key else None
+        if found is not None and (found.certificate or current().certify is False):
+            return found
+        return self._build(key)
+
+    def _build(self, key: str) -> Built:
+        certificate, final = self._prove(), pipeline.prepared(self.kernel, self.target)
+        code_key, code = pipeline.object_code(final, self.target)
+        built = Built(code, certificate, stored.buffers_of(self.kernel.temporaries), pipeline.asks(final), bool(externs_of(self.kernel)))
+        if key:
+            stored.keep(key, built, code_key)
+        return built
 
     @cached_property
     def _externs(self) -> dict[str, NativeFunction]:
         """What the code calls; it has to outlive it."""
-        return extern_functions(self.kernel, self.program)
+        return extern_functions(self.kernel, self.program) if self._built.externs else {}
 
     @property
     def address(self) -> int:
@@ -158,7 +182,7 @@ class CompiledKernel:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
             self._calls[shapes] = call
-            if self.target.native and not self.kernel.sizes:
+            if self.target.native and not self.symbolic:
                 self._quick = self.bind(shapes, self._general)
         return call(*arrays, **options)
 
@@ -171,34 +195,49 @@ class CompiledKernel:
             CallError: the shapes do not fit the kernel, or one of its requirements.
             ResourceError: an array would be larger than any memory.
         """
-        kernel, program = self.kernel, self.program
+        spec, sizes, packs = self._specification(shapes)
+        if self.target.gpu:
+            return partial(self._foreign, run_on_gpu)
+        made = make_callable(self.address, spec, keep=self, otherwise=otherwise)
+        return knowing(sizes, packs, made) if self._externs else made
+
+    def _specification(self, shapes: tuple[Shape, ...]) -> tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]]:
+        """What a call of these shapes takes, checked, and its sizes and packs. The last one is kept: it is bound twice."""
+        known, found = self._last
+        if known != shapes or found is None:
+            found = self._specify(shapes)
+            self._last = shapes, found
+        return found
+
+    def _specify(self, shapes: tuple[Shape, ...]) -> tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]]:
+        program = self.program
         sizes, packs = bind_sizes(program.inputs, shapes)
         for size, n in self.sizes.items():
             if sizes[size] != n:
-                raise CallError(f"{kernel.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
+                raise CallError(f"{self.name} was compiled for {size.name} = {n}, and {size.name} = {sizes[size]} here", code="shape",
                                 help=f"leave {size.name} out of tx.schedule(...) to keep it symbolic")
-        check_requirements(kernel.name, program.requires, sizes)
-        refuse_huge(kernel.name, (*program.inputs, *program.outputs, *program.temporaries, *kernel.temporaries), sizes)
+        check_requirements(self.name, program.requires, sizes)
+        refuse_huge(self.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
         refuse_far(program, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
-        spec = CallSpec(kernel.name, tuple(arguments), (), input_checks(program.inputs, sizes))
-        if self.target.gpu:
-            return partial(self._foreign, run_on_gpu)
-        made = make_callable(self.address, self._symbolic(spec, sizes) if kernel.sizes else spec, keep=self, otherwise=otherwise)
-        return knowing(sizes, packs, made) if self._externs else made
+        spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
+        if self.target.native:
+            for buffer in self._built.buffers:
+                refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
+        return self._symbolic(spec, sizes) if self.symbolic else spec, sizes, packs
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
         """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""
-        kernel = self.kernel
-        tensors = (*kernel.inputs, *kernel.outputs)
+        program = specialize(self.program, self.sizes)
+        tensors = (*program.inputs, *program.outputs)
         if any(d.pack or len(d.sizes) > 1 for t in tensors for d in t.dims):
-            return replace(spec, sizes=tuple(sizes[v] for v in kernel.sizes))
-        arguments = tuple(Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in kernel.outputs) for t in tensors)
+            return replace(spec, sizes=tuple(sizes[v] for v in self.symbolic))
+        arguments = tuple(Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in program.outputs) for t in tensors)
         checks: list[Check] = [RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
-                               for k, t in enumerate(kernel.inputs) if t.value_range is not None]
-        checks += [DistinctCheck(k, t.name, _extent(t.shape[-1])) for k, t in enumerate(kernel.inputs) if t.distinct and t.dims]
-        return CallSpec(spec.name, arguments, tuple(v.name for v in kernel.sizes), tuple(checks))
+                               for k, t in enumerate(program.inputs) if t.value_range is not None]
+        checks += [DistinctCheck(k, t.name, _extent(t.shape[-1])) for k, t in enumerate(program.inputs) if t.distinct and t.dims]
+        return CallSpec(spec.name, arguments, tuple(v.name for v in self.symbolic), tuple(checks))
 
     def emulate(self, *arrays: object) -> object:
         """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.
@@ -207,7 +246,7 @@ class CompiledKernel:
             CallError: arrays that do not fit.
             ResourceError: the emulator is not installed.
         """
-        return self._foreign(lambda *given: emulate(self._alone, symbol_of(self.kernel), *given[1:]), *arrays)
+        return self._foreign(lambda *given: emulate(self._alone, symbol_of(self.name), *given[1:]), *arrays)
 
     @cached_property
     def _alone(self) -> Artifact:
@@ -218,13 +257,13 @@ class CompiledKernel:
         """Run code that is not of this process over copies of the arrays in the kernel's flat shapes."""
         given = _arrays(self.program, arrays, {})
         sizes, packs = bind_sizes(self.program.inputs, tuple(a.shape for a in given))
-        check_requirements(self.kernel.name, self.program.requires, sizes)
+        check_requirements(self.name, self.program.requires, sizes)
         refuse_far(self.program, sizes)
         for check in input_checks(self.program.inputs, sizes):
             check(given, {})
         inputs = [np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes)) for t, a in zip(self.program.inputs, given)]
         outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in self.program.outputs]
-        run(self.artifact if self.target.gpu else self._alone, inputs, outputs, {v: sizes[v] for v in self.kernel.sizes})
+        run(self.artifact if self.target.gpu else self._alone, inputs, outputs, {v: sizes[v] for v in self.symbolic})
         opened = [o.reshape(caller_shape(t, sizes, packs)) for t, o in zip(self.program.outputs, outputs)]
         wanted = out if isinstance(out, tuple) else () if out is None else (out,)
         for target, result in zip((*arrays[len(given) :], *wanted), opened):
@@ -270,9 +309,13 @@ def _extent(e: Expr) -> Extent:
 def refuse_huge(name: str, tensors: Sequence[Tensor], sizes: Mapping[Var, int]) -> None:
     """Raise ResourceError for an array whose bytes do not fit the arithmetic of addresses, before anything wraps."""
     for t in tensors:
-        extents = [evaluate_size(e, sizes) for e in t.shape]
-        if prod(extents) * t.dtype.bytes >= 1 << 62:
-            raise ResourceError(f"{name}: `{t.name}` would have {' * '.join(map(str, extents))} elements", code="size")
+        refuse_many(name, t.name, t.dtype.bytes, [evaluate_size(e, sizes) for e in t.shape])
+
+
+def refuse_many(name: str, array: str, item: int, extents: Sequence[int]) -> None:
+    """Raise ResourceError for an array of so many elements of `item` bytes that addresses would wrap."""
+    if prod(extents) * item >= 1 << 62:
+        raise ResourceError(f"{name}: `{array}` would have {' * '.join(map(str, extents))} elements", code="size")
 
 
 def refuse_far(program: Program, sizes: Mapping[Var, int]) -> None:

@@ -105,7 +105,7 @@ class Op:
                 self._calls.clear()
             self._calls[key] = call
             # With optional inputs, what is an output by position depends on how many arrays there are.
-            if not (constants or kernel.kernel.sizes or any(p.optional for p in self.signature.inputs)):
+            if not (constants or kernel.symbolic or any(p.optional for p in self.signature.inputs)):
                 self._quick = kernel.bind(shapes, self._general)
         return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 from texpr.ir.expr import Var
 from texpr.ir.instructions import read_with
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import ExternCall, For, Kernel, Poll
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
+from texpr.ir.traverse import walk
 from texpr.ir.verify import verify_kernel, verify_program
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
@@ -26,7 +26,7 @@ from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
 from texpr.poly.certify import Certificate, certify
-from texpr.runtime.cache import DiskCache
+from texpr.runtime import cache
 from texpr.support.options import current
 from texpr.support.trace import run_passes, traced
 from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
@@ -107,45 +107,23 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
     return compile_kernel(prepared(kernel, target), target, alone=True)
 
 
-def object_code(kernel: Kernel, target: Target, *, meaning: str = "", prove: Callable[[], bool] = lambda: True) -> bytes:
-    """Object code of a kernel for this machine, from the disk cache where it was compiled, and proven, before.
+def asks(final: Kernel) -> bool:
+    """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads; one that does neither is over in microseconds."""
+    return any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final))
 
-    Args:
-        meaning: what must have been proven of code in the cache, if anything.
-        prove: called where no such code is there: whether the kernel means that. If it is not proven, code is kept as code of no
-            meaning, so that the next process tries again, and warns again.
-    """
-    text, _ = emit_llvm(prepared(kernel, target), target)
-    cache = _cache(str(current().cache_dir or ""))
-    key = _key(text, target, meaning)
-    code = cache.get(key) if cache is not None else None
-    if code is None and not prove() and meaning:
-        key = _key(text, target, "")
-        code = cache.get(key) if cache is not None else None
+
+def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:
+    """Object code for this machine of a kernel as it is emitted, from the disk cache where LLVM saw it before; and its key there."""
+    text, _ = emit_llvm(final, target)
+    store, key = cache.shared(), _key(text, target)
+    code = store.get(key)
     if code is None:
         code = native_object(text, target)
-        if cache is not None:
-            cache.put(key, code)
-    return code
+        store.put(key, code)
+    return key, code
 
 
-@lru_cache(maxsize=8)
-def _cache(directory: str) -> DiskCache | None:
-    return DiskCache(directory) if directory else None
-
-
-def _key(text: str, target: Target, meaning: str) -> str:
-    """Everything the object code depends on, and what is known of it."""
-    parts = (text, meaning, target.triple, target.cpu, target.features, *_versions())
+def _key(text: str, target: Target) -> str:
+    """Everything the object code depends on."""
+    parts = (text, target.triple, target.cpu, target.features, version("llvmlite"))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def _versions() -> tuple[str, ...]:
-    found = []
-    for package in ("texpr", "llvmlite"):
-        try:
-            found.append(version(package))
-        except PackageNotFoundError:
-            found.append("source")
-    return tuple(found)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.page import Pane, equations_html, fragment, stages_html
 from texpr.compiler.pipeline import certificate, lowered, ready
 from texpr.compiler.signature import split_options
 from texpr.compiler.steps import Steps
+from texpr.compiler.stored import machine_text
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.ir.show_loop import show_kernel
@@ -45,14 +47,12 @@ class Schedule(Steps):
     Attributes:
         program: what is scheduled, sizes symbolic.
         sizes: those that are constants of the kernel.
-        kernel: the loop nest as it is now.
-        steps: the steps so far.
     """
 
     def __init__(self, program: Program, sizes: Mapping[Var, int] | None = None) -> None:
         self.sizes = dict(sizes or {})
-        self.naive = lowered(specialize(program, self.sizes))
-        super().__init__(program, self.naive)
+        super().__init__(program, lambda: lowered(specialize(program, self.sizes)))
+        self._default = ""
 
     def auto(self, target: str = "native") -> Schedule:
         """Apply the default steps for a target, chosen from the structure of the nests; `script()` shows them.
@@ -60,10 +60,12 @@ class Schedule(Steps):
         Raises:
             ScheduleError: steps were applied already.
         """
-        if self.steps:
+        if self._default or (self._now is not None and self.steps):
             raise ScheduleError("auto() chooses the whole schedule, and steps were applied already", code="auto",
                                 help="call auto() on a fresh schedule; edit its script() to change it")
-        self.steps, self.kernel = default_schedule(self.naive, find_target(target).machine)
+        chosen, lower = find_target(target), self._lowered
+        self._default, self._now = machine_text(chosen), None
+        self._first = cache(lambda: default_schedule(lower(), chosen.machine))
         return self
 
     def script(self, format: str = "text") -> str:
@@ -113,7 +115,17 @@ class Schedule(Steps):
         Raises:
             CompileError: no such target, or it cannot express the kernel.
         """
-        return CompiledKernel(self.kernel, find_target(target), self.program, self.sizes)
+        first = self._first
+        make = (lambda: first()[1]) if self._is_default() else _given(self.kernel)
+        return CompiledKernel(make, find_target(target), self.program, self.sizes, self._text())
+
+    def _is_default(self) -> bool:
+        """Whether this is the default schedule, whose steps need not have been chosen yet."""
+        return bool(self._default) and (self._now is None or self._now[1] is self._first()[1])
+
+    def _text(self) -> str:
+        """Everything that the loops depend on beside the program; empty where they were put in place by hand."""
+        return "" if self._replaced else f"auto {self._default}" if self._is_default() else f"steps {self.script()}"
 
     def __str__(self) -> str:
         return show_kernel(self.kernel, explain(self.kernel))
@@ -124,3 +136,6 @@ class Schedule(Steps):
     def __repr__(self) -> str:
         return f"<schedule of {self.program.name}, {len(self.steps)} steps>"
 
+
+def _given(kernel: Kernel) -> Callable[[], Kernel]:
+    return lambda: kernel

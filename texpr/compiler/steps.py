@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -26,13 +27,40 @@ class Steps:
 
     Attributes:
         program: what is scheduled, sizes symbolic.
-        kernel: the loop nest as it is now.
-        steps: the steps so far.
     """
 
-    def __init__(self, program: Program, kernel: Kernel) -> None:
-        self.program, self.kernel = program, kernel
-        self.steps: list[Step] = []
+    def __init__(self, program: Program, lower: Callable[[], Kernel]) -> None:
+        """`lower` gives the naive loop nest, when it is needed."""
+        self.program = program
+        self._lowered = cache(lower)
+        self._first: Callable[[], tuple[list[Step], Kernel]] = cache(lambda: ([], self._lowered()))
+        self._now: tuple[list[Step], Kernel] | None = None
+        self._replaced = False
+
+    @property
+    def naive(self) -> Kernel:
+        """The loop nest before any step."""
+        return self._lowered()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The loop nest as it is now."""
+        return self._state()[1]
+
+    @kernel.setter
+    def kernel(self, kernel: Kernel) -> None:
+        self._now, self._replaced = (self.steps, kernel), True
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps so far."""
+        return self._state()[0]
+
+    def _state(self) -> tuple[list[Step], Kernel]:
+        if self._now is None:
+            steps, kernel = self._first()
+            self._now = list(steps), kernel
+        return self._now
 
     @property
     def loops(self) -> tuple[Var, ...]:
@@ -48,12 +76,12 @@ class Steps:
             ScheduleError: it does not apply, or would change the answer.
         """
         try:
-            self.kernel = step.apply(self.kernel)
+            kernel = step.apply(self.kernel)
         except (ScheduleError, ResourceError) as error:
             number = len(self.steps) + 1
             place = f", {script}:{step.line}" if script and step.line else _caller()
             raise explained(error, self.kernel, step, self.program, f"step {number}{place}: {step}") from None
-        self.steps.append(step)
+        self._now = [*self.steps, step], kernel
         return self
 
     def _step(self, name: str, /, *args: object, **options: object) -> Self:

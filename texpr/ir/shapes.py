@@ -52,6 +52,8 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 def evaluate_size(expr: Expr, sizes: Sizes) -> int:
     """The value of an integer (or bool) expression over sizes, in exact integers. Every variable must have a value."""
+    if isinstance(expr, Const | Var):
+        return _size_of(expr, {}, sizes)
     value: dict[int, int] = {}
     for node in postorder(expr):
         value[id(node)] = _size_of(node, value, sizes)
@@ -197,6 +199,9 @@ def _bind(piece: _Piece, sizes: dict[Var, int]) -> bool:
     """Use one dimension: give a value to its only unknown size, or compare. False where more than one size is unknown."""
     tensor, axis, dim, extents = piece
     found = prod(extents)
+    if len(dim.sizes) == 1 and isinstance(size := dim.sizes[0], Var) and size not in sizes:
+        sizes[size] = found
+        return True
     unknown = [size for size in dim.sizes if any(v not in sizes for v in variables(size))]
     rest = prod(evaluate_size(size, sizes) for size in dim.sizes if not any(size is u for u in unknown))
     if not unknown:

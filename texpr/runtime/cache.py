@@ -81,6 +81,11 @@ class DiskCache:
         if self._unchecked > self.limit // 8:
             self._evict()
 
+    def usage(self) -> tuple[int, int]:
+        """How many entries there are, and their bytes."""
+        sizes = [size for _, size, _ in self._entries()] if self._usable else []
+        return len(sizes), sum(sizes)
+
     def clear(self) -> None:
         """Remove all entries."""
         if self._usable:

@@ -56,6 +56,6 @@ class Artifact:
     scratch: tuple[Tensor, ...] = ()
 
 
-def symbol_of(kernel: Kernel) -> str:
-    """The name of a kernel in object code. The prefix keeps an operator called `malloc` apart from the C library."""
-    return f"texpr_{kernel.name}"
+def symbol_of(name: str) -> str:
+    """The name of a kernel's code. The prefix keeps an operator called `malloc` apart from the C library."""
+    return f"texpr_{name}"

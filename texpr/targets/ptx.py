@@ -44,7 +44,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     parts: list[str] = []
     launches: list[Launch] = []
     for number, nest in enumerate(kernel.body):
-        symbol = f"{_plain(symbol_of(kernel))}_{number}"
+        symbol = f"{_plain(symbol_of(kernel.name))}_{number}"
         where = geometry(nest, kernel.sizes)
         check_private(nest, kernel.outputs)
         emitter = _emitted(kernel, nest, symbol, where)

@@ -229,7 +229,7 @@ class Emitter(Accesses):
 
     def _parallel(self, loop: For) -> None:
         """The loop becomes a function over a range of iterations, which the pool calls on its threads."""
-        f, name = self.function, f"{symbol_of(self.kernel)}.worker{self.workers}"
+        f, name = self.function, f"{symbol_of(self.kernel.name)}.worker{self.workers}"
         self.workers += 1
         extent = self.index(loop.extent)
         declared = {s.tensor for s in walk(loop) if isinstance(s, Alloc)}

@@ -1,0 +1,117 @@
+"""Compiled kernels on disk: what a kernel needs to run, without its loops, as JSON beside its object code.
+
+A record is found by what was asked for: the program as printed, its sizes, the schedule as text, the target with its machine record,
+and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven and compiled before, perhaps by
+another process, and none of that is done again. What is damaged, incomplete or of another form counts as absent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.show_tensor import show_program
+from texpr.ir.sizes import size_from_json, size_to_json
+from texpr.ir.tensor import Program
+from texpr.runtime import cache
+from texpr.support.options import current
+from texpr.support.version import identity
+from texpr.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A temporary of a scheduled kernel: its name, bytes of an element, extents."""
+
+    name: str
+    item: int
+    extents: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a kernel needs to run.
+
+    Attributes:
+        code: object code.
+        certificate: what was proven of its loops, in words; empty if nothing was.
+        buffers: temporaries whose size depends on the call.
+        polls: it looks for Ctrl-C, or runs on several threads.
+        externs: it calls functions of this process, which its loops name.
+    """
+
+    code: bytes
+    certificate: str
+    buffers: tuple[Buffer, ...]
+    polls: bool
+    externs: bool
+
+
+def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
+    """The temporaries whose size depends on the call."""
+    return tuple(Buffer(t.name, t.dtype.bytes, t.shape) for t in temporaries if any(integer(n) is None for n in t.shape))
+
+
+def usable() -> bool:
+    """Whether records may be used: who wants to watch passes, or have them verified, wants them to run."""
+    options = current()
+    return options.cache_dir is not None and not options.verify and not options.print
+
+
+def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:
+    """Everything that a compiled kernel depends on."""
+    numbers = sorted((v.name, n) for v, n in sizes.items())
+    return "\0".join(("kernel", identity(), _text(program), repr(numbers), schedule, *_target(target)))
+
+
+def find(key: str, program: Program) -> Built | None:
+    """The kernel that was kept under a key."""
+    record = cache.shared().get(key)
+    try:
+        return None if record is None else _read(json.loads(record), program)
+    except ValueError:
+        return None
+
+
+def _read(data: object, program: Program) -> Built | None:
+    match data:
+        case {"code": str(place), "certificate": str(certificate), "buffers": list(found), "polls": bool(polls), "externs": bool(externs)}:
+            sizes = {v.name: v for v in program.sizes}
+            code = cache.shared().get(place)
+            return None if code is None else Built(code, certificate, tuple(_buffer(b, sizes) for b in found), polls, externs)
+    return None
+
+
+def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
+    match data:
+        case [str(name), int(item), list(extents)]:
+            return Buffer(name, item, tuple(size_from_json(e, sizes) for e in extents))
+    raise ValueError(f"no buffer: {data!r:.80}")
+
+
+def keep(key: str, built: Built, code_key: str) -> None:
+    """Keep a kernel whose object code is kept under `code_key`."""
+    buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
+    data = {"code": code_key, "certificate": built.certificate, "buffers": buffers, "polls": built.polls, "externs": built.externs}
+    cache.shared().put(key, json.dumps(data).encode())
+
+
+@lru_cache(maxsize=1024)
+def _text(program: Program) -> str:
+    return show_program(program, with_callees=True)
+
+
+@lru_cache(maxsize=16)
+def _target(target: Target) -> tuple[str, ...]:
+    return (target.triple, target.cpu, target.features, machine_text(target))
+
+
+def machine_text(target: Target) -> str:
+    """The machine record as text, the same in every process: sets have no order of their own."""
+    machine = target.machine
+    values = {name: getattr(machine, name) for name in machine.__slots__}
+    return repr({name: sorted(v) if isinstance(v, frozenset) else v for name, v in values.items()})

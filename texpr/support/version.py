@@ -1,0 +1,42 @@
+"""Which texpr this is: what is kept on disk belongs to the code that made it."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_KINDS = (".py", ".ll", ".json", ".lark")
+
+
+@cache
+def identity() -> str:
+    """A digest of texpr's sources and of the libraries that its output depends on.
+
+    Sources count by size and time of change, which takes about a millisecond; their text would take fifty.
+    """
+    parts = [f"{package} {_version(package)}" for package in ("texpr", "llvmlite", "islpy")]
+    parts += sorted(_sources(str(Path(__file__).parents[1])))
+    return sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _sources(directory: str) -> list[str]:
+    """A line per source file below a directory."""
+    found: list[str] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.endswith(_KINDS):
+                status = entry.stat()
+                found.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+            elif entry.is_dir() and not entry.name.startswith(("_", ".")):
+                found += _sources(entry.path)
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "source"
