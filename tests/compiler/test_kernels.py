@@ -203,3 +203,13 @@ def test_schedules_that_users_write():
     np.testing.assert_array_equal(kernel(x, f), OPS["conv1d"](x, f, P=1))
     again = tx.schedule(OPS["conv1d"], N=2, C=3, W=33, K=8, Q=3, P=1).replay(s.script())
     assert str(again) == str(s)
+
+
+@pytest.mark.parametrize("text, options, expected", [
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 16}, "instant"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 30_000}, "brief"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {}, "long"),
+    ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }", {"N": 10_000_000}, "long"),
+])
+def test_only_long_kernels_look_for_control_c(text, options, expected):
+    assert tx.schedule(tx.op(text), **options).compile()._built.duration == expected

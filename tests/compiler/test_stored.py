@@ -114,8 +114,10 @@ def test_loops_put_in_place_by_hand_are_not_kept(kept):
     np.testing.assert_array_equal(schedule(MATMUL).compile()(X, X.T), X @ X.T)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"null", b"[]", b"{}", b'{"code": "nothing", "certificate": "", "buffers": [], "polls": 1}',
-                                    b"\xff\xfe", b'{"code": 5}'])
+@pytest.mark.parametrize("damage", [
+    b"", b"{", b"null", b"[]", b"{}", b"\xff\xfe", b'{"code": 5}',
+    b'{"code": "nothing", "certificate": "", "buffers": [], "duration": 1, "externs": false}',
+])
 def test_a_damaged_record_is_made_anew(kept, damage):
     key, _ = made()
     good = json.loads(kept.get(key))

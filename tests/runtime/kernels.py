@@ -164,14 +164,14 @@ define i32 @result(ptr %slots) {
 """
 
 
-def kernel(text, symbol, *arguments, sizes=(), checks=(), quick=False, name=None):
+def kernel(text, symbol, *arguments, sizes=(), checks=(), duration="long", name=None):
     library = link(text, symbol)
-    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, quick), library)
+    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration), library)
 
 
-def add(quick=False, n="N", checks=()):
+def add(duration="long", n="N", checks=()):
     arguments = Argument("A", F32, (n,)), Argument("B", F32, (n,)), Argument("C", F32, (n,), True)
-    return kernel(ADD, "add", *arguments, sizes=("N",), checks=checks, quick=quick)
+    return kernel(ADD, "add", *arguments, sizes=("N",), checks=checks, duration=duration)
 
 
 def outer():

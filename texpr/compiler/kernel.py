@@ -29,7 +29,7 @@ from texpr.ir.traverse import variables
 from texpr.passes import specialize
 from texpr.passes.inline import inline_calls
 from texpr.poly.certify import Certificate
-from texpr.runtime import loader
+from texpr.runtime import callable, loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
@@ -47,7 +47,7 @@ UNPROVEN = ("every step was proven, these loops as a whole are not: compare with
 """The way out of a certificate that is not found."""
 
 
-class CompiledKernel:
+class CompiledKernel(callable.Callable):
     """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
 
     Attributes:
@@ -68,7 +68,7 @@ class CompiledKernel:
         self.name, self.symbolic = program.name, tuple(v for v in program.sizes if v not in self.sizes)
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
         self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
-        self._quick: Callable[..., object] = self._general
+        self._become(self._general)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.name}>"
@@ -143,7 +143,8 @@ class CompiledKernel:
     def _build(self, key: str) -> Built:
         certificate, final = self._prove(), pipeline.prepared(self.kernel, self.target)
         code_key, code = pipeline.object_code(final, self.target)
-        built = Built(code, certificate, stored.buffers_of(self.kernel.temporaries), pipeline.asks(final), bool(externs_of(self.kernel)))
+        buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
+        built = Built(code, certificate, buffers, pipeline.duration(final), externs)
         if key:
             stored.keep(key, built, code_key)
         return built
@@ -158,16 +159,12 @@ class CompiledKernel:
         """Address of `i32 kernel(void** slots)`: inputs, outputs, symbolic sizes."""
         return self._loaded.address
 
-    def __call__(self, *arrays: object, **options: object) -> object:
-        """Run it.
+    def _general(self, *arrays: object, **options: object) -> object:
+        """A call of any shapes. Once one was served by native code, that code is asked first and hands on what does not fit it.
 
         Raises:
             CallError: arguments that do not fit.
         """
-        return self._quick(*arrays, **options)
-
-    def _general(self, *arrays: object, **options: object) -> object:
-        """A call of any shapes. Once one was served by native code, that code is asked first and hands on what does not fit it."""
         inputs = self.program.inputs
         try:
             shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
@@ -183,7 +180,7 @@ class CompiledKernel:
                 self._calls.clear()
             self._calls[shapes] = call
             if self.target.native and not self.symbolic:
-                self._quick = self.bind(shapes, self._general)
+                self._become_native(self.bind(shapes, self._general))
         return call(*arrays, **options)
 
     def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None) -> Callable[..., object]:
@@ -223,6 +220,7 @@ class CompiledKernel:
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.native:
+            spec = replace(spec, duration=self._built.duration)
             for buffer in self._built.buffers:
                 refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
         return self._symbolic(spec, sizes) if self.symbolic else spec, sizes, packs
@@ -237,7 +235,7 @@ class CompiledKernel:
         checks: list[Check] = [RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
                                for k, t in enumerate(program.inputs) if t.value_range is not None]
         checks += [DistinctCheck(k, t.name, _extent(t.shape[-1])) for k, t in enumerate(program.inputs) if t.distinct and t.dims]
-        return CallSpec(spec.name, arguments, tuple(v.name for v in self.symbolic), tuple(checks))
+        return replace(spec, arguments=arguments, sizes=tuple(v.name for v in self.symbolic), checks=tuple(checks))
 
     def emulate(self, *arrays: object) -> object:
         """Run foreign code in an emulator on this CPU: GPU threads as fibers, other processors under QEMU. Slow, for tests.

@@ -24,6 +24,7 @@ from texpr.ir.interpret import interpret as interpret_program
 from texpr.ir.shapes import Shape, bind_sizes
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
+from texpr.runtime import callable
 from texpr.runtime.convert import read_input
 from texpr.runtime.spec import Argument
 from texpr.support.errors import CallError, CheckError, Error
@@ -33,7 +34,7 @@ from texpr.support.suggest import did_you_mean
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
 
-class Op:
+class Op(callable.Callable):
     """An operator. Call it on arrays: it compiles on first use per dtypes, constants and shapes, and keeps what it compiled.
 
     Attributes:
@@ -48,7 +49,7 @@ class Op:
         self._programs: dict[tuple, Program] = {}
         self._kernels: dict[tuple, CompiledKernel] = {}
         self._calls: dict[tuple, Callable[..., object]] = {}
-        self._quick: Callable[..., object] = self._general
+        self._become(self._general)
 
     def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
                 absent: frozenset[str] = frozenset()) -> Program:
@@ -66,16 +67,13 @@ class Op:
             self._programs[key] = self._make(chosen, filled, absent)
         return self._programs[key]
 
-    def __call__(self, *arrays: object, **options: object) -> object:
-        """Compute it. Constants and `out=` by name; inputs by position or name.
+    def _general(self, *arrays: object, **options: object) -> object:
+        """Compute it. Constants and `out=` by name; inputs by position or name. The last kernel that was made is asked first from then
+        on, and hands on what does not fit it.
 
         Raises:
             CallError: arguments that do not fit.
         """
-        return self._quick(*arrays, **options)
-
-    def _general(self, *arrays: object, **options: object) -> object:
-        """A call of any kind. The last kernel that was made is asked first from then on, and hands on what does not fit it."""
         out = options.pop("out", None)
         try:
             key = _call_key(arrays, options)
@@ -106,7 +104,7 @@ class Op:
             self._calls[key] = call
             # With optional inputs, what is an output by position depends on how many arrays there are.
             if not (constants or kernel.symbolic or any(p.optional for p in self.signature.inputs)):
-                self._quick = kernel.bind(shapes, self._general)
+                self._become_native(kernel.bind(shapes, self._general))
         return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
 
     def _instance(self, inputs: Mapping[str, object], constants: Mapping[str, object]) -> tuple[Program, dict[str, np.ndarray]]:

@@ -21,12 +21,13 @@ from texpr.passes.guards import drop_guards
 from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
 from texpr.passes.place import place
-from texpr.passes.polls import insert_polls
+from texpr.passes.polls import insert_polls, work
 from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
 from texpr.poly.certify import Certificate, certify
 from texpr.runtime import cache
+from texpr.runtime.spec import Duration
 from texpr.support.options import current
 from texpr.support.trace import run_passes, traced
 from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
@@ -107,9 +108,15 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
     return compile_kernel(prepared(kernel, target), target, alone=True)
 
 
-def asks(final: Kernel) -> bool:
-    """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads; one that does neither is over in microseconds."""
-    return any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final))
+INSTANT = 256
+"""Innermost bodies, of a vector each, that are over before another thread could use the GIL. (NumPy keeps it below 500 elements.)"""
+
+
+def duration(final: Kernel) -> Duration:
+    """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads, and if not, whether it is over at once."""
+    if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final)):
+        return "long"
+    return "instant" if sum(map(work, final.body)) <= INSTANT else "brief"
 
 
 def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:

@@ -18,6 +18,7 @@ from texpr.ir.show_tensor import show_program
 from texpr.ir.sizes import size_from_json, size_to_json
 from texpr.ir.tensor import Program
 from texpr.runtime import cache
+from texpr.runtime.spec import Duration
 from texpr.support.options import current
 from texpr.support.version import identity
 from texpr.targets import Target
@@ -40,14 +41,14 @@ class Built:
         code: object code.
         certificate: what was proven of its loops, in words; empty if nothing was.
         buffers: temporaries whose size depends on the call.
-        polls: it looks for Ctrl-C, or runs on several threads.
+        duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
         externs: it calls functions of this process, which its loops name.
     """
 
     code: bytes
     certificate: str
     buffers: tuple[Buffer, ...]
-    polls: bool
+    duration: Duration
     externs: bool
 
 
@@ -79,10 +80,11 @@ def find(key: str, program: Program) -> Built | None:
 
 def _read(data: object, program: Program) -> Built | None:
     match data:
-        case {"code": str(place), "certificate": str(certificate), "buffers": list(found), "polls": bool(polls), "externs": bool(externs)}:
+        case {"code": str(place), "certificate": str(certificate), "buffers": list(found),
+              "duration": ("long" | "brief" | "instant") as duration, "externs": bool(externs)}:
             sizes = {v.name: v for v in program.sizes}
             code = cache.shared().get(place)
-            return None if code is None else Built(code, certificate, tuple(_buffer(b, sizes) for b in found), polls, externs)
+            return None if code is None else Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs)
     return None
 
 
@@ -96,7 +98,7 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
 def keep(key: str, built: Built, code_key: str) -> None:
     """Keep a kernel whose object code is kept under `code_key`."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"code": code_key, "certificate": built.certificate, "buffers": buffers, "polls": built.polls, "externs": built.externs}
+    data = {"code": code_key, "certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs}
     cache.shared().put(key, json.dumps(data).encode())
 
 

@@ -3,7 +3,7 @@
 ; @tx_call is a METH_FASTCALL | METH_KEYWORDS function whose `self` is a tuple. Its first item is a `bytes` object that holds the
 ; specification, an array of 64-bit words that `call.py` packs:
 ;
-;   0 entry   1 inputs   2 outputs   3 sizes   4 quick   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
+;   0 entry   1 inputs   2 outputs   3 sizes   4 duration: 0 long, 1 brief, 2 instant   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
 ;   11 PyDataMem_SetHandler   12 our memory handler   13 range checks
 ;   then for every range check: position of the input, function, and each bound as a constant and a size (constant + size, or -1)
 ;   then, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
@@ -21,21 +21,28 @@ declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
+@PyTuple_Type = external global i8
 
 ; Run the kernel without the GIL, again after a signal whose handler did not raise. True if it ran; false with an exception set.
 define internal i1 @run_kernel(ptr %spec, ptr %slots) #0 {
 entry:
   %entry.point = load ptr, ptr %spec
-  %quick.at = getelementptr %specification, ptr %spec, i64 0, i32 4
-  %quick = load i64, ptr %quick.at
-  %is.quick = icmp ne i64 %quick, 0
-  br i1 %is.quick, label %direct, label %who
-direct:
-  %quick.result = call i32 %entry.point(ptr %slots)
-  br label %quick.end
-quick.end:
-  %quick.ok = icmp eq i32 %quick.result, 0
-  br i1 %quick.ok, label %done, label %fail
+  %duration.at = getelementptr %specification, ptr %spec, i64 0, i32 4
+  %duration = load i64, ptr %duration.at
+  switch i64 %duration, label %who [
+    i64 1, label %brief
+    i64 2, label %instant
+  ]
+instant:
+  %instant.result = call i32 %entry.point(ptr %slots)
+  %instant.ok = icmp eq i32 %instant.result, 0
+  br i1 %instant.ok, label %done, label %fail
+brief:                                                    ; it cannot be interrupted: Python sees signals when it is back
+  %brief.thread = call ptr @PyEval_SaveThread()
+  %brief.result = call i32 %entry.point(ptr %slots)
+  call void @PyEval_RestoreThread(ptr %brief.thread)
+  %brief.ok = icmp eq i32 %brief.result, 0
+  br i1 %brief.ok, label %done, label %fail
 who:
   %self = call i64 @pthread_self()
   %main.id = load i64, ptr @main_thread
@@ -165,9 +172,40 @@ other:
   ret i64 -1
 }
 
+; A METH_FASTCALL | METH_KEYWORDS function.
 define ptr @tx_call(ptr %self, ptr %arguments, i64 %positional, ptr %keywords) #0 {
-entry:
   %spec = call ptr @spec_of(ptr %self)
+  %answer = call ptr @serve(ptr %spec, ptr %arguments, i64 %positional, ptr %keywords)
+  ret ptr %answer
+}
+
+; The vectorcall function of `callable.Callable`: what the object's target would do, which is a tuple as @tx_call has it, or any callable.
+; The target may be replaced while it runs.
+define ptr @tx_enter(ptr %object, ptr %arguments, i64 %count, ptr %keywords) #0 {
+entry:
+  %target.at = getelementptr i8, ptr %object, i64 24
+  %target = load ptr, ptr %target.at
+  call void @Py_IncRef(ptr %target)
+  %type.at = getelementptr i8, ptr %target, i64 8
+  %type = load ptr, ptr %type.at
+  %native = icmp eq ptr %type, @PyTuple_Type
+  br i1 %native, label %direct, label %forward
+direct:
+  %spec = call ptr @spec_of(ptr %target)
+  %positional = and i64 %count, 9223372036854775807        ; the highest bit is no part of the number
+  %served = call ptr @serve(ptr %spec, ptr %arguments, i64 %positional, ptr %keywords)
+  br label %end
+forward:
+  %called = call ptr @PyObject_Vectorcall(ptr %target, ptr %arguments, i64 %count, ptr %keywords)
+  br label %end
+end:
+  %answer = phi ptr [ %served, %direct ], [ %called, %forward ]
+  call void @Py_DecRef(ptr %target)
+  ret ptr %answer
+}
+
+define internal ptr @serve(ptr %spec, ptr %arguments, i64 %positional, ptr %keywords) #0 {
+entry:
   %inputs.at = getelementptr %specification, ptr %spec, i64 0, i32 1
   %inputs = load i64, ptr %inputs.at
   %outputs.at = getelementptr %specification, ptr %spec, i64 0, i32 2

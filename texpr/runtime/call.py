@@ -80,7 +80,7 @@ def _normal(spec: CallSpec) -> CallSpec:
     )
     assert arguments == tuple(sorted(arguments, key=lambda argument: argument.output)), "inputs come before outputs"
     assert spec.outputs, "a kernel has outputs"
-    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.quick)
+    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.duration)
 
 
 def _is_plain(spec: CallSpec) -> bool:
@@ -125,7 +125,7 @@ def _result_type(name: str, outputs: tuple[str, ...]) -> type:
 
 def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap: object = None) -> bytes:
     """The words of a specification. Whoever uses them keeps the objects alive."""
-    words = [entry, len(spec.inputs), len(spec.outputs), len(spec.sizes), int(spec.quick)]
+    words = [entry, len(spec.inputs), len(spec.outputs), len(spec.sizes), ("long", "brief", "instant").index(spec.duration)]
     words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray)]
     words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler())]
     if slow is not None:

@@ -37,6 +37,7 @@ EXPORTS = (
     "tx_numpy_realloc",
     "tx_numpy_free",
     "tx_call",
+    "tx_enter",
     "tx_run",
     *RANGES.values(),
     *DISTINCT.values(),
@@ -53,6 +54,7 @@ PYTHON_API = (
     "PyErr_Clear",
     "Py_IncRef",
     "Py_DecRef",
+    "PyTuple_Type",
 )
 LARGEST_POOL = 256
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class Argument:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+Duration = Literal["long", "brief", "instant"]
 Check = Callable[[Sequence[np.ndarray], Mapping[str, int]], None]
 
 
@@ -62,14 +64,15 @@ class CallSpec:
         arguments: inputs, then outputs; the kernel's slots in this order.
         sizes: the sizes that the kernel takes after the arrays, in order: names, or numbers where no extent names them.
         checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
-        quick: the kernel ends within microseconds and never looks for Ctrl-C: the GIL is kept, signals wait.
+        duration: `long` kernels look for Ctrl-C; `brief` ones do not, and signals wait until they are over; `instant` ones are over before
+            another thread could make use of the GIL, which is kept.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     sizes: tuple[str | int, ...] = ()
     checks: tuple[Check, ...] = ()
-    quick: bool = False
+    duration: Duration = "long"
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
