@@ -8,6 +8,7 @@ from texpr.runtime.cache import shared
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `cache`."""
     parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show",
                         help="show where the cache is and how full, or remove all that is in it")
 
