@@ -177,3 +177,57 @@ def test_what_would_go_to_memory_is_rather_computed_again(n, inlined):
     }""")
     steps, _ = auto(tx.schedule(op, N=n, M=n).kernel, Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2))
     assert any(step.name == "inline" for step in steps) == inlined
+
+
+ATTENTION = """op attention(Q: f32[B, L, D], K: f32[B, M, D], V: f32[B, M, D]) -> O: f32[B, L, D] require M >= 1 {
+  S[b, i, j] = sum(d: Q[b, i, d] * K[b, j, d]) * rsqrt(f32(D))
+  m[b, i] = max(j: S[b, i, j])
+  e[b, i, j] = exp(S[b, i, j] - m[b, i])
+  t[b, i] = sum(j: e[b, i, j])
+  O[b, i, d] = sum(j: e[b, i, j] * V[b, j, d]) / t[b, i]
+}"""
+SERVER = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2, instructions=frozenset({"transpose16_f32"}))
+
+
+@pytest.mark.parametrize("sizes", [{"B": 4, "L": 512, "M": 512, "D": 64}, {"B": 2, "L": 300, "M": 700, "D": 48}])
+def test_scores_of_a_block_of_rows_stay_near(sizes):
+    """All nests run in blocks of rows; what lies along the sum is turned once for all blocks of a batch."""
+    op = tx.op(ATTENTION)
+    steps, _ = auto(tx.schedule(op, **sizes).kernel, SERVER)
+    script = "".join(f"{step}\n" for step in steps)
+    assert all(f'compute_at("{t}", "O.io", recompute=False)' in script for t in "Smet")
+    assert 'cache_read("K", "O.b")' in script and ("transpose16_f32" in script) == (sizes["M"] % 32 == 0)
+    s = tx.schedule(op, **sizes).replay(script)
+    assert s.certificate()
+    arrays = [np.random.default_rng(k).standard_normal((sizes["B"], sizes[n], sizes["D"]), np.float32) for k, n in enumerate("LMM")]
+    q, k, v = (a.astype("f8") for a in arrays)
+    weights = np.exp(q @ k.swapaxes(1, 2) / sizes["D"] ** 0.5)
+    expected = weights @ v / weights.sum(axis=2, keepdims=True)
+    for threads in (1, 2):
+        with tx.options(threads=threads):
+            np.testing.assert_allclose(s.compile()(*arrays), expected, atol=2e-5)
+
+
+def test_products_of_attention_keep_their_sums_in_registers():
+    naive = tx.schedule(tx.op(ATTENTION), B=4, L=512, M=512, D=64)
+    script = "".join(f"{step}\n" for step in auto(naive.kernel, SERVER)[0])
+    asm = naive.replay(script).compile("x86-64-v4").asm
+    loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", asm, re.M | re.S)
+    inner = [b for _, b in loops if len(re.findall(r"vfmadd231ps.*zmm", b)) >= 16]
+    assert len(inner) == 2 and not any("(%rsp" in b for b in inner) and "vgather" not in asm
+
+
+def test_small_intermediates_are_not_cut_into_blocks():
+    steps, _ = auto(tx.schedule(tx.op(ATTENTION), B=4, L=64, M=64, D=32).kernel, SERVER)
+    assert not any(dict(step.options).get("tail") == "exact" for step in steps)
+
+
+def test_intermediates_are_computed_as_far_inside_as_keeps_them_near():
+    op = tx.op("""op softmax(X: f32[B, N, D]) -> Y: f32[B, N, D] require D >= 1 {
+      m[b, i] = max(j: X[b, i, j])
+      e[b, i, j] = exp(X[b, i, j] - m[b, i])
+      Y[b, i, j] = e[b, i, j] / sum(k: e[b, i, k])
+    }""")
+    for n, at in ((1024, "Y.i"), (32, "Y.b")):
+        steps, _ = auto(tx.schedule(op, B=8, N=n, D=512).kernel, SERVER)
+        assert [str(s) for s in steps if s.name == "compute_at"][-1] == f"compute_at('m', '{at}', recompute=False)".replace("'", '"')

@@ -3,8 +3,9 @@
 It sees loops, strides and reuse, never names of operators. First, what is cheap to compute again is inlined (`cheap`). Then per nest:
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
 keep a tile of accumulators in registers over loops along which reads are reused; block large contractions and pack an operand
-(`panels`); walk along a large operand that is read once (`streams`); turn squares of what is read across (`transposed`); share the
-outermost loop among threads; write past the caches what they would not hold. A step that is not legal is left out.
+(`panels`); walk along a large operand that is read once (`streams`); turn squares of what is read across (`transposed`, `crossing`).
+Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
+threads, and what the caches would not hold is written past them. A step that is not legal is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
+from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, operations
+from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, constant_extent, edges, extent, find_nests
 from texpr.schedule.panels import LINE, packed
@@ -46,17 +49,30 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     for tensor in kernel.temporaries:
         if cheap(plan.kernel, tensor, machine):
             plan.step("inline", tensor.name)
-    outer: list[tuple[Nest, list[str]]] = []
-    for nest in find_nests(plan.kernel):
-        if machine.gpu_threads:
+    if machine.gpu_threads:
+        for nest in find_nests(plan.kernel):
             _gpu(plan, nest)
-        else:
-            outer.append((nest, _reduction(plan, nest) if nest.reduction else _elementwise(plan, nest)))
-    _together(plan, outer)
+    else:
+        _together(plan, _nests(plan))
     for tensor in plan.kernel.outputs:
         if _streams(plan, tensor):
             plan.step("stream", tensor.name)
     return plan.steps, plan.kernel
+
+
+def _nests(plan: Plan) -> list[_Scheduled]:
+    """Every nest scheduled for itself, inside of the loops that it will have in common with others."""
+    depths = chained(plan, find_nests(plan.kernel))
+    done: list[_Scheduled] = []
+    for whole in find_nests(plan.kernel):
+        nest = whole.inside(depths.get(whole.label, 0))
+        outer = [qualified(n) for n in nest.outer]
+        crossed = crossing(plan, nest)
+        if crossed is not None:
+            done.append(_Scheduled(nest, outer + crossed[0], crossed[1]))
+        else:
+            done.append(_Scheduled(nest, outer + (_reduction(plan, nest) if nest.reduction else _elementwise(plan, nest))))
+    return done
 
 
 def _streams(plan: Plan, tensor: Tensor) -> bool:
@@ -68,39 +84,57 @@ def _streams(plan: Plan, tensor: Tensor) -> bool:
     return size > plan.machine.caches[-1] and (sizes[-1] or 0) * tensor.dtype.bytes % LINE == 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Scheduled:
+    """A nest, the names of its outer loops, and a copy that is still to be made there."""
+
+    nest: Nest
+    names: list[str]
+    turning: Turning | None = None
+
+
 @dataclass(slots=True)
 class _Group:
-    """Nests under one outermost loop: the names of the outer loops, and how much runs there."""
+    """Nests under one outermost loop: the names of the outer loops, of which `joined` hold all of the nests, and how much runs there."""
 
     names: list[str]
     work: int
+    joined: int
 
 
-def _together(plan: Plan, nests: list[tuple[Nest, list[str]]]) -> None:
-    """Compute intermediates in the outermost loop of their user where that is legal, then share what is left among threads."""
+def _together(plan: Plan, nests: list[_Scheduled]) -> None:
+    """Compute intermediates in the outer loops of their user where that is legal, then share what is left among threads."""
     intermediates = {t.name for t in plan.kernel.temporaries}
     groups: list[_Group] = []
-    for nest, names in reversed(nests):
-        label = nest.loops[0].tensor if nest.loops else ""
+    copies: list[tuple[Turning, list[str]]] = []
+    for each in reversed(nests):
+        nest, label = each.nest, each.nest.label
         user = next((g for g in reversed(groups) if label.partition(".")[0] in intermediates and _attached(plan, nest, label, g)), None)
         if user is None:
-            groups.append(_Group(names, nest.work))
+            groups.append(_Group(each.names, nest.work, max(1, len(nest.outer))))
         else:
             user.work += nest.work
+        if each.turning is not None:
+            copies.append((each.turning, each.names if user is None else user.names))
+    for turning, names in copies:
+        turning.make(plan, names)
     for group in groups:
         _share(plan, group)
 
 
 def _attached(plan: Plan, nest: Nest, label: str, group: _Group) -> bool:
-    """Whether the nest could be moved under the group's outermost loop without losing parallelism."""
-    if not group.names:
+    """Whether the nest could be moved under the group's joined loops without losing parallelism."""
+    if not group.names or max(1, len(nest.outer)) != group.joined:
         return False
-    enough = _longest(plan, group.names[0]) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
-    return enough and plan.step("compute_at", label, group.names[0], recompute=False)
+    joined = group.names[: group.joined]
+    enough = prod(_longest(plan, name) for name in joined) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
+    return enough and plan.step("compute_at", label, joined[-1], recompute=False)
 
 
 def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest without reduction; names of its outer loops."""
+    if not nest.spatial:
+        return []
     nest = _joined(plan, nest)
     turned = transposed(plan, nest)
     if turned is not None:
@@ -163,7 +197,8 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
         name = outer.var.name + inner.var.name
         if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
             break
-        nest = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
+        found = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
+        nest = found.inside(len(nest.outer))
     return nest
 
 
@@ -230,7 +265,9 @@ def _in_parts(plan: Plan, nest: Nest) -> Nest:
 def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     rows = _tile_loop(nest, best)
-    registers = 3 if rows is not None and extent(best) >= 3 * lanes and plan.machine.vector_registers >= 32 else 2
+    # Three registers of 32, unless two leave less over.
+    wide = rows is not None and plan.machine.vector_registers >= 32 and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
+    registers = 3 if wide and extent(best) >= 3 * lanes else 2
     _bare(plan, nest, best)
     outer, inner = plan.cut(qualified(best), registers * lanes)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]

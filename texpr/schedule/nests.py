@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
@@ -50,12 +50,23 @@ class Nest:
         spatial: loops over the elements of the target, outermost first.
         reduction: loops of the main update over terms.
         main: the statement that does the work: the update of a reduction, or the only store.
+        outer: loops around these that stay where they are.
     """
 
     spatial: tuple[For, ...]
     reduction: tuple[For, ...]
     main: Store
     accesses: tuple[Access, ...]
+    outer: tuple[For, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What its loops are named by."""
+        return next((n.tensor for n in (*self.outer, *self.loops)), "")
+
+    def inside(self, depth: int) -> Nest:
+        """Without the first `depth` loops, which stay where they are."""
+        return replace(self, spatial=self.spatial[depth:], outer=self.spatial[:depth]) if depth else self
 
     @property
     def loops(self) -> tuple[For, ...]:
@@ -70,7 +81,7 @@ class Nest:
     def work(self) -> int:
         """How often the main statement runs."""
         total = 1
-        for loop in self.loops:
+        for loop in (*self.outer, *self.loops):
             total *= extent(loop)
         return total
 

@@ -13,9 +13,10 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
+from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
-from texpr.schedule.loops import qualified
+from texpr.schedule.loops import find_loops, qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.plan import Plan
 
@@ -73,7 +74,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    width, height = _tile(plan, constant_extent(lane), lanes)
+    width, height = tile_of(plan, constant_extent(lane), lanes)
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     rows = [n for n in sharing if constant_extent(n) >= height]
     if not rows or prod(map(constant_extent, sharing)) < LEAST_ROWS or not _is_large(plan, nest, panel, lane):
@@ -89,7 +90,7 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     return used * panel.tensor.dtype.bytes > nearby // 2
 
 
-def _tile(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
+def tile_of(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
     """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers, little is left over."""
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 6
@@ -122,10 +123,10 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     if not outer or not plan.step("reorder", *outer, *deep, lane_tiles, *sharing, *tiles, *shallow, row, lane):
         return None
     at = (outer + deep)[-1]
-    if not _pack(plan, c.panel, at, c.lane, c.width):
+    if not pack(plan, c.panel, at, c.lane, c.width):
         return None
     for a in scattered:
-        _pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
+        pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
     if deep:
         _in_registers(plan, c, [*tiles, *sharing, lane_tiles])
     plan.step("unroll", row)
@@ -184,7 +185,7 @@ def _block_width(plan: Plan, c: _Contraction) -> int:
     return max(4 * c.width, nearby // 2 // (depth * c.panel.tensor.dtype.bytes))
 
 
-def _pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
+def pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
     """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
 
     What lies apart in the tensor is transposed a cache line at a time.
@@ -204,6 +205,10 @@ def _panel(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> No
         return
     rest = " ".join(n for k, n in enumerate(names) if k != d)
     outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
+    layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
+    full = (integer(buffer.shape[d]) or 1) % factor == 0
+    if not in_line and full and outside and _turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), factor):
+        return
     line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
     if line is not None:
         plan.step("reorder", cut[0], *outside[:-1], line[0], cut[1], line[1])
@@ -211,7 +216,25 @@ def _panel(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> No
     else:
         plan.step("reorder", cut[0], *outside, cut[1])
         plan.step("vectorize", cut[1])
-    plan.step("layout", buffer.name, f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}")
+    plan.step("layout", buffer.name, layout)
+
+
+def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], factor: int) -> bool:
+    """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares."""
+    lanes = plan.machine.vector_bytes // buffer.dtype.bytes
+    name = transpose(buffer.dtype, max(lanes, 1))
+    deep = integer(find_loops(plan.kernel, loops[-1])[0].extent) or 1
+    if name not in plan.machine.instructions or factor % lanes or deep % lanes:
+        return False
+    before = plan.kernel, len(plan.steps)
+    across, lane = plan.cut(loops[-2], lanes)
+    along, row = plan.cut(loops[-1], lanes)
+    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
+    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
+        return True
+    plan.kernel = before[0]
+    del plan.steps[before[1] :]
+    return False
 
 
 def _in_registers(plan: Plan, c: _Contraction, places: list[str]) -> None:

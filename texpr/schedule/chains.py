@@ -1,0 +1,86 @@
+"""Chains: nests that compute intermediates one after the other, for one nest that uses them last.
+
+Where the caches of a core do not hold the intermediates of one iteration of the outermost loop, the nests are joined further inside. Where
+sums read the same for every iteration of that loop (a product with a matrix), blocks of its iterations are made first: as many as leave
+the intermediates near, so that what is read again comes from there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from texpr.ir.build import integer, product
+from texpr.ir.loop import Kernel
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Nest, constant_extent
+from texpr.schedule.plan import Plan
+
+LEAST_BLOCK, MOST_BLOCK = 16, 512
+"""Iterations of a block: with fewer too little is read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Nests in order, the user last, and how many of their outer loops are alike."""
+
+    nests: tuple[Nest, ...]
+    alike: int
+
+
+def chained(plan: Plan, nests: Sequence[Nest]) -> Mapping[str, int]:
+    """Cut blocks where chains need them; by the name of a nest, in how many of its outer loops it is joined with others."""
+    found = _chain(plan.kernel, nests)
+    nearby = plan.machine.caches[:2][-1] // 2 if plan.machine.caches else 0
+    if found is None or _bytes(plan.kernel, found, 0) <= nearby:
+        return {}
+    depth = next((d for d in range(1, found.alike + 1) if _bytes(plan.kernel, found, d) <= nearby), None)
+    if depth is None:
+        return {}
+    if _reuses(found, depth):
+        block = _block(constant_extent(found.nests[-1].spatial[depth - 1]), nearby // max(1, _bytes(plan.kernel, found, depth)))
+        if block is None or not all(plan.step("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
+            return {}
+    return {n.label: depth for n in found.nests}
+
+
+def _chain(kernel: Kernel, nests: Sequence[Nest]) -> _Chain | None:
+    """The last nest and those before it that compute what the chain reads, as long as their outer loops are alike."""
+    if not nests or nests[-1].recurrent:
+        return None
+    members = [nests[-1]]
+    alike = len(nests[-1].spatial)
+    intermediates = {t.name: t for t in kernel.temporaries}
+    for nest in reversed(nests[:-1]):
+        same = _alike(nest, nests[-1])
+        if nest.label not in intermediates or nest.recurrent or not same:
+            break
+        members.insert(0, nest)
+        alike = min(alike, same)
+    return _Chain(tuple(members), alike) if len(members) > 1 and any(n.reduction for n in members) else None
+
+
+def _alike(nest: Nest, other: Nest) -> int:
+    """How many outer loops have the same constant extents."""
+    extents = [(constant_extent(a), constant_extent(b)) for a, b in zip(nest.spatial, other.spatial)]
+    return next((k for k, (a, b) in enumerate(extents) if a != b or not a), len(extents))
+
+
+def _bytes(kernel: Kernel, chain: _Chain, depth: int) -> int:
+    """Of the intermediates in one iteration of the first `depth` loops."""
+    labels = {n.label for n in chain.nests}
+    total = sum((integer(product(t.shape)) or 0) * t.dtype.bytes for t in kernel.temporaries if t.name in labels)
+    return total // max(1, prod(constant_extent(n) for n in chain.nests[-1].spatial[:depth]))
+
+
+def _reuses(chain: _Chain, depth: int) -> bool:
+    """Whether sums read the same in every iteration of the last of the joined loops, which are many to each of its elements."""
+    return any(a.stride(n.spatial[depth - 1].var) == 0 and len([m for m in n.loops if a.stride(m.var) != 0]) >= 2
+               for n in chain.nests if n.reduction for a in n.accesses[1:])
+
+
+def _block(extent: int, most: int) -> int | None:
+    """Iterations of a block, at most `most`: a divisor, rather a multiple of 8 or 4; None if only small ones are left, or all of it."""
+    divisors = [n for n in range(LEAST_BLOCK, min(most, extent - 1, MOST_BLOCK) + 1) if extent % n == 0]
+    return max(divisors, key=lambda n: (gcd(n, 8), n), default=None)
