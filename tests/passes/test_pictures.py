@@ -94,6 +94,13 @@ def test_chunk_vectors(extent, register, golden):
     golden(show_kernel(chunk_vectors(s.kernel, register)))
 
 
+@pytest.mark.parametrize("terms, dtype", [(48, "f32"), (40, "f32"), (64, "bf16")])
+def test_registers_are_added_before_lanes_are(terms, dtype, golden):
+    """Where they are full, and terms as wide as sums in registers."""
+    s = tx.schedule(tx.op(f"op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}"), N=terms).rfactor("i", reassoc=True)
+    golden(show_kernel(chunk_vectors(s.vectorize("i").vectorize("i_sum").kernel, 64)))
+
+
 def test_unroll_and_guards(golden):
     s = tx.schedule(tx.op(TEXTS["stencil"]), M=7, N=3).split("i", 4).unroll("ii").unroll("j")
     unrolled = expand_unrolled(s.kernel)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr.ir.build import add, integer
-from texpr.ir.expr import Node, Read, Var, index
+from texpr.ir.expr import Add, Expr, Max, Min, Mul, Node, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.renew import folded, with_fresh_variables
+
+COMBINED = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
 
 def chunk_vectors(kernel: Kernel, vector_bytes: int) -> Kernel:
@@ -34,6 +36,9 @@ def _chunks(loop: For, vector_bytes: int) -> list[Stmt]:
     assert extent is not None, "a vector loop has a constant extent"
     widest = max((n.tensor.dtype.bytes for n in walk(loop) if isinstance(n, Read | Store)), default=4)
     lanes = max(1, vector_bytes // widest)
+    joined = _joined(loop, lanes, extent)
+    if joined is not None:
+        return [joined]
     chunks: list[Stmt] = []
     at = 0
     while at < extent:
@@ -41,6 +46,24 @@ def _chunks(loop: For, vector_bytes: int) -> list[Stmt]:
         chunks += _chunk(loop, at, width, extent)
         at += width
     return chunks
+
+
+def _joined(loop: For, lanes: int, extent: int) -> For | None:
+    """for v in 0..32 vector: s += f(v)   ->   16 lanes s += f(0 + w) + f(16 + w): whole registers are added before lanes are.
+
+    Sums whose order was given up, at least 32 bits wide: narrower ones are rounded less often than their terms.
+    """
+    match loop.body:
+        case (Store(tensor, indices, value, update) as s,) if update in COMBINED and extent % lanes == 0 and extent > lanes:
+            free = s.reassoc or update in ("max", "min") or tensor.dtype.is_int
+            if not free or loop.var in variables(*indices) or tensor.dtype.bits < 32:
+                return None
+            var = Var(loop.var.name)
+            parts: list[Expr] = [folded(value, {loop.var: add(var, index(at))}) for at in range(0, extent, lanes)]
+            while len(parts) > 1:
+                parts = [COMBINED[update](*pair) for pair in zip(parts[::2], parts[1::2])] + parts[len(parts) & ~1 :]
+            return replace(loop, var=var, extent=index(lanes), body=(replace(s, value=parts[0]),))
+    return None
 
 
 def _chunk(loop: For, at: int, width: int, extent: int) -> list[Stmt]:
