@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from texpr.ir.affine import linear
 from texpr.ir.build import FALSE, TRUE, fold
@@ -15,6 +16,7 @@ from texpr.passes.intervals import interval
 from texpr.passes.nests import divided
 
 
+@lru_cache(maxsize=16)  # asked for by the certificate and by code generation
 def drop_guards(kernel: Kernel) -> Kernel:
     """Index conditions, clamps and divisions that constant loop ranges decide become what they are.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from texpr.ir.affine import linear
 from texpr.ir.build import add, conjunction, integer, maximum, minimum, sub
@@ -16,6 +17,7 @@ SHORT = 64
 """Loops of fewer iterations keep their conditions: a constant extent is worth more there."""
 
 
+@lru_cache(maxsize=16)  # asked for by the certificate and by code generation
 def narrow(kernel: Kernel) -> Kernel:
     """for j in 0..n: if lo <= j < hi and c: S   ->   if c: for j in 0..max(0, min(n, hi) - max(0, lo)): S[j := j + max(0, lo)]
 

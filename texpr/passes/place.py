@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
@@ -40,6 +41,7 @@ class _Home:
         return tuple(i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, self.bases))
 
 
+@lru_cache(maxsize=16)  # asked for by the certificate and by code generation
 def place(kernel: Kernel) -> Kernel:
     """Put each temporary inside the innermost loop that holds all its uses, if no value passes between that loop's iterations.
 
@@ -47,6 +49,8 @@ def place(kernel: Kernel) -> Kernel:
 
     A temporary without uses goes away.
     """
+    if not kernel.temporaries:
+        return kernel
     accesses = _accesses(kernel)
     homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses}
     inside: dict[Var, list[Tensor]] = {}

@@ -38,7 +38,7 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
-from texpr.ir.traverse import children, identical, postorder, variables, walk, with_children
+from texpr.ir.traverse import children, identical, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
 from texpr.poly.solver import context
 
@@ -155,16 +155,21 @@ class Frame:
 
     def plain(self, e: Expr) -> Expr:
         """`e` with atoms and parameters replaced by variables."""
-        found = self._plain.get(id(e))
-        if found is None:
-            done: dict[int, Expr] = {}
-            for node in postorder(e):
-                below = children(node)
-                new = tuple([done[id(c)] for c in below])
-                rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
-                done[id(node)] = self._plainer(rebuilt, node) or rebuilt  # type: ignore[assignment]
-            found = self._plain[id(e)] = e, done[id(e)]
-        return found[1]
+        known = self._plain
+        stack: list[tuple[Expr, bool]] = [(e, False)]
+        while stack:
+            node, ready = stack.pop()
+            if id(node) in known:
+                continue
+            below = children(node)
+            if below and not ready:
+                stack.append((node, True))
+                stack += [(c, False) for c in reversed(below)]  # type: ignore[misc]
+                continue
+            new = tuple([known[id(c)][1] for c in below])
+            rebuilt = node if all(a is b for a, b in zip(new, below)) else with_children(node, new)
+            known[id(node)] = node, self._plainer(rebuilt, node) or rebuilt  # type: ignore[assignment]
+        return known[id(e)][1]
 
     def number(self, e: Expr) -> Expr:
         """An atom as an integer, 0 or 1 for a bool."""
@@ -198,6 +203,8 @@ class Frame:
                 return False
         if isinstance(node, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (node.lhs, node.rhs)):
             return True
+        if not self.atoms and not self.parameters.terms:
+            return False
         within = variables(node)
         return any(var in within and self._is_wild(term) for term, var in (*self.atoms, *self.parameters.terms))
 

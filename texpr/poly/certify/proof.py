@@ -166,12 +166,14 @@ class Context:
     def failing(self, condition: Expr) -> isl.Set | None:
         """Instances for which it does not hold; None if there are none."""
         for c in conjuncts(condition):
-            if decided(self.frame.plain(c), self.frame) is True or any(alike(c, k) for k in self._given()):
+            if any(alike(c, k) for k in self._given()) or decided(self.frame.plain(c), self.frame) is True:
                 continue
             for here, (e,) in self.cells(c):
                 holds = here._where(e)
                 if not here.set.is_subset(holds):
                     return here.set - holds
+            if isinstance(self._base, Statement) and self.known is TRUE:
+                self._base.proven.append(c)
         return None
 
     def cells(self, *es: Expr) -> Iterator[tuple[Context, tuple[Expr, ...]]]:
@@ -225,6 +227,7 @@ class Context:
         if isinstance(here, Statement):
             for c in here.held:
                 yield from conjuncts(c)
+            yield from here.proven
 
     def equal(self, a: Expr, b: Expr) -> bool:
         """Whether two integers are surely equal."""

@@ -25,6 +25,7 @@ class Statement:
         conditions: of the `if`s around it, outermost first.
         indices, at: of the store, once its reads are traced to what the program says.
         call: the call of outside code that writes here, if it is one.
+        proven: conditions that were proven of all instances.
         beyond: the instances that its equation does not have, once that was asked.
     """
 
@@ -37,6 +38,7 @@ class Statement:
     at: tuple[Expr, ...] = ()
     extents: tuple[Expr, ...] = ()
     held: list[Expr] = field(default_factory=list)
+    proven: list[Expr] = field(default_factory=list)
     call: ExternCall | None = None
     beyond: tuple[isl.Set | None] | None = None
     _domain: isl.Set | None = None
