@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from texpr.ir.expr import Expr, Node, Tensor, Var
+from texpr.support.source import Span
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll",
               "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
@@ -67,6 +68,7 @@ class Store(Stmt):
         stream: whole vectors go past the caches to memory; a hint.
         at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
             A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
+        span: of the equation or the reduction in the operator's text.
     """
 
     parts: ClassVar = ("indices", "at", "value")
@@ -79,6 +81,7 @@ class Store(Stmt):
     equation: int = 0
     at: tuple[Expr, ...] = ()
     stream: bool = False
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -98,12 +98,13 @@ class Nests:
         instance = (*at, *(inner[a.var] for a in node.axes))
         body: tuple[Stmt, ...] = (Store(accumulator.tensor, accumulator.indices, unguarded(folded(node.body, inner), all_ranges),
                                         UPDATES[node.op], reassoc=not node.dtype.is_float or node.op in ("max", "min"), equation=number,
-                                        at=instance),)
+                                        at=instance, span=node.span),)
         if node.where is not None:
             body = guarded(unguarded(folded(node.where, inner), all_ranges), body)
         for var, _ in reversed(binders):
             body = (For(var, extents[var], body, tensor=target),)
-        start = Store(accumulator.tensor, accumulator.indices, identity(node.op, node.dtype), start=True, equation=number, at=at)
+        start = Store(accumulator.tensor, accumulator.indices, identity(node.op, node.dtype), start=True, equation=number, at=at,
+                      span=node.span)
         return [start, *body]
 
 
@@ -141,7 +142,7 @@ def _store(target: Tensor, indices: tuple[Expr, ...], value: Expr, equation: Equ
     elif equation.guard is not None:
         indices = _folded_back(target, indices, equation.guard.mode, ranges)
     reassoc = equation.update is not None and (not target.dtype.is_float or equation.update in ("max", "min"))
-    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number, at=at), inside
+    return Store(target, indices, value, equation.update, reassoc=reassoc, equation=number, at=at, span=equation.span), inside
 
 
 def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:

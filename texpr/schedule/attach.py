@@ -13,7 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, substitute, tensors
 from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import all_loops, find_loops, path_to, paths, qualified, span_of, stores
+from texpr.schedule.loops import all_loops, find_loops, path_to, paths, qualified, span_of, stores, text_of
 from texpr.schedule.production import replaced
 from texpr.schedule.recompute import computed_at, slid_at, with_head
 from texpr.schedule.refuse import refused
@@ -146,7 +146,7 @@ def _merged_at(kernel: Kernel, tensor: str, at: For) -> Kernel:
         raise ScheduleError(f"`{at.var.name}` stands under a condition, so not every instance would run", span_of(kernel, matched),
                             code="compute_at", help="without recompute, all of it is produced in loops that run unconditionally")
     if isinstance(matched, For):
-        raise ScheduleError(f"`{tensor}` has no loop that matches `{matched.var.name}`", span_of(kernel, producer), code="compute_at",
+        raise ScheduleError(f"`{tensor}` has no loop that matches `{matched.var.name}`", text_of(kernel, producer), code="compute_at",
                             help="without recompute, outer loops have equal extents; split and reorder both nests alike")
     moved = guarded(conjunction(*matched.conditions), matched.statements)
     after = with_head(replaced(kernel, path[:depth], (producer,), {}), at, moved)

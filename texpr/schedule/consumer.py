@@ -12,7 +12,7 @@ from texpr.ir.expr import Axis, Expr, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import find_loops, path_to, paths, qualified, span_of, stores
+from texpr.schedule.loops import find_loops, path_to, paths, qualified, span_of, stores, text_of
 from texpr.schedule.production import Production, find_production, find_tensor, linear_index, replaced
 from texpr.schedule.refuse import refused
 from texpr.schedule.regions import Cut, Place, Span, cut_loops
@@ -51,7 +51,7 @@ def reverse_compute_at(kernel: Kernel, tensor: str, loop: str | Var) -> Kernel:
     instance = {new: {n.var: values.get(n.var, n.var) for n in own[old]} for new, old in origin.items()}
     if not poly.same_work(kernel, after, origin, instance):
         raise ScheduleError(f'{STEP}("{tensor}", "{qualified(at)}"): it is not proven that every element is computed exactly once',
-                            span_of(kernel, production.statements[0]), code=STEP,
+                            text_of(kernel, production.statements[0]), code=STEP,
                             help="each element needs one iteration of the loop after which all it reads is there; try an outer loop")
     conflict = poly.reordered(kernel, after, origin, instance)
     if conflict is not None:
@@ -70,10 +70,10 @@ def _consumer(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[F
                             help=f"name a loop that computes what `{name}` reads")
     if len(production.above) > len(around) or any(a is not b for a, b in zip(production.above, around)):
         raise ScheduleError(f"`{name}` is computed in loops that are not around `{qualified(loop)}`",
-                            span_of(kernel, production.statements[0]), code=STEP, help="name a loop inside those")
+                            text_of(kernel, production.statements[0]), code=STEP, help="name a loop inside those")
     order = stores(kernel)
     if order.index(production.stores[0]) < order.index(stores(loop)[0]):
-        raise ScheduleError(f"`{name}` is computed before `{qualified(loop)}`", span_of(kernel, production.statements[0]), code=STEP,
+        raise ScheduleError(f"`{name}` is computed before `{qualified(loop)}`", text_of(kernel, production.statements[0]), code=STEP,
                             help=f'compute_at("{name}", loop) moves what is computed before')
     return production, around
 
@@ -122,7 +122,7 @@ def _cut(kernel: Kernel, production: Production, reads: Sequence[Read], d: int, 
         loops = [] if form is None else [(own[v], c) for v, c in form[0] if v in spatial and abs(c) == 1]
         if form is None or len(loops) != 1 or found and (loops[0] != found[0][:2] or _apart(form[1], found[0][2]) is None):
             raise ScheduleError(f"index {d} of `{read.tensor.name}` does not tell which elements of `{production.tensor.name}` an "
-                                "iteration completes", span_of(kernel, read), code=STEP,
+                                "iteration completes", text_of(kernel, read), code=STEP,
                                 help="move it to a loop that computes this dimension as a whole")
         reach = [c * ((integer(own[v].extent) or 1) - 1) for v, c in form[0] if own[v] is not loops[0][0]]
         found.append((*loops[0], Linear(form[1].terms, form[1].constant + sum(max(r, 0) for r in reach))))

@@ -11,7 +11,7 @@ from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.poly import Overwrite
 from texpr.schedule.independent import check_changed
-from texpr.schedule.loops import all_loops, find_loops, qualified, span_of, stores
+from texpr.schedule.loops import all_loops, find_loops, qualified, span_of, stores, text_of
 from texpr.schedule.production import find_tensor
 from texpr.schedule.refuse import iteration
 from texpr.schedule.replay import rerun
@@ -38,7 +38,7 @@ def fold(kernel: Kernel, tensor: str, dim: int | str | Var, size: int | None = N
     found = find_tensor(kernel, tensor, "fold")
     if found not in kernel.temporaries:
         written = next((s for s in stores(kernel) if s.tensor is found), None)
-        at = None if written is None else span_of(kernel, written)
+        at = None if written is None else text_of(kernel, written)
         raise ScheduleError(f"`{found.name}` is no temporary, so all of it is needed", at, code="fold")
     d = _dimension(kernel, found, dim)
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
@@ -106,7 +106,7 @@ def _refused(kernel: Kernel, message: str, overwrite: Overwrite | None, help: st
     witness = {"sizes": overwrite.sizes, "first": at_writer, "second": at_reader, "tensor": overwrite.tensor.name,
                "element": overwrite.element}
     after = folded_storage(kernel, overwrite.tensor, *folded)
-    return ScheduleError(message, span_of(kernel, reader), code="fold", label=f"still needs {here}",
+    return ScheduleError(message, text_of(kernel, reader), code="fold", label=f"still needs {here}",
                          notes=[note, f"written by: {span_of(kernel, writer).text.strip()}"],
                          help=f"{help}; replay() of this error shows both results", witness=witness,
                          rerun=lambda: rerun(kernel, after, overwrite.sizes))

@@ -13,7 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, postorder, rewrite
 from texpr.schedule.independent import check_changed
 from texpr.schedule.indices import put, tidy
-from texpr.schedule.loops import span_of, stores
+from texpr.schedule.loops import stores, text_of
 from texpr.schedule.production import Production, check_pure, find_production, find_tensor, linear_index, readers, replaced
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -48,7 +48,7 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
     rules = _rules(kernel, production)
     uses = [(above, s) for above, s in readers(kernel, found) if s not in production.stores]
     if not uses:
-        raise ScheduleError(f"nothing reads `{found.name}`", span_of(kernel, production.statements[0]), code="inline")
+        raise ScheduleError(f"nothing reads `{found.name}`", text_of(kernel, production.statements[0]), code="inline")
     known = _same_iteration(kernel, production)
     def rule(node: Node) -> Node | None:
         match node:
@@ -79,11 +79,11 @@ def _rules(kernel: Kernel, production: Production) -> list[_Rule]:
             case If(cond, body):
                 stack += [(s, loops, (*conditions, cond)) for s in reversed(body)]
             case Store(tensor=t) if t is not tensor and not node.start:
-                raise ScheduleError(f"`{tensor.name}` is computed from `{t.name}` right there", span_of(kernel, node), code="inline",
+                raise ScheduleError(f"`{tensor.name}` is computed from `{t.name}` right there", text_of(kernel, node), code="inline",
                                     help=f'inline("{t.name}") first')
             case Store() if node.start or node.update is not None:
                 what = "is a reduction" if node.start else "is updated"
-                raise ScheduleError(f"`{tensor.name}` {what}, so it has no value that one read could compute", span_of(kernel, node),
+                raise ScheduleError(f"`{tensor.name}` {what}, so it has no value that one read could compute", text_of(kernel, node),
                                     code="inline", help=f'compute_at("{tensor.name}", loop) computes it where it is used')
             case Store():
                 rules.append(_Rule(loops, conditions, node))
@@ -119,7 +119,7 @@ def _solved(kernel: Kernel, rule: _Rule, indices: Sequence[Expr], known: tuple[F
     missing = next((v for v in unknown if v not in values), None)
     if missing is not None:
         raise ScheduleError(f"the indices of `{rule.store.tensor.name}` do not tell the iteration of `{missing.name}`",
-                            span_of(kernel, rule.store), code="inline", help="inline it before its loops are split or moved")
+                            text_of(kernel, rule.store), code="inline", help="inline it before its loops are split or moved")
     conditions += [compare("==", here, put(at, values)) for at, here in later]
     for n in rule.loops:
         if n.var in values:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from texpr import poly
-from texpr.ir.expr import Expr, Node, Tensor, Var
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
@@ -100,6 +100,12 @@ def _taken(kernel: Kernel) -> set[str]:
 def span_of(kernel: Kernel, node: Node) -> Span:
     """Where `node` stands in the kernel as printed now."""
     return source_kernel(kernel)[1][id(node)]
+
+
+def text_of(kernel: Kernel, node: Stmt | Read) -> Span:
+    """The operator's text that a read, or the last store in a statement, comes from; where it is printed now if it comes from none."""
+    at = node if isinstance(node, Read) else stores(node)[-1]
+    return span_of(kernel, node) if at.span is None else at.span
 
 
 def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt | tuple[Stmt, ...]]) -> Kernel:

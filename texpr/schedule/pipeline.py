@@ -23,6 +23,7 @@ from texpr.schedule.loops import (
     replace_loops,
     span_of,
     stores,
+    text_of,
     twins,
     with_temporaries,
 )
@@ -101,7 +102,7 @@ def _stage(kernel: Kernel, what: str | Var, lead: int) -> tuple[For, list[Produc
         production = find_production(kernel, find_tensor(kernel, what, "pipeline"), "pipeline")
         loop = production.above[-1] if production.above else None
         if not isinstance(loop, For):
-            raise ScheduleError(f"`{what}` is not computed in a loop that uses it", span_of(kernel, production.statements[0]),
+            raise ScheduleError(f"`{what}` is not computed in a loop that uses it", text_of(kernel, production.statements[0]),
                                 code="pipeline", help=f'compute_at("{what}", loop) first')
         return loop, [production]
     found = find_loops(kernel, what)
@@ -140,7 +141,7 @@ def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _B
     chain = (*loops_around(kernel, loop), loop)
     if whole not in kernel.temporaries or not poly.flow_stays_within(kernel, whole, chain):
         raise ScheduleError(f"values of `{whole.name}` are used outside the iteration of `{qualified(loop)}` that computes them",
-                            span_of(kernel, production.statements[0]), code="pipeline",
+                            text_of(kernel, production.statements[0]), code="pipeline",
                             help=f"a temporary that each iteration computes for itself has iterations to be ahead of: "
                                  f'compute_at("{whole.name}", loop, recompute=True)')
     box = poly.footprint(kernel, whole, chain)

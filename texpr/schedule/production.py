@@ -10,7 +10,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, tensors, walk
-from texpr.schedule.loops import paths, span_of, stores
+from texpr.schedule.loops import paths, span_of, stores, text_of
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
 
@@ -76,7 +76,7 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
         if not shared:
             return Production(tensor, above, parts, frozenset(others))
         if len(parts) != 1 or not isinstance(parts[0], For | If):
-            raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", span_of(kernel, others[shared[0]]),
+            raise ScheduleError(f"`{tensor.name}` is computed together with `{shared[0].name}`", text_of(kernel, others[shared[0]]),
                                 code=step, help=f"{step} takes a tensor whose statements stand together")
         above, body = (*above, parts[0]), parts[0].body
 
@@ -136,7 +136,7 @@ def check_pure(kernel: Kernel, production: Production, step: str, after: Kernel 
     own = next((n for s in production.stores for n in walk(s) if isinstance(n, Read) and n.tensor is production.tensor), None)
     if own is not None:
         raise ScheduleError(f"{step} of `{production.tensor.name}`: it is computed from itself, so it cannot be computed anew",
-                            span_of(kernel, own), code=step, help="leave it where it is; fold keeps the part of it that is still needed")
+                            text_of(kernel, own), code=step, help="leave it where it is; fold keeps the part of it that is still needed")
     count = len(production.loops) if depth is None else depth
     if not _may_change(kernel, production, count):
         return

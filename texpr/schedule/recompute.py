@@ -13,7 +13,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables
 from texpr.passes.renew import folded, over_tensors, with_fresh_variables
 from texpr.schedule.independent import check_moved
-from texpr.schedule.loops import path_to, qualified, span_of
+from texpr.schedule.loops import path_to, qualified, span_of, text_of
 from texpr.schedule.production import Production, check_pure, find_production, find_tensor, replaced
 from texpr.schedule.regions import Place, Span, needed_box, restricted
 from texpr.support.errors import ScheduleError
@@ -115,10 +115,10 @@ def _movable(kernel: Kernel, name: str, loop: For) -> tuple[Production, tuple[Fo
     around = path_to(kernel, loop)[:-1]
     if any(a is not b for a, b in zip(production.above, around)) or len(production.above) > len(around):
         raise ScheduleError(f"`{name}` is computed in loops that are not around `{qualified(loop)}`",
-                            span_of(kernel, production.statements[0]), code="compute_at", help="compute it at a loop inside those")
+                            text_of(kernel, production.statements[0]), code="compute_at", help="compute it at a loop inside those")
     updated = next((s for s in production.stores if s.tensor is tensor and s.update is not None), None)
     if updated is not None:
-        raise ScheduleError(f"`{name}` is updated in place, so a part of it is not computed alone", span_of(kernel, updated),
+        raise ScheduleError(f"`{name}` is updated in place, so a part of it is not computed alone", text_of(kernel, updated),
                             code="compute_at", help="leave it where it is")
     return production, around
 

@@ -11,7 +11,7 @@ from texpr.ir.loop import Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.passes.renew import folded
 from texpr.poly import Conflict
-from texpr.schedule.loops import span_of
+from texpr.schedule.loops import span_of, text_of
 from texpr.schedule.replay import rerun
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
@@ -76,7 +76,7 @@ def _label(conflict: Conflict) -> str:
 def _place(kernel: Kernel, conflict: Conflict) -> Span:
     """The read in the operator's text if there is one, else the later statement as printed now."""
     read = _read(conflict) if conflict.kind == "flow" else None
-    return read.span if read is not None and read.span is not None else span_of(kernel, conflict.sink[0])
+    return text_of(kernel, conflict.sink[0] if read is None else read)
 
 
 def _read(conflict: Conflict) -> Read | None:

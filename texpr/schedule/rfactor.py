@@ -14,7 +14,7 @@ from texpr.passes.narrow import conjuncts
 from texpr.passes.ranges import largest
 from texpr.passes.reductions import identity
 from texpr.passes.renew import folded
-from texpr.schedule.loops import find_loops, paths, replace_loops, span_of, stores
+from texpr.schedule.loops import find_loops, paths, replace_loops, span_of, stores, text_of
 from texpr.schedule.refuse import About
 from texpr.schedule.scatter import privatized, scatters, uses
 from texpr.support.errors import ScheduleError
@@ -127,7 +127,7 @@ def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
                            for c in (compare("<=", index(0), folded(i, copies)), compare("<", folded(i, copies), n))))
     if not r.complete and not poly.always(inside, axes, (*kernel.requires, *conditions)):
         raise ScheduleError(f"which elements of `{r.update.tensor.name}` are added to depends on the loops that reduce",
-                            span_of(kernel, r.update), code="rfactor", help="rfactor first, then reorder")
+                            text_of(kernel, r.update), code="rfactor", help="rfactor first, then reorder")
     body: Stmt = folded(store, copies)
     if conditions:
         body = If(conjunction(*conditions), (body,))
@@ -145,7 +145,7 @@ def _check_once(kernel: Kernel, r: _Reduction, loops: Sequence[For], indices: Se
     same = conjunction(*(compare("==", v, w) for v, w in twins.items()))
     if loops and not poly.never(conjunction(meet, negation(same)), axes, kernel.requires):
         raise ScheduleError(f"several iterations add to one element of `{r.update.tensor.name}`, which would get the partial results "
-                            "several times", span_of(kernel, r.update), code="rfactor", help="rfactor the innermost of these loops")
+                            "several times", text_of(kernel, r.update), code="rfactor", help="rfactor the innermost of these loops")
 
 
 def _op(update: Store) -> str:

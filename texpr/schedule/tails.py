@@ -14,7 +14,7 @@ from texpr.ir.traverse import children, variables
 from texpr.passes.lazy import guarded_reads
 from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_independent
-from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores
+from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores, text_of
 from texpr.schedule.tiles import whole
 from texpr.support.errors import ScheduleError
 
@@ -39,7 +39,7 @@ def check_again(kernel: Kernel, loops: Sequence[For], factor: int) -> None:
             reads = store.update is not None or any(_reads(s, store.tensor) for s in loop.body)
             if reads and not poly.flow_stays_within(inside, store.tensor, around):
                 raise ScheduleError(f"computed twice, {store.tensor.name} would not be the same: an iteration of `{loop.var.name}` uses "
-                                    "what was there before it", span_of(kernel, store), code="overlap", help=OTHER_TAIL)
+                                    "what was there before it", text_of(kernel, store), code="overlap", help=OTHER_TAIL)
 
 
 def _alone(kernel: Kernel, loop: For) -> Kernel:
@@ -86,7 +86,7 @@ def _loops(kernel: Kernel) -> list[For]:
 
 def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Expr) -> Tensor:
     """The buffer with room for the iterations past the end, which write elements of their own."""
-    where = span_of(kernel, store)
+    where = text_of(kernel, store)
     if store.tensor not in kernel.temporaries:
         raise ScheduleError(f"iterations past the end of `{loop.var.name}` would write {store.tensor.name}, which is the caller's", where,
                             code="pad", help=f'cache_write("{store.tensor.name}", loop) makes a buffer that can grow; {OTHER_TAIL}')
@@ -114,5 +114,5 @@ def _check_reads(kernel: Kernel, after: Kernel, loops: Sequence[For], old: For) 
                                    for c in (compare("<=", index(0), i), compare("<", i, n))))
             if not poly.always(inside, axes, (*after.requires, *conditions, *facts)):
                 raise ScheduleError(f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
-                                    span_of(kernel, old), code="pad",
+                                    read.span or span_of(kernel, old), code="pad",
                                     help=f'cache_read("{read.tensor.name}", loop) makes a buffer, pad that first; {OTHER_TAIL}')
