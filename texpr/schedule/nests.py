@@ -86,8 +86,8 @@ class Nest:
         return total
 
     def cost(self, loop: For) -> int:
-        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element, much for a gather."""
-        return sum(0 if a.stride(loop.var) in (0, 1) else 1 for a in self.accesses)
+        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element either way, much for a gather."""
+        return sum(0 if a.stride(loop.var) in (0, 1, -1) else 1 for a in self.accesses)
 
     def reuse(self, loop: For, vector: For | None = None) -> int:
         """How many reads stay the same along `loop`; one that moves with the vector loop is a vector, and counts for more."""

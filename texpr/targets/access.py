@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import integer
+from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Expr, Read, Tensor
+from texpr.ir.expr import Expr, Read, Tensor, index
 from texpr.ir.traverse import variables
 from texpr.passes.flatten import flat_index
 from texpr.targets.expressions import Expressions
@@ -33,16 +33,17 @@ class Accesses(Expressions):
             loaded = Value(self.function.define(f"load {element}, ptr{self.space(tensor)} {address}, align {align}"), tensor.dtype)
             return self._from_memory(loaded, element)
         t = vector_type(element, lanes)
-        if stride == 1 and self.mask is None:
+        if stride and self.mask is None:
             text = self.function.define(f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
-        elif stride == 1:
+        elif stride:
             text = self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", t,
-                                  f"ptr{self.space(tensor)} align {align} {address}", str(self.mask), f"{t} zeroinitializer")
+                                  f"ptr{self.space(tensor)} align {align} {address}", self._mask(stride), f"{t} zeroinitializer")
         else:
             mask = self.mask or constant(True, BOOL, lanes)
             name = f"llvm.masked.gather.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}"
             pointers = f"<{lanes} x ptr{self.space(tensor)}>"
             text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
+        text = self._reversed(t, text, lanes) if stride < 0 else text
         return self._from_memory(Value(text, tensor.dtype, lanes), element)
 
     def _from_memory(self, loaded: Value, element: str) -> Value:
@@ -61,17 +62,28 @@ class Accesses(Expressions):
         t = vector_type(element, lanes)
         text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
         space = self.space(tensor)
+        text = self._reversed(t, text, lanes) if stride < 0 else text
         if stream and stride == 1 and self.mask is None and self.streams(tensor, indices):
             self._streamed(tensor, f"store {t} {text}, ptr {address}", align)
-        elif not lanes or (stride == 1 and self.mask is None):
+        elif not lanes or (stride and self.mask is None):
             self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
-        elif stride == 1:
+        elif stride:
             self.intrinsic(f"llvm.masked.store.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", "void",
-                           f"{t} {text}", f"ptr{space} align {align} {address}", str(self.mask))
+                           f"{t} {text}", f"ptr{space} align {align} {address}", self._mask(stride))
         else:
             mask = self.mask or constant(True, BOOL, lanes)
             self.intrinsic(f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}", "void",
                            f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
+
+    def _reversed(self, t: str, text: str, lanes: int) -> str:
+        """A vector with its last lane first."""
+        picks = ", ".join(f"i32 {k}" for k in reversed(range(lanes)))
+        return self.function.define(f"shufflevector {t} {text}, {t} poison, <{lanes} x i32> <{picks}>")
+
+    def _mask(self, stride: int) -> str:
+        """The mask of lanes in the order of memory."""
+        assert self.mask is not None
+        return str(self.mask) if stride > 0 else f"{self.mask.type} {self._reversed(self.mask.type, self.mask.text, self.mask.lanes)}"
 
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Whether a vector can go past the caches: its row is made of whole lines, and it begins at a multiple of its length there."""
@@ -118,7 +130,8 @@ class Accesses(Expressions):
         return 0
 
     def address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[str, int, int]:
-        """Address, lanes and stride: (scalar address, 0, 0), (address of the first lane, lanes, 1), or (vector of addresses, lanes, 0)."""
+        """Address, lanes and stride: (scalar address, 0, 0), (lowest address of a run of lanes, lanes, 1 or -1), or (vector of addresses,
+        lanes, 0)."""
         flat = flat_index(tensor, indices)
         space = self.space(tensor)
         base, element = self.pointers[tensor], memory_type(tensor.dtype)
@@ -126,8 +139,14 @@ class Accesses(Expressions):
         if not varying:
             return self._element(base, element, flat.expr(), space), 0, 0
         assert self.lane is not None
-        if varying == [self.lane] and flat.coefficient(self.lane) == 1:
-            return self._element(base, element, flat.without(self.lane).expr(), space), self.lanes, 1
+        step = flat.coefficient(self.lane)
+        if varying == [self.lane] and step in (1, -1):
+            first = flat.without(self.lane).expr()
+            if step == 1:
+                return self._element(base, element, first, space), self.lanes, 1
+            # Where the last lanes are off, this may lie in front of the tensor.
+            lowest = self.index(sub(first, index(self.lanes - 1)))
+            return self.function.define(f"getelementptr {element}, ptr{space} {base}, {lowest}"), self.lanes, -1
         offsets = self.broadcast(self.index(flat.expr()), self.lanes)
         return self.function.define(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
 
