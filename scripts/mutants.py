@@ -14,6 +14,8 @@ What is not changed, because no answer depends on it:
 * limits of effort: comparisons with names in capitals that speak of one (`LIMIT`, `QUOTA`, `SIZE`, `MOST`, `LARGEST`, `LONGEST`, `FEW`,
   `ATTEMPTS`).
 
+* the order of the arguments of functions that ask whether two things are alike: the answer is the same by what the question means.
+
 A change of speed alone is not recognised: it survives, and `tests/mutants.txt` says why.
 """
 
@@ -36,6 +38,7 @@ PAIRED = {"any": "all", "all": "any", "max": "min", "min": "max"}
 TURNED = {"in_": "out", "out": "in_"}
 FURTHER = {"also", "intersect", "intersect_domain", "intersect_range", "intersect_params", "subtract", "subtract_range"}
 """Methods that keep a part of what they are called on."""
+SYMMETRIC = {"alike", "equal", "equivalent", "identical", "same_node", "same_value"}
 WORDING = {"help", "label", "notes", "code", "span", "name"}
 MEMO = re.compile(r"[A-Z_]*(MEMO|PARTS)[A-Z_]*")
 EFFORT = re.compile(r"[A-Z_]*(LIMIT|QUOTA|SIZE|MOST|LARGEST|LONGEST|FEW|ATTEMPTS)[A-Z_]*")
@@ -247,7 +250,7 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
             yield f"`{_text(a)}` without `{_text(b)}`", lambda: _put(node, a, parents)
         case ast.Call(func=ast.Attribute(value=whole, attr=name)) if name in FURTHER:
             yield f"without `.{_text(node).removeprefix(ast.unparse(whole) + '.')}`", lambda: _put(node, whole, parents)
-    if ast.unparse(node.func) == "isinstance":
+    if ast.unparse(node.func).rpartition(".")[2] in {"isinstance", *SYMMETRIC}:
         return
     plain = [k for k, a in enumerate(node.args) if isinstance(a, ast.Name)]
     copies = [k for k in plain if node.args[k].id.isupper()]  # type: ignore[attr-defined]

@@ -153,3 +153,11 @@ def test_adjoints_of_factorizations_have_an_order(name: str):
     verify_kernel(kernel)
     for got, want in zip(interpret_kernel(kernel, arrays, {}), interpret(program, arrays)):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+def test_a_call_beside_a_recurrence():
+    """Only a call that takes part in it is refused."""
+    op = tx.op("op twice(X: f32[L]) -> Y: f32[L] { Y[i] = X[i] * 2 }\n"
+               "op sums(X: f32[L]) -> h: f32[L] {\n  T = twice(X)\n  h[t] = h[t - 1 | 0] + T[t]\n}", "sums")
+    x = np.ones(4, np.float32)
+    np.testing.assert_array_equal(op(x), np.cumsum(2 * x))

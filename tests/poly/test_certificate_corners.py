@@ -67,6 +67,14 @@ kernel twice(X: f32[N]) -> (Y: f64[N])
   for i in 0..N
     Y[i] = f64(X[i] * 2.0)  at[i]
 """, "is not the array that the program says"),
+    "a copy from where data says, which may be outside": ("op looked(X: f32[N], k: i64[N]) -> Y: f32[N] { Y[i] = X[k[i] | 0] }", """
+kernel looked(X: f32[N], k: i64[N]) -> (Y: f32[N])
+  let T: f32[N]
+  for i in 0..N
+    T[i] = X[k[i]]  copy
+  for i1 in 0..N
+    Y[i1] = if 0 <= k[i1] and k[i1] < N then T[i1] else 0.0  at[i1]
+""", "X is read outside its shape"),
     "a buffer that is copied from itself": (TWICE, """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   let T: f32[N]

@@ -64,6 +64,7 @@ SILENT = [
     "def f(a: a | b, c=a and b):\n    return a",
     "def f(a):\n    _MEMO[a] = a and b",
     "def f(a):\n    return a > QUOTA",
+    "def f(a):\n    return a.equal(b, c)",
     "A = B and C",
     "A = {2, 3}",
     "__all__ = ['a', 'b']",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.verdicts.verdict import COUNTED, RECORDS, digest, read, recorded
+from tests.verdicts.verdict import COUNTED, digest, listed, recorded
 
-LINES = RECORDS.read_text(encoding="utf-8").splitlines()
+RECORDS = {r.key: r for r in listed()}
 
 
-@pytest.mark.parametrize("line", LINES, ids=digest)
-def test_verdict(line: str):
-    old = read(line)
+@pytest.mark.parametrize("key", RECORDS, ids=digest)
+def test_verdict(key: str):
+    old = RECORDS[key]
     new = recorded(old.case, old.faults)
     assert "\n".join(new.says) == "\n".join(old.says), old.case
     for (owner, name), now, most in zip(COUNTED, new.work, old.work, strict=True):

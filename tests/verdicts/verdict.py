@@ -60,6 +60,11 @@ class Record:
     says: tuple[str, ...] = ()
     work: tuple[int, ...] = ()
 
+    @property
+    def key(self) -> str:
+        """What is asked, without what is said."""
+        return json.dumps([self.case, self.faults])
+
     def differs(self, old: Record) -> bool:
         """Something else is said, or takes more work."""
         return self.says != old.says or any(now > most for now, most in zip(self.work, old.work))

@@ -45,7 +45,7 @@ def _check_loop(proof: Proof, nest: Nest, uses: Uses, loop: For) -> None:
         defined, more = ([a for a in each if _inside(a, loop)] for each in (written(proof, buffer), updated(proof, buffer)))
         reads = [a for a in uses.get(buffer.tensor, ()) if _inside(a, loop)]
         owned = [a for a in lives(buffer) if _inside(a, loop)]
-        pairs = [*product(owned, owned), *product(defined, (*more, *reads)), *product(more, (*defined, *more, *reads))]
+        pairs = [*product(owned, owned), *product(defined, reads), *product(more, (*defined, *more, *reads))]
         for w, other in pairs:
             if not (w is other and _joined_lanes(proof, w, loop)):
                 _check_pair(proof, nest, loop, w, other)
