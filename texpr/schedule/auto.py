@@ -27,6 +27,7 @@ from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
+from texpr.schedule.windows import windowed
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
 PARALLEL_WORK = 1 << 16
@@ -233,7 +234,7 @@ def _longest(plan: Plan, name: str) -> int:
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
     nest = _in_parts(plan, nest)
-    for structure in (packed, streamed):
+    for structure in (windowed, packed, streamed):
         names = structure(plan, nest)
         if names is not None:
             return names

@@ -189,9 +189,10 @@ def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bo
     """Whether the condition holds exactly where the read lies in its tensor."""
     assert isinstance(e.then, Read)
     within = conjunction(*in_bounds(e.then.indices, e.then.tensor))
-    same = disjunction(conjunction(e.cond, within), conjunction(negation(e.cond), negation(within)))
     axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
-    return poly.always(same, axes, (*kernel.requires, *(n.cond for n in above if isinstance(n, If))))
+    known = (*kernel.requires, *(n.cond for n in above if isinstance(n, If)))
+    # Each direction is asked alone: together they are a product of cases.
+    return all(poly.always(disjunction(negation(a), b), axes, known) for a, b in ((e.cond, within), (within, e.cond)))
 
 
 def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
