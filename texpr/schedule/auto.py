@@ -22,7 +22,8 @@ from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, constant_extent, edges, extent, find_nests
-from texpr.schedule.panels import LINE, packed
+from texpr.schedule.packing import LINE
+from texpr.schedule.panels import packed
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor
-from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
-from texpr.schedule.loops import find_loops, qualified
+from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.packing import in_panels, in_registers
 from texpr.schedule.plan import Plan
 
 DEPTH = 4096
@@ -27,8 +26,6 @@ LEAST_ROWS = 32
 BLOCK_ROWS = 64
 MOST_ROWS = 512
 """Rows that one thread works on at a time."""
-LINE = 64
-"""Bytes that come from memory together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     for a in scattered:
         pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
     if deep:
-        _in_registers(plan, c, [*tiles, *sharing, lane_tiles])
+        in_registers(plan, c.nest, c.lane, [*tiles, *sharing, lane_tiles])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     return outer
@@ -193,57 +190,5 @@ def pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
     along = [d for d, i in enumerate(access.indices) if loop.var in variables(i)]
     if len(along) != 1 or not plan.step("cache_read", access.tensor.name, at):
         return False
-    _panel(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)
+    in_panels(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)
     return True
-
-
-def _panel(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> None:
-    """Dimension `d` of a buffer in panels, the loops that fill it in the order that suits both sides."""
-    names = list("abcdefghijklmnop"[: buffer.rank])
-    cut = plan.split(f"{buffer.name}.d{d}", factor)
-    if cut is None:
-        return
-    rest = " ".join(n for k, n in enumerate(names) if k != d)
-    outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
-    layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
-    full = (integer(buffer.shape[d]) or 1) % factor == 0
-    if not in_line and full and outside and _turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), factor):
-        return
-    line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
-    if line is not None:
-        plan.step("reorder", cut[0], *outside[:-1], line[0], cut[1], line[1])
-        plan.step("unroll", line[1])
-    else:
-        plan.step("reorder", cut[0], *outside, cut[1])
-        plan.step("vectorize", cut[1])
-    plan.step("layout", buffer.name, layout)
-
-
-def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], factor: int) -> bool:
-    """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares."""
-    lanes = plan.machine.vector_bytes // buffer.dtype.bytes
-    name = transpose(buffer.dtype, max(lanes, 1))
-    deep = integer(find_loops(plan.kernel, loops[-1])[0].extent) or 1
-    if name not in plan.machine.instructions or factor % lanes or deep % lanes:
-        return False
-    before = plan.kernel, len(plan.steps)
-    across, lane = plan.cut(loops[-2], lanes)
-    along, row = plan.cut(loops[-1], lanes)
-    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
-    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
-        return True
-    plan.kernel = before[0]
-    del plan.steps[before[1] :]
-    return False
-
-
-def _in_registers(plan: Plan, c: _Contraction, places: list[str]) -> None:
-    """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles."""
-    totals = [t for t in plan.kernel.temporaries if t.rank == c.nest.main.tensor.rank and t.name.startswith(c.nest.main.tensor.name)]
-    for total in totals:
-        if not any(plan.step("cache_write", total.name, at) for at in places):
-            continue
-        buffer = plan.kernel.temporaries[-1]
-        for d, i in enumerate(c.nest.main.indices):
-            if integer(buffer.shape[d]) != 1:
-                plan.step("vectorize" if c.lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")

@@ -1,28 +1,40 @@
 """Sums over windows of a field, such as convolutions: a tile of positions and lanes keeps its sums in registers.
 
 One read (the panel: weights) moves with the vector loop and stays along the positions; another (the field: an image) is read at a
-position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a copy,
-so that the loops inside need no conditions. Sums keep their order.
+position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a
+copy, so that the loops inside need no conditions. A panel that the second cache holds is walked along for every few positions, or the
+field for every few lanes, whichever moves less memory; a larger one comes in blocks of terms, each used by all positions. Sums keep
+their order.
 
 Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures, SC 2018.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
+from texpr.schedule.packing import LINE, in_panels, in_registers
 from texpr.schedule.plan import Plan
 
-LEAST_POSITIONS = 96
-"""Positions that share a panel below which packing it costs more than it saves."""
-NARROW = 4
+NARROW = 2
 """Panels beside each other in a row of the operand that need no packing: a row then is few lines of memory."""
+LEAST_POSITIONS = 32
+"""Positions that share a panel below which packing costs more than it saves."""
+LEAST_ROWS = 8
+FAR = 3
+"""How much more a byte costs that comes from behind the second cache."""
+WAYS = 8
+"""Lines of memory that a first cache holds whose addresses differ by a multiple of `ALIAS`."""
+ALIAS = 4096
+ENOUGH_TO_SHARE = 1 << 16
+"""Elements of a copy that are worth the work of several threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +44,12 @@ class _Window:
     Attributes:
         lane: the loop whose iterations are lanes.
         x, y: loops over positions, `x` the one with neighbours in memory; `y` may not be there.
-        alone: loops along which the panel moves too, such as groups of channels.
+        alone: loops along which both reads move, such as groups of channels.
+        across: other loops along which the panel moves, such as blocks of lanes.
         images: the other loops that share the panel.
         panel, field: the two reads.
+        offsets: loops over terms that lie within the window.
+        guarded: whether the field is read beyond its edges.
         width: iterations of `lane` in a tile of registers.
         height: positions in it: of `x`, of `y`.
     """
@@ -44,11 +59,50 @@ class _Window:
     x: For
     y: For | None
     alone: tuple[For, ...]
+    across: tuple[For, ...]
     images: tuple[For, ...]
     panel: Access
     field: Access
+    offsets: tuple[For, ...]
+    guarded: bool
     width: int
     height: tuple[int, int]
+
+    @property
+    def positions(self) -> tuple[For, ...]:
+        return (self.x,) if self.y is None else (self.y, self.x)
+
+    @property
+    def panel_bytes(self) -> int:
+        """What all positions use of the panel."""
+        moving = (n for n in (self.lane, *self.across, *self.nest.reduction) if self.panel.stride(n.var) != 0)
+        return prod(map(constant_extent, moving)) * self.panel.tensor.dtype.bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row of positions uses of the field, where windows that overlap use the same."""
+        moving = [n for n in self.nest.reduction if n not in self.offsets and self.field.stride(n.var) != 0]
+        steps = prod(_step(self.field, n) for n in self.positions)
+        return steps * prod(map(constant_extent, (self.x, *moving))) * self.field.tensor.dtype.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """Names of loops around the sums.
+
+    Attributes:
+        blocks: over blocks of rows, or of lanes where the panel is large.
+        lanes: over tiles of lanes.
+        rows: over positions, uncut, `y` before `x`.
+        lane: over the lanes of a tile.
+        panels: whether the lanes were cut, so that a row of the panel holds several tiles.
+    """
+
+    blocks: list[str]
+    lanes: list[str]
+    rows: list[str]
+    lane: str
+    panels: bool
 
 
 def windowed(plan: Plan, nest: Nest) -> list[str] | None:
@@ -59,120 +113,190 @@ def windowed(plan: Plan, nest: Nest) -> list[str] | None:
 
 def _window(plan: Plan, nest: Nest) -> _Window | None:
     lanes = plan.lanes(nest)
-    if nest.recurrent or nest.main.update is None or not plan.machine.vector_bytes or any(integer(n.extent) is None for n in nest.loops):
+    if nest.recurrent or nest.main.update is None or not plan.machine.caches or any(integer(n.extent) is None for n in nest.loops):
         return None
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes > 1), None)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     staying = [a for a in nest.accesses[1:] if a not in moving]
     if lane is None or len(moving) != 1 or len(staying) != 1 or moving[0].stride(lane.var) != 1:
         return None
     panel, field = moving[0], staying[0]
-    shared = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
-    slid = [n for n in shared if _slides(nest, field, n)]
+    others = [n for n in nest.spatial if n is not lane]
+    shared = [n for n in others if panel.stride(n.var) == 0]
+    slid = [n for n in shared if _offsets(nest, field, [n])][-2:]
     if not slid:
         return None
-    x = slid[-1]
-    y = slid[-2] if len(slid) > 1 else None
-    alone = tuple(n for n in nest.spatial if n is not lane and n not in shared)
-    images = tuple(n for n in shared if n is not x and n is not y)
+    alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
+    guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
-    height = _height(plan.machine.vector_registers, max(1, width // lanes), constant_extent(x), constant_extent(y) if y is not None else 1)
-    return _Window(nest, lane, x, y, alone, images, panel, field, width, height)
+    most = max(1, (plan.machine.vector_registers - 1) // (width // lanes) - 1)
+    most = most if guarded else min(most, _most_rows(field, slid[-1]))
+    height = _height(most, constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1)
+    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across),
+                   tuple(n for n in shared if n not in slid), panel, field, tuple(_offsets(nest, field, slid)), guarded, width, height)
 
 
-def _slides(nest: Nest, field: Access, loop: For) -> bool:
-    """Whether the field is read at an iteration of the loop plus a term of the sum."""
-    for i in field.indices:
-        form = linear(unclamped(i))
-        if form.coefficient(loop.var) and any(form.coefficient(r.var) for r in nest.reduction):
-            return True
-    return False
+def _offsets(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
+    """Loops over terms that stand beside one of the positions in an index of the field."""
+    forms = [linear(unclamped(i)) for i in field.indices]
+    beside = [f for f in forms if any(f.coefficient(p.var) for p in positions)]
+    return [r for r in nest.reduction if any(f.coefficient(r.var) for f in beside)]
+
+
+def _step(field: Access, n: For) -> int:
+    """How far a position is from the next, in elements of its dimension."""
+    return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices), 1)
+
+
+def _most_rows(field: Access, x: For) -> int:
+    """Neighbouring positions that a first cache holds at a time: of what lies a multiple of `ALIAS` apart it has few places."""
+    step = (field.stride(x.var) or 1) * field.tensor.dtype.bytes
+    return (WAYS - 1) * (ALIAS // gcd(step, ALIAS))
 
 
 def _width(size: int, lanes: int) -> int:
-    """Two vectors, which need the fewest loads for each product; three where that leaves nothing over; one of few lanes."""
+    """Two vectors, which need the fewest loads for each product; three where that leaves nothing over."""
     vectors = 3 if size % (3 * lanes) == 0 and size % (2 * lanes) else 2
     return min(vectors, size // lanes) * lanes
 
 
-def _height(registers: int, vectors: int, xs: int, ys: int) -> tuple[int, int]:
-    """Positions along x and y whose sums stay in registers, beside a row of the panel and a value for all lanes."""
-    most = max(1, (registers - 1) // vectors - 1)
+def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
+    """Of at most so many positions, those along x and y: whole rows, or parts of one size if there are."""
     if xs <= most:
-        return xs, min(ys, most // xs)
+        return xs, max(n for n in range(1, most // xs + 1) if ys % n == 0)
     divisors = [n for n in range(most, most // 2, -1) if xs % n == 0]
     return (divisors[0] if divisors else most), 1
 
 
 def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
-    nest = w.nest
-    blocks = _blocked_rows(plan, w)
-    lane_tiles, lane = plan.cut(qualified(w.lane), w.width)
-    x_tiles, x = plan.cut(qualified(w.x), w.height[0])
-    inside, rows = [x], [x_tiles] if x_tiles else []
-    row_blocks = ""
-    if w.y is not None:
-        y_tiles, y = plan.cut(qualified(w.y), w.height[1]) if w.height[1] > 1 else (qualified(w.y), "")
-        if y_tiles and blocks:
-            row_blocks, y_tiles = plan.cut(y_tiles, max(1, blocks // w.height[1]), "clip")
-        rows = [y_tiles, *rows] if y_tiles else rows
-        inside = [y, x] if y else inside
-    outer = [*map(qualified, (*w.alone, *w.images)), *([row_blocks] if row_blocks else [])]
-    tiles = [lane_tiles] if lane_tiles else []
-    if not plan.step("reorder", *outer, *tiles, *rows, *map(qualified, nest.reduction), *inside, lane):
+    large = w.panel_bytes > _near(plan)
+    around = _around(plan, w, large)
+    deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
+    images = [qualified(n) for n in w.images]
+    outer = [*map(qualified, w.alone), *([] if large else images), *around.blocks]
+    panels_first = large or _panels_first(plan, w)
+    middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
+    if not outer or not plan.step("reorder", *outer, *deep, *middle, *shallow, around.lane):
         return None
-    if outer and any(edges(nest, n) != (0, 0) for n in (w.x, w.y) if n is not None):
-        _copied(plan, w, outer[-1])
-    if lane_tiles and _is_packed(w):
-        _packed(plan, w, lane_tiles)
-    for name in inside:
-        plan.step("unroll", name)
-    plan.step("vectorize", lane)
-    long = [n for n in outer if n == row_blocks or next(constant_extent(e) for e in nest.spatial if qualified(e) == n) > 1]
-    return [*long, *tiles, *rows]
+    single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
+    shared = [n for n in outer if n not in single]
+    if w.guarded:
+        _copied(plan, w, outer[-1], not shared)
+    if around.panels:
+        _packed(plan, w, (outer + deep)[-1] if deep or not panels_first else around.lanes[-1])
+    tiles = _in_tiles(plan, w, around, middle, shallow)
+    if deep:
+        in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
+    plan.step("vectorize", around.lane)
+    return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
 
-def _blocked_rows(plan: Plan, w: _Window) -> int:
-    """Rows of positions whose part of the field stays in half the second cache, 0 if that of all do."""
-    if w.y is None or not plan.machine.caches:
-        return 0
-    used = prod(constant_extent(n) for n in (w.x, w.y, *w.nest.reduction) if _moves(w.field, n) and not _is_offset(w, n))
-    stride = max(1, _step(w.field, w.y)) * max(1, _step(w.field, w.x))
-    rows = constant_extent(w.y)
-    fitting = rows * (plan.machine.caches[:2][-1] // 2) // max(1, used * stride * w.field.tensor.dtype.bytes)
-    return 0 if fitting >= rows else max(fitting, 8)
+def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
+    """Cut the positions into tiles that stand inside the terms; names of the loops of `middle` then.
+
+    This comes last: what is left over of rows stays under the loops that have copies, and uses them.
+    """
+    inside: list[str] = []
+    tiles = list(middle)
+    for name, height in zip(reversed(around.rows), w.height):
+        outer, inner = plan.cut(name, height) if height > 1 else (name, "")
+        at = tiles.index(name)
+        tiles[at : at + 1] = [outer] if outer else []
+        inside = [inner, *inside] if inner else inside
+    first = min(map(middle.index, around.rows))
+    if plan.step("reorder", *tiles[first:], *shallow, *inside, around.lane):
+        for name in inside:
+            plan.step("unroll", name)
+    return tiles
 
 
-def _moves(a: Access, n: For) -> bool:
-    return a.stride(n.var) != 0
+def _near(plan: Plan) -> int:
+    """Bytes that stay in the second cache while others pass through."""
+    return plan.machine.caches[:2][-1] // 2
 
 
-def _is_offset(w: _Window, n: For) -> bool:
-    """Whether the loop is over offsets within the window: these elements are those of the neighbouring positions."""
-    return any(n is r for r in w.nest.reduction) and any(
-        linear(unclamped(i)).coefficient(n.var) and any(linear(unclamped(i)).coefficient(p.var) for p in (w.x, w.y) if p is not None)
-        for i in w.field.indices)
+def _around(plan: Plan, w: _Window, large: bool) -> _Around:
+    """Cut the lanes into tiles, and what is large into blocks."""
+    lane_tiles, lane = plan.cut(qualified(w.lane), w.width)
+    lanes = [*map(qualified, w.across), *([lane_tiles] if lane_tiles else [])]
+    rows, blocks = [qualified(n) for n in w.positions], []
+    if large and lanes:
+        # One block for each core; a loop over a single block is where the copy of the field stands.
+        count = constant_extent(w.across[0]) if w.across else constant_extent(w.lane) // w.width
+        if (cut := plan.split(lanes[0], max(1, -(-count // plan.machine.cores)), tail="clip")) is not None:
+            blocks, lanes[0] = [cut[0]], cut[1]
+    elif w.y is not None:
+        tall = -(-constant_extent(w.y) // _row_blocks(plan, w))
+        y_blocks, rows[0] = plan.cut(rows[0], -(-tall // w.height[1]) * w.height[1], "clip")
+        blocks = [y_blocks] if y_blocks else []
+    return _Around(blocks, lanes, rows, lane, bool(lane_tiles))
 
 
-def _step(field: Access, n: For) -> int:
-    """How far a position is from the next, in elements of its dimension."""
-    return max(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices)
+def _row_blocks(plan: Plan, w: _Window) -> int:
+    """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it."""
+    assert w.y is not None
+    rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
+    fitting = -(-rows * w.row_bytes // _near(plan))
+    busy = max(prod(map(constant_extent, (*w.alone, *w.images))), _lane_tiles(w)) >= wanted
+    return max(1, min(max(fitting, 1 if busy else wanted), rows // LEAST_ROWS))
 
 
-def _copied(plan: Plan, w: _Window, at: str) -> None:
-    """Copy the field with what it gives beyond its edges."""
-    if plan.step("cache_read", w.field.tensor.name, at):
-        buffer = plan.kernel.temporaries[-1]
-        plan.step("vectorize", f"{buffer.name}.d{buffer.rank - 1}")
+def _lane_tiles(w: _Window) -> int:
+    return prod(map(constant_extent, w.across)) * -(-constant_extent(w.lane) // w.width)
 
 
-def _is_packed(w: _Window) -> bool:
-    positions = prod(map(constant_extent, (w.x, *([w.y] if w.y is not None else []))))
-    return constant_extent(w.lane) > NARROW * w.width and positions >= LEAST_POSITIONS
+def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
+    """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
+    deep: list[str] = []
+    shallow: list[str] = []
+    room = max(LINE, _near(plan) // (constant_extent(w.lane) * w.panel.tensor.dtype.bytes))
+    for loop in reversed(w.nest.reduction):
+        name, n = qualified(loop), constant_extent(loop)
+        if not deep and n <= room:
+            shallow.insert(0, name)
+            room //= max(1, n)
+        elif not deep and not shallow:
+            outer, inner = plan.cut(name, max(d for d in range(1, room + 1) if n % d == 0 or d == room), "clip")
+            deep, shallow = [outer], [inner]
+        else:
+            deep.insert(0, name)
+    return deep, shallow
+
+
+def _panels_first(plan: Plan, w: _Window) -> bool:
+    """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
+    def cost(size: int, times: int) -> int:
+        return size * times * (1 if size <= _near(plan) else FAR)
+
+    positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
+    field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
+    return cost(field, _lane_tiles(w)) <= cost(w.panel_bytes, positions)
+
+
+def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
+    """Copy the field with what it gives beyond its edges, so that neighbouring positions do not compete for places in the first cache."""
+    if not plan.step("cache_read", w.field.tensor.name, at):
+        return
+    buffer = plan.kernel.temporaries[-1]
+    last = buffer.rank - 1
+    plan.step("vectorize", f"{buffer.name}.d{last}")
+    sizes = [integer(n) or 1 for n in buffer.shape]
+    if shared and prod(sizes) >= ENOUGH_TO_SHARE:
+        long = next((d for d in range(last) if sizes[d] > 1), last)
+        plan.step("parallel", f"{buffer.name}.d{long}")
+    if sizes[last] * buffer.dtype.bytes % (ALIAS // 2) == 0:
+        plan.step("pad", buffer.name, last, 1, extra=LINE // buffer.dtype.bytes)
 
 
 def _packed(plan: Plan, w: _Window, at: str) -> None:
-    """Copy the panel of each tile of lanes, row by row."""
-    if plan.step("cache_read", w.panel.tensor.name, at):
-        buffer = plan.kernel.temporaries[-1]
-        plan.step("vectorize", f"{buffer.name}.d{buffer.rank - 1}")
+    """Copy the panel under a loop, tile after tile, unless rows are short or few positions use it."""
+    positions = prod(map(constant_extent, (*w.images, *w.positions)))
+    if constant_extent(w.lane) <= NARROW * w.width or positions < LEAST_POSITIONS or not plan.step("cache_read", w.panel.tensor.name, at):
+        return
+    buffer = plan.kernel.temporaries[-1]
+    along = next(d for d, i in enumerate(w.panel.indices) if linear(i).coefficient(w.lane.var))
+    if (integer(buffer.shape[along]) or 0) > w.width:
+        in_panels(plan, buffer, along, w.width, in_line=True)
+    else:
+        plan.step("vectorize", f"{buffer.name}.d{along}")
+

@@ -12,20 +12,22 @@ from types import SimpleNamespace
 import numpy as np
 
 import texpr as tx
-from bench.x86.candidate import Candidate, Columns, channels_first, channels_last, weights_last
+from bench.x86.candidate import Candidate, Columns, channels_first, channels_last, in_panels, weights_last
 from bench.x86.rows import Arrays, Row, widened
 
 TEXT = Path(__file__).parents[1] / "operators.tx"
 KINDS = ("gemm", "gemm_batched", "gemm_bf16", "gemm_int8", "conv", "depthwise", "softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu",
          "transpose", "total", "row_sums", "column_sums", "blur", "attention", "add")
 LAST = ("conv", "depthwise")
+PANEL = 32
+"""Channels of the output beside each other where weights lie in panels."""
 
 
 def columns(threads: int) -> Columns:
-    """Images with channels first and with channels last have a column each."""
+    """Images with channels first and with channels last have a column each, and so have weights in panels."""
     tx.options(threads=threads)
     warnings.simplefilter("ignore", tx.CertificateWarning)
-    return {"texpr": dict.fromkeys(KINDS, plain), "texpr nhwc": dict.fromkeys(LAST, last)}
+    return {"texpr": dict.fromkeys(KINDS, plain), "texpr nhwc": dict.fromkeys(LAST, last), "texpr panels": {"conv": panels}}
 
 
 def version() -> str:
@@ -50,6 +52,14 @@ def last(row: Row, arrays: Arrays) -> Candidate:
     X, F = arrays.values()
     run = _call(getattr(operators(), f"{row.kind}_last"), (channels_last(X), weights_last(F)), row)
     return Candidate(run, channels_first)
+
+
+def panels(row: Row, arrays: Arrays) -> Candidate | None:
+    """On images with channels last and weights in panels."""
+    X, F = arrays.values()
+    if F.shape[0] % PANEL:
+        return None
+    return Candidate(_call(operators().conv_panels, (channels_last(X), in_panels(F, PANEL)), row), channels_first)
 
 
 def _call(operator: tx.Op, inputs: tuple[np.ndarray, ...], row: Row) -> Callable[[], object]:

@@ -1,0 +1,77 @@
+"""What default schedules of contractions have in common: operands in panels, tiles of sums in buffers that become registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
+from texpr.ir.instructions import transpose
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.loops import find_loops
+from texpr.schedule.nests import Nest
+from texpr.schedule.plan import Plan
+
+LINE = 64
+"""Bytes that come from memory together."""
+
+
+def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> None:
+    """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order that suits both sides.
+
+    Args:
+        in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time is transposed.
+    """
+    names = list("abcdefghijklmnop"[: buffer.rank])
+    cut = plan.split(f"{buffer.name}.d{d}", factor)
+    if cut is None:
+        return
+    rest = " ".join(n for k, n in enumerate(names) if k != d)
+    outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
+    layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
+    full = (integer(buffer.shape[d]) or 1) % factor == 0
+    if not in_line and full and outside and _turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), factor):
+        return
+    line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
+    if line is not None:
+        plan.step("reorder", cut[0], *outside[:-1], line[0], cut[1], line[1])
+        plan.step("unroll", line[1])
+    else:
+        plan.step("reorder", cut[0], *outside, cut[1])
+        plan.step("vectorize", cut[1])
+    plan.step("layout", buffer.name, layout)
+
+
+def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], factor: int) -> bool:
+    """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares."""
+    lanes = plan.machine.vector_bytes // buffer.dtype.bytes
+    name = transpose(buffer.dtype, max(lanes, 1))
+    deep = integer(find_loops(plan.kernel, loops[-1])[0].extent) or 1
+    if name not in plan.machine.instructions or factor % lanes or deep % lanes:
+        return False
+    before = plan.kernel, len(plan.steps)
+    across, lane = plan.cut(loops[-2], lanes)
+    along, row = plan.cut(loops[-1], lanes)
+    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
+    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
+        return True
+    plan.kernel = before[0]
+    del plan.steps[before[1] :]
+    return False
+
+
+def in_registers(plan: Plan, nest: Nest, lane: For, places: Sequence[str]) -> None:
+    """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles.
+
+    Args:
+        places: loops whose iterations are tiles, the innermost first.
+    """
+    target = nest.main.tensor
+    for total in [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]:
+        if not any(plan.step("cache_write", total.name, at) for at in places):
+            continue
+        buffer = plan.kernel.temporaries[-1]
+        for d, i in enumerate(nest.main.indices):
+            if integer(buffer.shape[d]) != 1:
+                plan.step("vectorize" if lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")
