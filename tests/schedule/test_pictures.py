@@ -84,5 +84,5 @@ def test_step(name, golden):
                                        ("blur", {"M": 200, "N": 300}), ("scalar", {}), ("scatter", {"M": 9, "N": 9})])
 def test_auto(op, sizes, golden):
     s = tx.schedule(OPS[op], **sizes)
-    s.steps, s.kernel = auto(s.kernel, MACHINE)
+    s.steps[:], s.kernel = auto(s.kernel, MACHINE)
     golden(f"{s.script()}\n{s}")
