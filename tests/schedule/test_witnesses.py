@@ -6,6 +6,9 @@ import pytest
 
 import texpr as tx
 from texpr.ir.shapes import evaluate_size
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import equal
+from texpr.lang import parse_kernel
 from texpr.schedule.script import Step
 
 EITHER = """op either(X: f32[M], Z: f32[K]) -> (Y: f32[K], s: f32[K]) {
@@ -33,6 +36,20 @@ def test_the_smallest_sizes_leave_values_for_data():
     with pytest.raises(tx.ScheduleError) as error:
         s.reorder("q", "r")
     assert error.value.witness["sizes"] == {"K": 1, "M": 2}
+
+
+@pytest.mark.parametrize("reduction", ["any(j: X[i, j] > 0)", "all(j: X[i, j] > 0)", "argmax(j: X[i, j])"])
+def test_what_is_spelled_out_stands_under_the_text(reduction: str):
+    s = tx.schedule(tx.op(f"op f(X: f32[M, N]) -> Y: i64[M] require N >= 1 {{ Y[i] = i64({reduction}) }}"))
+    with pytest.raises(tx.ScheduleError) as error:
+        s.parallel("Y.j")
+    assert error.value.span is not None
+    assert error.value.span.text == reduction
+
+
+def test_a_listing_with_large_sizes_reads_back():
+    s = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[N - 1 - i] }"), N=1 << 40)
+    assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
 
 
 def test_text_that_no_terminal_shows_is_no_argument():

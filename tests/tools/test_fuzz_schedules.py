@@ -106,6 +106,12 @@ def test_a_case_is_cut_down():
     assert (small.text.strip(), small.sizes, small.steps) == ("sum", (), (Step("split", ("j", 1)),))
 
 
+def test_large_numbers_are_cut_down_at_once():
+    case = Case(SUM, (("N", 1 << 40),), tuple(parse_script('peel("i", 0, 1099511627776)')))
+    small = shrunk_case(case, lambda c: bool(c.steps and c.sizes), 10)
+    assert (small.sizes, small.steps) == ((("N", 0),), (Step("peel", ("i", 0, 1)),))
+
+
 def test_the_command(tmp_path, capsys):
     assert main(["fuzz", "--only", "schedules", "--schedules", "2", "--seed", "20", "--findings", str(tmp_path / "found"),
                  "--counts", str(tmp_path / "counts")]) == 0

@@ -12,6 +12,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.extern import extern_effect
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, is_kind
+from texpr.ir.reach import USUAL_SIZE
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
 from texpr.lang.exact import ExactArithmetic
@@ -87,7 +88,7 @@ class _Reader:
         self.source = source
         self.lines = lines_of(source)
         self.names = Names()
-        self.scalars = Scalars(self.names, {}, ExactArithmetic())
+        self.scalars = Scalars(self.names, {}, ExactArithmetic(), largest=USUAL_SIZE)  # sizes may be constants here
 
     def text(self, line: Line) -> str:
         return self.source.text[line.start : line.stop]

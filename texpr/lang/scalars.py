@@ -28,13 +28,15 @@ class Scalars:
     """Elaborates the expressions of one operator.
 
     Attributes:
+        largest: factor or offset in an index.
         uses: for each index, the unguarded reads in which it stands alone.
         inlined: how many scalar functions have been inlined.
     """
 
     def __init__(self, names: Names, functions: dict[str, tree.Function], arithmetic: Arithmetic,
-                 is_operator: Callable[[str], bool] = lambda name: False) -> None:
+                 is_operator: Callable[[str], bool] = lambda name: False, largest: int = LARGEST_FACTOR) -> None:
         self.names, self.functions, self.arithmetic, self.is_operator = names, functions, arithmetic, is_operator
+        self.largest = largest
         self.uses: dict[Var, list[Use]] = {}
         self.inlined = 0
 
@@ -231,7 +233,7 @@ class Scalars:
                                  help=f"make it an index of the left side, or run over it: sum(*{node.text}: ...)")
             return found
         e = yield self.index_steps(node, scope)
-        _check_reach(e, node.span)
+        _check_reach(e, node.span, self.largest)
         return e
 
     def _read(self, tensor: Tensor, indices: tuple[Expr, ...], guard: Guard | None, span: Span, scope: Scope) -> Value:
@@ -284,13 +286,13 @@ def _no_index(node: tree.Tree, value: Value) -> CheckError:
                       help=f"convert it: {conversion(I64, value.expr)}")
 
 
-def _check_reach(e: Expr, span: Span) -> None:
+def _check_reach(e: Expr, span: Span, largest: int) -> None:
     """The proofs have no largest integer and indices are i64: factors must leave room for any size that fits into memory."""
     stack: list[Expr] = [e]
     while stack:
         form = linear(stack.pop())
         for number in (form.constant, *(factor for _, factor in form.terms)):
-            if abs(number) > LARGEST_FACTOR:
+            if abs(number) > largest:
                 raise CheckError(f"{number} in an index: the product with a size may not fit i64", span, code="index",
                                  help="factors and offsets of indices are at most 2^32")
         stack += [c for t, _ in form.terms if isinstance(t, FloorDiv | Mod | Min | Max | Select) for c in children(t)

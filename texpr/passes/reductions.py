@@ -27,7 +27,7 @@ def desugar(program: Program) -> Program:
     def rule(node: Node) -> Node | None:
         match node:
             case Reduce("any" | "all" as op, axes, body, where):
-                fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8)
+                fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8, span=node.span)
                 return Compare("!=", fold, Const(0, dtype=U8))
             case Reduce("argmax" | "argmin"):
                 return _first_index(node)
@@ -38,7 +38,7 @@ def desugar(program: Program) -> Program:
 
 def _first_index(node: Reduce) -> Expr:
     best = with_fresh_variables(
-        Reduce(node.op[3:], node.axes, node.body, node.where, dtype=node.body.dtype))
+        Reduce(node.op[3:], node.axes, node.body, node.where, dtype=node.body.dtype, span=node.span))
     here = Compare("==", node.body, best)
     hit: Expr = Or(here, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else here
     extents = [sub(a.hi, a.lo) for a in node.axes]
@@ -48,7 +48,8 @@ def _first_index(node: Reduce) -> Expr:
     position: Expr = index(0)
     for axis, extent in zip(node.axes, extents):
         position = Add(mul(position, extent), sub(axis.var, axis.lo))
-    first: Expr = Reduce("min", node.axes, position, conjunction(*([node.where] if node.where is not None else []), hit), dtype=I64)
+    first: Expr = Reduce("min", node.axes, position, conjunction(*([node.where] if node.where is not None else []), hit), dtype=I64,
+                         span=node.span)
     for extent in extents[node.which + 1 :][::-1]:
         first = FloorDiv(first, extent)
     if node.which > 0:

@@ -31,7 +31,7 @@ def from_json(text: str) -> list[Step]:
     if not isinstance(found, dict) or set(found) != {"version", "steps"} or not isinstance(found["steps"], list):
         raise _wrong('a JSON script is an object with "version" and "steps"')
     if found["version"] != VERSION or isinstance(found["version"], bool):
-        raise _wrong(f"the script has version {str(found['version'])[:20]}; this texpr reads version {VERSION}")
+        raise _wrong(f"the script has version {found['version']!r:.20}; this texpr reads version {VERSION}")
     return [_step(each, number) for number, each in enumerate(found["steps"], 1)]
 
 

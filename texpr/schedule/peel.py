@@ -12,6 +12,8 @@ from texpr.passes.renew import folded, over_tensors, with_fresh_variables
 from texpr.schedule.loops import find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
+MOST_ITERATIONS = 1 << 31
+
 
 def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
     """Run the first and the last iterations in loops of their own. Always legal: the order is unchanged. Index set splitting elsewhere.
@@ -23,12 +25,12 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
     Of a loop with a symbolic extent, each part has as many iterations as are left for it.
 
     Raises:
-        ScheduleError: counts below 0, or more than a loop of constant extent has.
+        ScheduleError: counts below 0 or above 2^31, or more than a loop of constant extent has.
     """
     found = find_loops(kernel, loop)
     for count in (first, last):
-        if not isinstance(count, int) or isinstance(count, bool):
-            raise ScheduleError(f"peel takes numbers of iterations, not {count!r}", span_of(kernel, found[0]), code="peel")
+        if not isinstance(count, int) or isinstance(count, bool) or count > MOST_ITERATIONS:
+            raise ScheduleError(f"peel takes numbers of iterations up to 2^31, not {count!r}", span_of(kernel, found[0]), code="peel")
     for n in found:
         extent = integer(n.extent)
         if first < 0 or last < 0 or first + last == 0 or (extent is not None and extent < first + last):

@@ -12,6 +12,8 @@ from texpr.tools.fuzz.cases import Case
 from texpr.tools.fuzz.texts import TOKEN
 
 T = TypeVar("T")
+_SMALL = 10
+"""Numbers below it are tried in place of larger ones."""
 
 
 def shrunk(text: str, fails: Callable[[str], bool], seconds: float) -> str:
@@ -27,7 +29,7 @@ def shrunk_case(case: Case, fails: Callable[[Case], bool], seconds: float) -> Ca
     case = replace(case, steps=tuple(fewer(case.steps, lambda kept: fails(replace(case, steps=tuple(kept))), deadline)))
     case = replace(case, sizes=tuple(fewer(case.sizes, lambda kept: fails(replace(case, sizes=tuple(kept))), deadline)))
     for at, (name, value) in enumerate(case.sizes):
-        for smaller in range(value):
+        for smaller in range(min(value, _SMALL)):
             candidate = replace(case, sizes=(*case.sizes[:at], (name, smaller), *case.sizes[at + 1 :]))
             if monotonic() < deadline and fails(candidate):
                 case = candidate
@@ -43,7 +45,7 @@ def _plainer(case: Case, fails: Callable[[Case], bool], deadline: float) -> Case
     for at, step in enumerate(case.steps):
         candidates = [replace(step, options=step.options[:k] + step.options[k + 1 :]) for k in range(len(step.options))]
         candidates += [replace(step, args=(*step.args[:k], n, *step.args[k + 1 :])) for k, old in enumerate(step.args)
-                       if isinstance(old, int) and not isinstance(old, bool) for n in range(1, old)]
+                       if isinstance(old, int) and not isinstance(old, bool) for n in range(1, min(old, _SMALL))]
         for simple in candidates:
             candidate = _with_step(case, at, simple)
             if monotonic() < deadline and fails(candidate):
