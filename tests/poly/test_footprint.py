@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 from hypothesis import given, settings
 
@@ -12,7 +14,7 @@ from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import walk
-from texpr.poly import footprint
+from texpr.poly import footprint, nest, permutable, solver
 from texpr.schedule.loops import find_loops, loops_around
 
 
@@ -85,3 +87,15 @@ def test_every_access_lies_in_the_box(k: Kernel):
             for x in inside:
                 values = dict(zip(x.loops, x.iteration))
                 assert all(held(t, list(zip(box.bases, box.extents)), values, e) for u, e in x.reads | x.writes if u is t)
+
+
+def test_out_of_quota(monkeypatch):
+    """A question that took too long leaves nothing for the next one to pay; a box that takes too long is the whole tensor."""
+    s = tx.schedule(tx.op("""op f(X: f32[M]) -> Y: f32[M] { T[i] = X[i] * 2 Y[i] = max(k in 0..3: T[i + k - 1 | clamp]) for i in 0..M }"""))
+    s.peel("Y.i", 1, 1)
+    monkeypatch.setattr(solver, "ROWS", 3)
+    monkeypatch.setattr(nest, "_MEMO", OrderedDict())
+    monkeypatch.setattr(nest, "_SHARED", OrderedDict())
+    assert not permutable(s.kernel, [find_loops(s.kernel, "Y.i")[0].var])
+    assert picture(s.kernel, "T", "Y.i") == "T[0 +: M]"
+    assert not solver._LOOKED_AT[0]

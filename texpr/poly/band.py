@@ -17,20 +17,20 @@ from texpr.poly.nest import Nest, holds, model, part
 from texpr.poly.order import in_order
 from texpr.poly.solver import OutOfQuota, Question, asked
 
-_MEMO: OrderedDict[tuple[int, tuple[Var, ...]], tuple[Nest, bool]] = OrderedDict()
+_MEMO: OrderedDict[tuple[int, tuple[Var, ...]], tuple[Kernel, bool]] = OrderedDict()
 _MEMO_SIZE = 256
 
 
 def permutable(kernel: Kernel, band: Sequence[Var]) -> bool:
     """Whether the loops of these variables, which follow each other inwards, are a band. False where that cannot be proven."""
     top = next(s for s in kernel.body if holds(s, band[0]))
-    nest = model(part(kernel, (top,)))
-    key = id(nest), tuple(band)
+    alone = part(kernel, (top,))
+    key = id(alone), tuple(band)
     if key not in _MEMO:
         try:
-            _MEMO[key] = nest, asked(lambda: _permutable(nest, tuple(band)))
+            _MEMO[key] = alone, asked(lambda: _permutable(model(alone), tuple(band)))
         except OutOfQuota:
-            _MEMO[key] = nest, False
+            _MEMO[key] = alone, False
         while len(_MEMO) > _MEMO_SIZE:
             _MEMO.popitem(last=False)
     return _MEMO[key][1]

@@ -44,14 +44,19 @@ def footprint(kernel: Kernel, tensor: Tensor, loops: Sequence[For], *, kinds: Co
     """The box of `tensor` that one iteration of `loops` touches; None if it touches nothing.
 
     The box is that of a tile no edge clips, so its extents are constants wherever those of the loops inside are; clamps and conditions
-    are left out. Proven to hold every access. Along a dimension whose indices are not affine it is the whole tensor; so it is where the
-    base depends on data that are not there in some iteration, whose uses a condition holds off.
+    are left out. Proven to hold every access; where that takes too long it is the whole tensor. Along a dimension whose indices are not
+    affine it is the whole tensor; so it is where the base depends on data that are not there in some iteration, whose uses a condition
+    holds off.
 
     Args:
         loops: nested loops of the kernel, outermost first; one iteration of each. None for the whole kernel.
         kinds: `read`, `write` (updates included) or both.
     """
-    nest = model(part(kernel, [s for s in kernel.body if not loops or holds(s, loops[0].var)]))
+    near = part(kernel, [s for s in kernel.body if not loops or holds(s, loops[0].var)])
+    try:
+        nest = asked(lambda: model(near))
+    except OutOfQuota:
+        return Footprint(tuple(index(0) for _ in tensor.shape), tensor.shape)
     uses = list(_uses(nest, tensor, loops, kinds))
     if not uses:
         return None

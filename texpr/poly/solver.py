@@ -56,6 +56,7 @@ def asked(question: Callable[[], T], quota: int | None = None) -> T:
         finally:
             if outer == 0:
                 _CONTEXT.set_max_operations(0)
+                _LOOKED_AT[0] = 0
 
 
 def _counted(rows: Sequence[Row]) -> Sequence[Row]:
