@@ -39,14 +39,16 @@ if TYPE_CHECKING:
         ScheduleError,
     )
     from texpr.support.options import options
+    from texpr.tune import tune
 
 __all__ = [
     "CallError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError",
     "ResourceError", "Schedule", "ScheduleError", "check_grad", "grad", "interpret", "jvp", "load", "op", "options", "register_extern",
-    "register_vjp", "schedule", "vjp",
+    "register_vjp", "schedule", "tune", "vjp",
 ]
+_ELSEWHERE = {"options": "support.options", "tune": "tune"}
 _PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
-                    "support", "targets", "tools"})
+                    "support", "targets", "tools", "tune"})
 
 
 def __getattr__(name: str) -> Any:
@@ -54,7 +56,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'texpr' has no attribute {name!r}")
     if name in __all__:
-        place = "support.errors" if name.endswith(("Error", "Warning")) else "support.options" if name == "options" else "compiler"
+        place = "support.errors" if name.endswith(("Error", "Warning")) else _ELSEWHERE.get(name, "compiler")
         found = getattr(import_module(f"texpr.{place}"), name)
     elif name in _PARTS:
         found = import_module(f"texpr.{name}")

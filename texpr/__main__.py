@@ -1,4 +1,4 @@
-"""`python -m texpr`: show, view, check, bench, fuzz, cache, doctor."""
+"""`python -m texpr`: show, view, check, tune, bench, fuzz, cache, doctor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from texpr.support.errors import Error
-from texpr.tools import bench, cache, check, doctor, fuzz, show, view
+from texpr.tools import bench, cache, check, doctor, fuzz, show, tune, view
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -14,7 +14,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="texpr", description="Tensor operators as mathematics.")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, run, module in (("show", show.show, show), ("view", view.view, view), ("check", check.check, check),
-                              ("bench", bench.bench, bench), ("fuzz", fuzz.fuzz, fuzz), ("cache", cache.cache, cache),
+                              ("bench", bench.bench, bench), ("fuzz", fuzz.fuzz, fuzz),
+                              ("cache", cache.cache, cache), ("tune", tune.tune, tune),
                               ("doctor", doctor.doctor, None)):
         command = commands.add_parser(name, help=(run.__doc__ or "").partition(".")[0].lower())
         if module is not None:

@@ -9,7 +9,7 @@ FLOORS: dict[str, int] = {
     "passes": 3,
     "lang": 4, "autodiff": 4, "schedule": 4, "targets": 4,
     "ops": 5, "compiler": 5,
-    "graph": 6,
+    "graph": 6, "tune": 6,
     "nn": 7, "interop": 7,
     "tools": 8, "__main__": 8,
 }

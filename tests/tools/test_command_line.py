@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,18 @@ def test_cache(capsys, tmp_path):
         assert not [f for f in tmp_path.rglob("*") if f.is_file()]
     with tx.options(cache_dir=None):
         assert "no directory" in run(capsys, "cache")[1]
+
+
+def test_tune(capsys, file, tmp_path):
+    with tx.options(cache_dir=tmp_path / "cache"):
+        code, out, err = run(capsys, "tune", file, *MATMUL, "--trials", "2")
+    assert code == 0 and not err
+    head, *steps = out.splitlines()
+    assert re.fullmatch(r"# matmul: [\d.]+ us, default [\d.]+ us \([\d.]+ times\), \d trials", head) and "contract()" in steps
+
+
+def test_tune_needs_sizes(capsys, file):
+    assert "missing: N, K" in run(capsys, "tune", file, "--op", "matmul", "M=8")[2].replace("K, N", "N, K")
 
 
 def test_doctor(capsys):

@@ -140,8 +140,20 @@ class CompiledKernel(callable.Callable):
             return found
         return self._build(key)
 
+    def ready(self) -> CompiledKernel:
+        """This kernel, made now and not when it is called first.
+
+        Raises:
+            ScheduleError: it is not proven as a whole, or a step of its schedule is refused.
+            CompileError: LLVM failed.
+        """
+        if not self._built.certificate and current().certify is not False:
+            raise ScheduleError(f"the loops of {self.name} are not proven", code="certificate")
+        return self
+
     def _build(self, key: str) -> Built:
-        certificate, final = self._prove(), pipeline.prepared(self.kernel, self.target)
+        final = pipeline.prepared(self.kernel, self.target)
+        certificate = self._prove()
         code_key, code = pipeline.object_code(final, self.target)
         buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
         built = Built(code, certificate, buffers, pipeline.duration(final), externs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from os.path import normpath
 from pathlib import Path
@@ -15,8 +16,9 @@ import numpy as np
 
 from texpr import lang
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks, refuse_far, refuse_huge
-from texpr.compiler.schedule import Schedule
+from texpr.compiler.schedule import Schedule, scripted
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
+from texpr.compiler.tuned import chosen_script
 from texpr.compiler.uses import Uses, read
 from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.ir.expr import Var
@@ -27,7 +29,7 @@ from texpr.ir.tensor import Program
 from texpr.runtime import callable
 from texpr.runtime.convert import read_input
 from texpr.runtime.spec import Argument
-from texpr.support.errors import CallError, CheckError, Error
+from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.options import current
 from texpr.support.suggest import did_you_mean
 
@@ -182,7 +184,13 @@ class Op(callable.Callable):
 
 
 def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
-    """The kernel that the default schedule gives on this machine."""
+    """The kernel of the schedule that tuning chose for these sizes on this machine, or of the default schedule."""
+    script = chosen_script(program, sizes)
+    if script is not None:
+        try:
+            return scripted(program, sizes, script).ready()
+        except (ScheduleError, CompileError) as error:
+            warnings.warn(f"{program.name}: the schedule that tuning chose is not used: {error}", stacklevel=2)
     return Schedule(program, sizes).auto().compile()
 
 

@@ -137,5 +137,10 @@ class Schedule(Steps):
         return f"<schedule of {self.program.name}, {len(self.steps)} steps>"
 
 
+def scripted(program: Program, sizes: Mapping[Var, int], script: str) -> CompiledKernel:
+    """The kernel of a script for this machine. Its steps are applied when the loops are needed: not where the disk cache has it."""
+    return CompiledKernel(lambda: Schedule(program, sizes).replay(script).kernel, find_target("native"), program, sizes, f"steps {script}")
+
+
 def _given(kernel: Kernel) -> Callable[[], Kernel]:
     return lambda: kernel

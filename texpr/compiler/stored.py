@@ -66,7 +66,7 @@ def usable() -> bool:
 def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:
     """Everything that a compiled kernel depends on."""
     numbers = sorted((v.name, n) for v, n in sizes.items())
-    return "\0".join(("kernel", identity(), _text(program), repr(numbers), schedule, *_target(target)))
+    return "\0".join(("kernel", identity(), program_text(program), repr(numbers), schedule, *_target(target)))
 
 
 def find(key: str, program: Program) -> Built | None:
@@ -103,7 +103,8 @@ def keep(key: str, built: Built, code_key: str) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _text(program: Program) -> str:
+def program_text(program: Program) -> str:
+    """A program with all that it calls, as text."""
     return show_program(program, with_callees=True)
 
 

@@ -38,6 +38,7 @@ class Options:
             `CertificateWarning` where that fails; False: do not ask.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
+        tuned: operators use the schedules that `tx.tune` chose for them.
         specializations: kernels with constant sizes kept per operator, before one with symbolic sizes serves the rest.
     """
 
@@ -46,6 +47,7 @@ class Options:
     verify: bool = False
     certify: bool | None = None
     print: tuple[str, ...] = ()
+    tuned: bool = True
     text_limit: int = 1_000_000
     specializations: int = 8
 
@@ -96,7 +98,7 @@ def _selection(value: object) -> tuple[str, ...]:
 
 
 _CHECKS: dict[str, Callable[[object], object]] = {
-    "threads": _positive, "cache_dir": _directory, "verify": _switch, "certify": _choice, "print": _selection,
+    "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _choice, "print": _selection,
     "text_limit": _positive, "specializations": _positive,
 }
 
@@ -115,7 +117,7 @@ def _from_text(name: str, text: str) -> object:
     match name:
         case "threads" | "text_limit" | "specializations":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
-        case "verify" | "certify":
+        case "verify" | "certify" | "tuned":
             return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
         case "cache_dir":
             return text or None

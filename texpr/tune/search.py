@@ -1,0 +1,248 @@
+"""`tx.tune`: a measured search around the default schedule, or over the parameters of one's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from pathlib import Path
+
+from texpr.compiler import CompiledKernel, Op, Schedule, tuned
+from texpr.compiler.schedule import schedule as start
+from texpr.compiler.schedule import scripted
+from texpr.compiler.stored import program_text
+from texpr.ir.expr import Var
+from texpr.ir.tensor import Program
+from texpr.support.errors import CallError, Error, ResourceError, ScheduleError
+from texpr.support.options import current
+from texpr.targets import find_target
+from texpr.tune.features import describe
+from texpr.tune.model import Model
+from texpr.tune.space import Point, space_of_function, space_of_script
+from texpr.tune.strategies import Genetic, RandomSearch, Strategy
+from texpr.tune.trial import Case, compare, measure
+
+STRATEGIES: dict[str, Callable[..., Strategy]] = {"model": Model, "genetic": Genetic, "random": RandomSearch}
+BATCH = 8
+"""Points proposed at once, however many are measured at once: the search depends on the seed alone."""
+FINALISTS = 3
+GAIN = 0.98
+"""A schedule replaces the default one if it takes at most this share of its time, measured in turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A schedule that was measured.
+
+    Attributes:
+        seconds: of a call; infinite where it does not count, which `error` explains.
+    """
+
+    values: Mapping[str, object]
+    script: str
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What a search found.
+
+    Attributes:
+        script: the steps of the chosen schedule, those of the default one where nothing was faster.
+        seconds, default_seconds: of a call with the chosen and with the default schedule, measured in turns.
+        trials: all that was measured, in order.
+        path: the file of the records, if any are kept.
+    """
+
+    program: Program
+    sizes: Mapping[Var, int]
+    script: str
+    seconds: float
+    default_seconds: float
+    trials: tuple[Trial, ...] = field(repr=False)
+    path: Path | None = None
+
+    @property
+    def kernel(self) -> CompiledKernel:
+        """The kernel of the chosen schedule."""
+        return scripted(self.program, self.sizes, self.script)
+
+    def schedule(self) -> Schedule:
+        """The chosen schedule, to print and to edit."""
+        return Schedule(self.program, self.sizes).replay(self.script)
+
+    def curve(self) -> list[float]:
+        """The fastest time after each trial, in seconds."""
+        best, found = inf, []
+        for trial in self.trials:
+            best = min(best, trial.seconds)
+            found.append(best)
+        return found
+
+
+def tune(op: Op, *, trials: int = 64, strategy: str = "model", schedule: Callable[..., object] | None = None,
+         space: Mapping[str, Sequence[object]] | None = None, seed: int = 0, timeout: float = 20.0, executor: Executor | None = None,
+         progress: bool | None = None, keep: bool = True, **options: object) -> Tuned:
+    """Search for a faster schedule, by measuring. Later calls of `op` with these sizes use what was found (`tx.options(tuned=False)`: not).
+
+    Candidates run in child processes, are proven as a whole, and must give the results of the default schedule; one that is refused,
+    crashes, hangs or is wrong does not count. In the end the best are measured once more in turns with the default schedule, which
+    stays unless one of them is faster.
+
+    Args:
+        trials: how many schedules to measure.
+        strategy: `model` (fits times to what is known of the loops), `genetic` or `random`.
+        schedule, space: a function `schedule(s, **parameters)` that applies steps, and per parameter the values to try; the default
+            schedule with other tile sizes, and with some steps left out, unless given.
+        seed: the same seed tries the same schedules, as far as their times agree.
+        timeout: seconds that one trial may take.
+        executor: runs trials, several at once; any `concurrent.futures.Executor`.
+        progress: show it; on a terminal unless given.
+        keep: record trials on disk. Those of earlier searches are not measured again.
+        options: all sizes, constants and dtype variables of the operator.
+    Raises:
+        CallError: a size is missing, the space makes no sense, or nothing in it is legal.
+        KeyboardInterrupt: Ctrl-C; what was measured until then is recorded.
+    """
+    search = _Search(op, options, schedule, space, seed, keep)
+    if strategy not in STRATEGIES:
+        raise CallError(f"there is no strategy {strategy!r}", code="tune", help=f"one of {', '.join(STRATEGIES)}")
+    for name, value in (("trials", trials), ("timeout", timeout)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise CallError(f"{name} is {value!r}, expected a number above 0", code="tune")
+    chosen = STRATEGIES[strategy](search.space, seed, *([search.described] if strategy == "model" else []))
+    with _shown(trials, progress) as advance:
+        search.run(chosen, int(trials), timeout, executor, advance)
+    return search.result(timeout)
+
+
+class _Search:
+    """The points of a space, and what is known of them."""
+
+    def __init__(self, op: Op, options: Mapping[str, object], function: object, choices: object, seed: int, keep: bool) -> None:
+        fresh = start(op, **options)
+        self.program, self.sizes = fresh.program, fresh.sizes
+        missing = [v.name for v in self.program.sizes if v not in self.sizes]
+        if missing:
+            raise CallError(f"tune needs all sizes of {self.program.name}; missing: {', '.join(missing)}", code="tune")
+        if function is None and choices is not None:
+            raise CallError("a space needs the function that makes schedules of it", code="space", help="schedule=lambda s, tile: ...")
+        if any(n == 0 for n in self.sizes.values()):
+            raise CallError(f"{self.program.name} has nothing to measure: a size is 0", code="tune")
+        default = fresh.auto()
+        self.default = default.script()
+        self.space = space_of_script(default.steps) if function is None else space_of_function(function, choices)
+        self.path = tuned.path_of(self.program, self.sizes) if keep else None
+        cache = current().cache_dir
+        numbers = tuple((v.name, n) for v, n in self.sizes.items())
+        self.case = Case(program_text(self.program), numbers, seed, current().threads, str(cache) if cache else "")
+        self.seen: dict[Point, float] = {}
+        self.trials: list[Trial] = []
+        self._schedules: dict[Point, Schedule | str] = {}
+        self._known = {r.script: r for r in tuned.read(self.path) if not r.chosen} if self.path else {}
+
+    def _scheduled(self, point: Point) -> Schedule | str:
+        """The schedule of a point, or why there is none."""
+        if point not in self._schedules:
+            s = Schedule(self.program, self.sizes)
+            try:
+                self.space.apply(s, self.space.values(point))
+                self._schedules[point] = s
+            except (ScheduleError, ResourceError, CallError) as error:
+                self._schedules[point] = error.message
+        return self._schedules[point]
+
+    def described(self, point: Point) -> Sequence[float] | None:
+        """What is known of the loops of a point."""
+        found = self._scheduled(point)
+        return None if isinstance(found, str) else describe(found.kernel, find_target("native").machine)
+
+    def run(self, strategy: Strategy, trials: int, timeout: float, executor: Executor | None, advance: Callable[[float], None]) -> None:
+        """Measure points until there are so many trials, or nothing is left. Refused schedules cost no trial."""
+        wanted: Sequence[Point] = [self.space.default]
+        while wanted and len(self.trials) < trials:
+            scripts = {p: s.script() for p in wanted if not isinstance(s := self._scheduled(p), str)}
+            self.seen |= dict.fromkeys([p for p in wanted if p not in scripts], inf)
+            scripts = dict(list(scripts.items())[: trials - len(self.trials)])
+            for point, (seconds, error) in zip(scripts, self._measured(list(scripts.values()), timeout, executor)):
+                self.seen[point] = seconds
+                self.trials.append(Trial(self.space.values(point), scripts[point], seconds, error))
+                advance(min(self.seen.values()))
+            wanted = strategy.propose(self.seen, BATCH)
+
+    def _measured(self, scripts: Sequence[str], timeout: float, executor: Executor | None) -> Iterator[tuple[float, str]]:
+        new = [s for s in dict.fromkeys(scripts) if s not in self._known]
+        if executor is None:
+            running = ((s, measure(self.case, s, timeout)) for s in new)
+        else:
+            futures = [(s, executor.submit(measure, self.case, s, timeout)) for s in new]
+            running = ((s, f.result()) for s, f in futures)
+        for script in scripts:
+            while script not in self._known:
+                done, (seconds, error) = next(running)
+                self._known[done] = tuned.Record(done, seconds if isfinite(seconds) else None, error)
+                if self.path is not None:
+                    tuned.append(self.path, self._known[done])
+            record = self._known[script]
+            yield inf if record.seconds is None else record.seconds, record.error
+
+    def result(self, timeout: float) -> Tuned:
+        """The fastest schedule, measured once more beside the default one."""
+        best = sorted((t for t in self.trials if isfinite(t.seconds)), key=lambda t: t.seconds)
+        finalists = [s for s in dict.fromkeys(t.script for t in best) if s != self.default][:FINALISTS]
+        if not best:
+            reasons = {t.error for t in self.trials} | {s for s in self._schedules.values() if isinstance(s, str)}
+            raise CallError("nothing in the space counts", code="space", notes=sorted(reasons)[:4])
+        default, *times = self._compared(finalists, timeout)
+        seconds, script = min([(t, s) for t, s in zip(times, finalists) if t <= GAIN * default], default=(default, self.default))
+        if self.path is not None:
+            tuned.append(self.path, tuned.Record(script, seconds, chosen=True))
+        return Tuned(self.program, self.sizes, script, seconds, default, tuple(self.trials), self.path)
+
+    def _compared(self, finalists: Sequence[str], timeout: float) -> list[float]:
+        """Times of the default schedule and the finalists; without those that fail now."""
+        try:
+            return compare(self.case, finalists, (1 + len(finalists)) * timeout)
+        except Error:
+            if not finalists:
+                raise
+            return self._compared(finalists[:-1], timeout)
+
+
+@contextmanager
+def _shown(trials: int, progress: bool | None) -> Iterator[Callable[[float], None]]:
+    """A function to call after each trial with the fastest time, in seconds."""
+    if progress is None:
+        progress = sys.stderr.isatty()
+    bar = _bar(trials) if progress else None
+    count = 0
+
+    def advance(best: float) -> None:
+        nonlocal count
+        count += 1
+        if bar is not None:
+            bar.set_postfix_str(f"best {best * 1e6:.1f} us", refresh=False)
+            bar.update()
+        elif progress and (count % 8 == 0 or count == trials):
+            print(f"{count:>4}/{trials} trials, best {best * 1e6:.1f} us", file=sys.stderr, flush=True)
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _bar(trials: int):
+    """tqdm, where it is installed and someone watches."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=trials, unit="trial", leave=False)
