@@ -17,6 +17,8 @@ FIRST = 12
 POOL = 600
 SHORTLIST = 3
 """So many times the points wanted are described, which takes a replay of their steps, before they are ranked once more."""
+FRESH = 4
+"""Every so many points, one is drawn: trees know nothing of where they have not been."""
 PENALTY = log(8)
 """A point that does not count is taken for one that is so much slower than the slowest."""
 
@@ -37,7 +39,7 @@ class Model:
         ranked = self._ranked(seen, pool, knobs_of)
         if self._describe is not None:
             ranked = self._ranked(seen, ranked[: SHORTLIST * count], self._described) + ranked[SHORTLIST * count :]
-        chosen = ranked[: max(1, count - 1)]
+        chosen = ranked[: count - max(1, count // FRESH)]
         return chosen + fresh(self._space, self._random, {**seen, **dict.fromkeys(chosen, inf)}, count - len(chosen))
 
     def _pool(self, seen: Seen, good: Sequence[Point]) -> list[Point]:

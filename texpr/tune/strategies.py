@@ -38,7 +38,9 @@ class Genetic:
     Source: Holland, Adaptation in Natural and Artificial Systems, 1975; the best are always kept.
     """
 
-    PARENTS = 12
+    PARENTS = 8
+    FRESH = 3
+    """Every so many points, one is drawn: the children of few stay among themselves."""
 
     def __init__(self, space: Space, seed: int) -> None:
         self._space, self._random = space, Random(seed)
@@ -46,9 +48,9 @@ class Genetic:
     def propose(self, seen: Seen, count: int) -> list[Point]:
         """See `Strategy`."""
         parents = fastest(seen, self.PARENTS)
-        if len(parents) < 4:
+        if len(parents) < self.PARENTS and len(seen) < 2 * self.PARENTS:
             return fresh(self._space, self._random, seen, count)
-        found = offspring(self._space, self._random, parents, seen, count)
+        found = offspring(self._space, self._random, parents, seen, count - max(1, count // self.FRESH)) if parents else []
         return found + fresh(self._space, self._random, {**seen, **dict.fromkeys(found, inf)}, count - len(found))
 
 
