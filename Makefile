@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties mutants ulp clean
+.PHONY: venv test check demo litmus peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -72,6 +72,10 @@ fuzz-properties: venv
 # Small changes of the code that decides legality, each of which should make a test fail:  make mutants LIMIT=300 MUTANTS=texpr/poly/flow.py
 mutants: venv
 	nice -n 19 $(BIN)/python scripts/mutate.py $(MUTANTS) $(if $(LIMIT),--limit $(LIMIT))
+
+# What is said of recorded schedules: shows what has changed, checks it, writes it.
+verdicts: venv
+	PYTHONPATH=. $(BIN)/python scripts/verdicts.py record
 
 # All 2^32 numbers of every f32 function: about two minutes each.
 ulp: venv
