@@ -295,9 +295,7 @@ class Converter:
         if isinstance(e, Mul) and e.dtype == I64 and self._is_not_negative(e):
             bounds.append(Constraint(form))
         declared = self._declared_range(e)
-        if e.dtype == BOOL:
-            bounds += [Constraint(form), Constraint(form.times(-1).shifted(1))]
-        elif declared is not None:
+        if declared is not None:
             lower, upper = (self.values(x).cases for x in declared)
             if len(lower) == 1 and len(upper) == 1:
                 bounds += [*lower[0][0], *upper[0][0], at_least(form, lower[0][1]), below(form, upper[0][1])]
