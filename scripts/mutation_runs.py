@@ -26,6 +26,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -252,7 +253,8 @@ def install(tree: Path, mutant: Mutant) -> None:
     at: object = module
     for name in mutant.function.split("."):
         at = inspect.getattr_static(at, name)
-    function = inspect.unwrap(at.fget if isinstance(at, property) else at)  # type: ignore[arg-type]
+    found = at.fget if isinstance(at, property) else at.func if isinstance(at, cached_property) else at
+    function = inspect.unwrap(found)  # type: ignore[arg-type]
     if code is None or not isinstance(function, FunctionType) or len(code.co_freevars) != len(function.__code__.co_freevars):
         raise LookupError(mutant.function)
     function.__code__ = code
@@ -274,6 +276,8 @@ class Runner:
         self.tree, self.state, self.items, self.budget = tree, state, items, budget
         self.tests: list[Tests] = []
         self.kills: Counter[tuple[Path, str]] = Counter()
+        self.passing: set[str] = set()
+        self.failing: set[str] = set()
 
     def map(self, sources: Sequence[str], anew: bool, show: Callable[[Sequence[str]], Iterator[str]]) -> None:
         """Make the map of the tests, or read it where neither they nor their data have changed.
@@ -311,27 +315,42 @@ class Runner:
         return any(not lines.isdisjoint(wanted) for t in self.tests for lines in t.lines.values())
 
     def run(self, mutant: Mutant, wanted: Collection[str]) -> Outcome:
-        """Run tests against a mutant until one fails: those that run one of the lines, the most promising first."""
-        start = time.perf_counter()
-        names, seconds = self._chosen(mutant.path, wanted)
+        """Run tests against a mutant until one fails: those that run one of the lines, the most promising first.
 
+        A test that fails without any change, too, since the map was made, tells nothing, and the others are run.
+        """
+        start = time.perf_counter()
+        while True:
+            ended, test = self._run(*self._chosen(mutant.path, wanted), lambda: install(self.tree, mutant))
+            if ended == "passed" or not test or self._passes(test):
+                break
+            self.failing.add(test)
+        if ended != "passed":
+            self.kills[mutant.path, test] += 1
+        return Outcome(ended, test, time.perf_counter() - start)
+
+    def _passes(self, test: str) -> bool:
+        if test not in self.passing and self._run([test], 60, lambda: None)[0] == "passed":
+            self.passing.add(test)
+        return test in self.passing
+
+    def _run(self, names: Sequence[str], seconds: float, change: Callable[[], None]) -> tuple[str, str]:
+        """How tests end in a process of their own after a change, and the first that fails."""
         def work(write: int) -> int:
-            install(self.tree, mutant)
-            os.write(write, b"installed\n")
+            change()
+            os.write(write, b"changed\n")
             failed = first_failure([self.items[name] for name in names])
             os.write(write, failed.encode())
             return int(bool(failed))
 
         ended, said = in_child(work, 30 + 3 * seconds, self.state / f"mutant-{os.getpid()}.log")
-        installed, _, test = said.decode().partition("\n")
-        assert installed == "installed", f"{mutant.key} cannot be put in place"
-        if ended != "passed":
-            self.kills[mutant.path, test] += 1
-        return Outcome(ended, test, time.perf_counter() - start)
+        changed, _, test = said.decode().partition("\n")
+        assert changed == "changed", f"a change cannot be put in place: {self.state}/mutant-{os.getpid()}.log"
+        return ended, test
 
     def _chosen(self, path: Path, wanted: Collection[str]) -> tuple[list[str], float]:
         """Tests that run one of the lines, as many as the budget allows, and how long they take."""
-        found = {n: t.seconds[n] for t in self.tests for n in t.seconds if not t.lines[n].isdisjoint(wanted)}
+        found = {n: t.seconds[n] for t in self.tests for n in t.seconds if n not in self.failing and not t.lines[n].isdisjoint(wanted)}
         draw = random.Random(0)
         # Mostly the quick ones first, but not all of them: many small programs are much alike.
         order = sorted(found, key=lambda n: draw.expovariate((1 + self.kills[path, n]) / (0.001 + found[n])))
