@@ -50,14 +50,13 @@ def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], fac
     deep = integer(find_loops(plan.kernel, loops[-1])[0].extent) or 1
     if name not in plan.machine.instructions or factor % lanes or deep % lanes:
         return False
-    before = plan.kernel, len(plan.steps)
+    before = plan.here()
     across, lane = plan.cut(loops[-2], lanes)
     along, row = plan.cut(loops[-1], lanes)
     order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
     if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
         return True
-    plan.kernel = before[0]
-    del plan.steps[before[1] :]
+    plan.back(before)
     return False
 
 

@@ -52,11 +52,10 @@ def packed(plan: Plan, nest: Nest) -> list[str] | None:
     found = _contraction(plan, nest)
     if found is None:
         return None
-    before = plan.kernel, len(plan.steps)
+    before = plan.here()
     names = _scheduled(plan, found)
     if names is None:
-        plan.kernel = before[0]
-        del plan.steps[before[1] :]
+        plan.back(before)
     return names
 
 

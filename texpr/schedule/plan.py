@@ -30,6 +30,15 @@ class Plan:
         self.steps.append(step)
         return True
 
+    def here(self) -> tuple[Kernel, int]:
+        """Where the plan is, for `back`."""
+        return self.kernel, len(self.steps)
+
+    def back(self, here: tuple[Kernel, int]) -> None:
+        """Leave out the steps since then."""
+        self.kernel = here[0]
+        del self.steps[here[1] :]
+
     def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
         """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
         n = max(integer(each.extent) or LONG for each in find_loops(self.kernel, name))

@@ -28,6 +28,8 @@ NARROW = 2
 LEAST_POSITIONS = 32
 """Positions that share a panel below which packing costs more than it saves."""
 LEAST_ROWS = 8
+LEAST_DEPTH = 64
+"""Terms of a block for which sums are fetched and put back."""
 FAR = 3
 """How much more a byte costs that comes from behind the second cache."""
 WAYS = 8
@@ -108,7 +110,13 @@ class _Around:
 def windowed(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest that sums over windows; names of its outer loops, or None if it is none."""
     found = _window(plan, nest)
-    return None if found is None else _scheduled(plan, found)
+    if found is None:
+        return None
+    before = plan.here()
+    names = _scheduled(plan, found)
+    if names is None:
+        plan.back(before)
+    return names
 
 
 def _window(plan: Plan, nest: Nest) -> _Window | None:
@@ -169,7 +177,7 @@ def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
 
 
 def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
-    large = w.panel_bytes > _near(plan)
+    large = w.panel_bytes > _near(plan) and _lane_tiles(w) > 1
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
@@ -217,7 +225,7 @@ def _near(plan: Plan) -> int:
 
 def _around(plan: Plan, w: _Window, large: bool) -> _Around:
     """Cut the lanes into tiles, and what is large into blocks."""
-    lane_tiles, lane = plan.cut(qualified(w.lane), w.width)
+    lane_tiles, lane = plan.cut(qualified(w.lane), w.width, "mask")
     lanes = [*map(qualified, w.across), *([lane_tiles] if lane_tiles else [])]
     rows, blocks = [qualified(n) for n in w.positions], []
     if large and lanes:
@@ -249,7 +257,7 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
     """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
     deep: list[str] = []
     shallow: list[str] = []
-    room = max(LINE, _near(plan) // (constant_extent(w.lane) * w.panel.tensor.dtype.bytes))
+    room = max(LEAST_DEPTH, _near(plan) // (constant_extent(w.lane) * w.panel.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:

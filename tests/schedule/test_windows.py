@@ -1,0 +1,87 @@
+"""The default schedule of sums over windows: convolutions with edges, strides, groups, of one to three dimensions."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.ir.machine import Machine
+from texpr.schedule import auto, windows
+
+NEAR = Machine(vector_bytes=16, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
+"""Everything stays in the second cache."""
+FAR = Machine(vector_bytes=16, vector_registers=32, caches=(256, 1024), cores=2)
+"""Nothing does."""
+FEW = Machine(vector_bytes=16, vector_registers=16, caches=(256, 1 << 20), cores=1)
+
+IMAGE = """op image(X: f32[N, H, W, C], F: f32[R, Q, C, K]; S, P) -> Y: f32[N, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1, K]
+    require R <= H + 2*P, Q <= W + 2*P {
+  Y[n, y, x, k] = sum(r, q, c: X[n, S*y + r - P, S*x + q - P, c | 0] * F[r, q, c, k])
+}"""
+PANELS = """op panels(X: f32[N, H, W, C], F: f32[K, R, Q, C, L]) -> Y: f32[N, H, W, (K, L)] {
+  Y[n, y, x, (k, l)] = sum(r, q, c: X[n, y + r - 1, x + q - 1, c | 0] * F[k, r, q, c, l])
+}"""
+GROUPS = """op groups(X: f32[N, H, W, G, C], F: f32[G, R, Q, C, K]) -> Y: f32[N, H, W, (G, K)] {
+  Y[n, y, x, (g, k)] = sum(r, q, c: X[n, y + r - 1, x + q - 1, g, c | 0] * F[g, r, q, c, k])
+}"""
+LINE = """op line(X: f64[N, W, C], F: f64[Q, C, K]) -> Y: f64[N, W, K] {
+  Y[n, x, k] = sum(q, c: X[n, x + 2*q - 2, c | 0] * F[q, c, k])
+}"""
+VOLUME = """op volume(X: i32[D, H, W, C], F: i32[A, R, Q, C, K]) -> Y: i32[D - A + 1, H - R + 1, W - Q + 1, K]
+    require A <= D, R <= H, Q <= W {
+  Y[z, y, x, k] = sum(a, r, q, c: X[z + a, y + r, x + q, c] * F[a, r, q, c, k])
+}"""
+
+CASES = {
+    "same": (IMAGE, {"N": 2, "H": 7, "W": 7, "C": 5, "R": 3, "Q": 3, "K": 16, "S": 1, "P": 1}),
+    "rows left over": (IMAGE, {"N": 1, "H": 9, "W": 37, "C": 3, "R": 3, "Q": 5, "K": 24, "S": 1, "P": 1}),
+    "lanes left over": (IMAGE, {"N": 1, "H": 8, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 21, "S": 1, "P": 1}),
+    "stride 2": (IMAGE, {"N": 1, "H": 17, "W": 29, "C": 2, "R": 3, "Q": 3, "K": 8, "S": 2, "P": 1}),
+    "pointwise": (IMAGE, {"N": 3, "H": 6, "W": 14, "C": 40, "R": 1, "Q": 1, "K": 32, "S": 1, "P": 0}),
+    "panels": (PANELS, {"N": 2, "H": 6, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 3, "L": 8}),
+    "groups": (GROUPS, {"N": 1, "H": 9, "W": 10, "G": 2, "C": 3, "R": 3, "Q": 3, "K": 8}),
+    "line": (LINE, {"N": 2, "W": 33, "C": 6, "Q": 3, "K": 12}),
+    "volume": (VOLUME, {"D": 5, "H": 6, "W": 9, "C": 2, "A": 2, "R": 2, "Q": 3, "K": 16}),
+}
+EDGES = [name for name, (text, _) in CASES.items() if "| 0" in text and name != "pointwise"]
+
+
+def scheduled(name: str, machine: Machine) -> tx.Schedule:
+    text, sizes = CASES[name]
+    s = tx.schedule(tx.op(text), **sizes)
+    s.steps[:], s.kernel = auto(s.kernel, machine)
+    return s
+
+
+@pytest.mark.parametrize("machine", [NEAR, FAR, FEW], ids=["near", "far", "few"])
+@pytest.mark.parametrize("name", CASES)
+def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
+    monkeypatch.setattr(windows, "LEAST_DEPTH", 8)
+    s = scheduled(name, machine)
+    bound = {v: CASES[name][1][v.name] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    assert "every sum has all its terms" in str(s.certificate())
+
+
+@pytest.mark.parametrize("machine", [NEAR, FAR], ids=["near", "far"])
+@pytest.mark.parametrize("name", EDGES)
+def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine):
+    products = [line for line in str(scheduled(name, machine)).splitlines() if "+=" in line]
+    assert products and not any("if" in line for line in products)
+
+
+def test_a_panel_that_is_far_comes_in_blocks_of_terms(monkeypatch):
+    monkeypatch.setattr(windows, "LEAST_DEPTH", 8)
+    assert '"Y.r"' in scheduled("same", FAR).script().split("cache_write")[0] and "cache_write" in scheduled("same", FAR).script()
+    assert "cache_write" not in scheduled("same", NEAR).script()
+
+
+def test_a_panel_is_walked_along_where_its_field_is_the_larger():
+    order = next(line for line in scheduled("pointwise", NEAR).script().splitlines() if line.startswith("reorder"))
+    assert order.index('"Y.x"') < order.index('"Y.ko"')
+
+
+@pytest.mark.parametrize("name", ["pointwise", "same"])
+def test_the_pictures_of_windows(name, golden):
+    golden(scheduled(name, NEAR).script())
