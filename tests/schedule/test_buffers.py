@@ -158,7 +158,7 @@ CONTRACTIONS = {
 }
 
 
-@pytest.mark.parametrize("size", [(128, 16, 17), (133, 19, 33), (136, 40, 64)])
+@pytest.mark.parametrize("size", [(128, 16, 17), (133, 19, 33), (136, 40, 64), (144, 8, 33)])
 @pytest.mark.parametrize("name", CONTRACTIONS)
 def test_large_contractions_keep_every_bit(name, size, monkeypatch):
     monkeypatch.setattr(panels, "DEPTH", 32)

@@ -106,7 +106,8 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     lane_tiles, lane = plan.cut(qualified(c.lane), c.width)
     row_tiles, row = plan.cut(qualified(c.row), c.height)
     deep, shallow = _depths(plan, nest)
-    lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip")
+    lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip") if lane_tiles else ("", "")
+    panels = [lane_tiles] if lane_tiles else []
     scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
     row_blocks = ""
     others = [n for n in nest.spatial if n is not c.lane and n is not c.row]
@@ -116,7 +117,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     rows_alone = [*(qualified(n) for n in others if c.panel.stride(n.var) != 0), *([row_blocks] if row_blocks else [])]
     outer = [*rows_alone, *([lane_blocks] if lane_blocks else [])]
     tiles = [row_tiles] if row_tiles else []
-    if not outer or not plan.step("reorder", *outer, *deep, lane_tiles, *sharing, *tiles, *shallow, row, lane):
+    if not outer or not plan.step("reorder", *outer, *deep, *panels, *sharing, *tiles, *shallow, row, lane):
         return None
     at = (outer + deep)[-1]
     if not pack(plan, c.panel, at, c.lane, c.width):
@@ -124,7 +125,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     for a in scattered:
         pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
     if deep:
-        in_registers(plan, c.nest, c.lane, [*tiles, *sharing, lane_tiles])
+        in_registers(plan, c.nest, c.lane, [*tiles, *sharing, *panels])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     return outer
