@@ -231,3 +231,29 @@ def test_intermediates_are_computed_as_far_inside_as_keeps_them_near():
     for n, at in ((1024, "Y.i"), (32, "Y.b")):
         steps, _ = auto(tx.schedule(op, B=8, N=n, D=512).kernel, SERVER)
         assert [str(s) for s in steps if s.name == "compute_at"][-1] == f"compute_at('m', '{at}', recompute=False)".replace("'", '"')
+
+
+WAVES = {
+    "lcs": ("""op f(X: i32[N], Z: i32[M]) -> L: i32[N, M] {
+      L[i, j] = if X[i] == Z[j] then L[i-1, j-1 | 0] + 1 else max(L[i-1, j | 0], L[i, j-1 | 0])
+    }""", 1),
+    "smooth": ("op f(A: f64[N, M]) -> Y: f64[N, M] { Y[i, j] = 0.25 * (A[i, j] + Y[i-1, j+1 | 0] + Y[i, j-1 | 0]) }", 2),
+}
+
+
+@pytest.mark.parametrize("name", WAVES)
+def test_rows_of_a_recurrence_follow_each_other(name):
+    """As near as leaves them independent; the remaining rows are computed too."""
+    text, behind = WAVES[name]
+    op = tx.op(text)
+    s = tx.schedule(op, N=21, M=64).auto()
+    assert f'skew("{"L" if name == "lcs" else "Y"}.j", ' in s.script() and f", {behind})" in s.script()
+    assert s.certificate()
+    arrays = [np.random.default_rng(0).integers(0, 4, [{"N": 21, "M": 64}[v.name] for v in t.shape]).astype("i4" if name == "lcs" else "f8")
+              for t in op.program().inputs]
+    assert (s.compile()(*arrays) == tx.interpret(op, *arrays)).all()
+
+
+def test_a_recurrence_that_has_lanes_is_no_wavefront():
+    s = tx.schedule(tx.op("op f(A: f64[N, M]) -> Y: f64[N, M] { Y[i, j] = A[i, j] + Y[i-1, j | 0] }"), N=40, M=64).auto()
+    assert "skew" not in s.script() and "vectorize" in s.script()

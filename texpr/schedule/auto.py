@@ -3,7 +3,8 @@
 It sees loops, strides and reuse, never names of operators. First, what is cheap to compute again is inlined (`cheap`). Then per nest:
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
 keep a tile of accumulators in registers over loops along which reads are reused; block large contractions and pack an operand
-(`panels`); walk along a large operand that is read once (`streams`); turn squares of what is read across (`transposed`, `crossing`).
+(`panels`); walk along a large operand that is read once (`streams`); turn squares of what is read across (`transposed`, `crossing`);
+let rows of a recurrence follow each other (`wavefront`).
 Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
 threads, and what the caches would not hold is written past them. A step that is not legal is left out.
 """
@@ -28,6 +29,7 @@ from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
+from texpr.schedule.wavefront import wavefront
 from texpr.schedule.windows import windowed
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
@@ -138,9 +140,10 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     if not nest.spatial:
         return []
     nest = _joined(plan, nest)
-    turned = transposed(plan, nest)
-    if turned is not None:
-        return turned
+    for structure in (transposed, wavefront):
+        found = structure(plan, nest)
+        if found is not None:
+            return found
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:

@@ -41,11 +41,10 @@ def transposed(plan: Plan, nest: Nest) -> list[str] | None:
     found = _turn(plan, nest)
     if found is None:
         return None
-    before = plan.kernel, len(plan.steps)
+    before = plan.here()
     names = _scheduled(plan, found)
     if names is None:
-        plan.kernel = before[0]
-        del plan.steps[before[1] :]
+        plan.back(before)
     return names
 
 

@@ -1,0 +1,48 @@
+"""Recurrences that wait in every loop for the iteration before: several rows run together, each behind the one above it.
+
+An element that takes its neighbour's new value costs the time from one sum to the next, however wide the machine is. Rows that follow each
+other at a distance do not wait for one another, so their chains of operations overlap. Every value stays the same.
+
+Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
+"""
+
+from __future__ import annotations
+
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Nest, constant_extent
+from texpr.schedule.plan import Plan
+
+ROWS = 8
+LEAST = 64
+"""Iterations of the inner loop for which the start and the end, where few rows run, do not matter."""
+FARTHEST = 2
+"""By how many iterations a row may be behind the one above it."""
+
+
+def wavefront(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a recurrence no loop of which can have lanes; names of loops to share, of which there are none, or None if it is none."""
+    if not nest.recurrent or nest.reduction or len(nest.spatial) < 2:
+        return None
+    row, inner = nest.spatial[-2:]
+    if constant_extent(row) < 2 * ROWS or constant_extent(inner) < LEAST:
+        return None
+    if any(_has_lanes(plan, qualified(n)) for n in nest.spatial if constant_extent(n) > 1):
+        return None
+    for behind in range(1, FARTHEST + 1):
+        before = plan.here()
+        cut = plan.split(qualified(row), ROWS)
+        near = cut[1] if cut is not None else ""
+        moved = cut is not None and plan.step("skew", qualified(inner), near, behind) and plan.step("reorder", qualified(inner), near)
+        if moved and _has_lanes(plan, near):  # rows that wait for each other in one iteration would not overlap
+            plan.step("unroll", near)
+            return []
+        plan.back(before)
+    return None
+
+
+def _has_lanes(plan: Plan, name: str) -> bool:
+    """Whether iterations of the loop could run in lock step."""
+    before = plan.here()
+    found = plan.step("vectorize", name, 2)
+    plan.back(before)
+    return found
