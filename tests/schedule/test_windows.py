@@ -19,6 +19,10 @@ IMAGE = """op image(X: f32[N, H, W, C], F: f32[R, Q, C, K]; S, P) -> Y: f32[N, (
     require R <= H + 2*P, Q <= W + 2*P {
   Y[n, y, x, k] = sum(r, q, c: X[n, S*y + r - P, S*x + q - P, c | 0] * F[r, q, c, k])
 }"""
+FIRST = """op first(X: f32[N, C, H, W], F: f32[K, C, R, Q]; S, P) -> Y: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1]
+    require R <= H + 2*P, Q <= W + 2*P {
+  Y[n, k, y, x] = sum(c, r, q: X[n, c, S*y + r - P, S*x + q - P | 0] * F[k, c, r, q])
+}"""
 PANELS = """op panels(X: f32[N, H, W, C], F: f32[K, R, Q, C, L]) -> Y: f32[N, H, W, (K, L)] {
   Y[n, y, x, (k, l)] = sum(r, q, c: X[n, y + r - 1, x + q - 1, c | 0] * F[k, r, q, c, l])
 }"""
@@ -39,12 +43,14 @@ CASES = {
     "lanes left over": (IMAGE, {"N": 1, "H": 8, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 21, "S": 1, "P": 1}),
     "stride 2": (IMAGE, {"N": 1, "H": 17, "W": 29, "C": 2, "R": 3, "Q": 3, "K": 8, "S": 2, "P": 1}),
     "pointwise": (IMAGE, {"N": 3, "H": 6, "W": 14, "C": 40, "R": 1, "Q": 1, "K": 32, "S": 1, "P": 0}),
+    "channels first": (FIRST, {"N": 2, "H": 6, "W": 17, "C": 5, "R": 3, "Q": 3, "K": 21, "S": 1, "P": 1}),
+    "channels first, stride 2": (FIRST, {"N": 1, "H": 9, "W": 13, "C": 9, "R": 3, "Q": 3, "K": 16, "S": 2, "P": 0}),
     "panels": (PANELS, {"N": 2, "H": 6, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 3, "L": 8}),
     "groups": (GROUPS, {"N": 1, "H": 9, "W": 10, "G": 2, "C": 3, "R": 3, "Q": 3, "K": 8}),
     "line": (LINE, {"N": 2, "W": 33, "C": 6, "Q": 3, "K": 12}),
     "volume": (VOLUME, {"D": 5, "H": 6, "W": 9, "C": 2, "A": 2, "R": 2, "Q": 3, "K": 16}),
 }
-EDGES = [name for name, (text, _) in CASES.items() if "| 0" in text and name != "pointwise"]
+EDGES = [name for name, (text, sizes) in CASES.items() if "| 0" in text and sizes.get("P") != 0]
 
 
 def scheduled(name: str, machine: Machine) -> tx.Schedule:
@@ -58,6 +64,7 @@ def scheduled(name: str, machine: Machine) -> tx.Schedule:
 @pytest.mark.parametrize("name", CASES)
 def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
     monkeypatch.setattr(windows, "LEAST_DEPTH", 8)
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
     s = scheduled(name, machine)
     bound = {v: CASES[name][1][v.name] for v in s.program.sizes}
     check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
@@ -66,7 +73,8 @@ def test_windows_keep_every_bit_and_are_certified(name, machine, monkeypatch):
 
 @pytest.mark.parametrize("machine", [NEAR, FAR], ids=["near", "far"])
 @pytest.mark.parametrize("name", EDGES)
-def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine):
+def test_the_sums_of_a_window_ask_nothing_about_edges(name, machine, monkeypatch):
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
     products = [line for line in str(scheduled(name, machine)).splitlines() if "+=" in line]
     assert products and not any("if" in line for line in products)
 
@@ -80,6 +88,11 @@ def test_a_panel_that_is_far_comes_in_blocks_of_terms(monkeypatch):
 def test_a_panel_is_walked_along_where_its_field_is_the_larger():
     order = next(line for line in scheduled("pointwise", NEAR).script().splitlines() if line.startswith("reorder"))
     assert order.index('"Y.x"') < order.index('"Y.ko"')
+
+
+def test_channels_come_last_in_copies_where_they_come_first(monkeypatch):
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    assert 'layout("X_cache", "a b c d -> a c d b")' in scheduled("channels first", NEAR).script()
 
 
 @pytest.mark.parametrize("name", ["pointwise", "same"])

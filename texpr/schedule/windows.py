@@ -17,7 +17,9 @@ from math import gcd, prod
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
+from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
 from texpr.schedule.packing import LINE, in_panels, in_registers
@@ -28,6 +30,8 @@ NARROW = 2
 LEAST_POSITIONS = 32
 """Positions that share a panel below which packing costs more than it saves."""
 LEAST_ROWS = 8
+LONG_SUM = 128
+"""Terms of a sum that are worth writing it alone, apart from its neighbours."""
 LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 FAR = 3
@@ -50,6 +54,7 @@ class _Window:
         across: other loops along which the panel moves, such as blocks of lanes.
         images: the other loops that share the panel.
         panel, field: the two reads.
+        apart: lanes lie apart in the target, so do terms in the field: channels come first. Copies have them last.
         offsets: loops over terms that lie within the window.
         guarded: whether the field is read beyond its edges.
         width: iterations of `lane` in a tile of registers.
@@ -65,6 +70,7 @@ class _Window:
     images: tuple[For, ...]
     panel: Access
     field: Access
+    apart: bool
     offsets: tuple[For, ...]
     guarded: bool
     width: int
@@ -123,25 +129,39 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     lanes = plan.lanes(nest)
     if nest.recurrent or nest.main.update is None or not plan.machine.caches or any(integer(n.extent) is None for n in nest.loops):
         return None
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes > 1), None)
-    moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
-    staying = [a for a in nest.accesses[1:] if a not in moving]
-    if lane is None or len(moving) != 1 or len(staying) != 1 or moving[0].stride(lane.var) != 1:
+    parts = next((p for n in nest.spatial if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
+    if parts is None:
         return None
-    panel, field = moving[0], staying[0]
+    lane, panel, field = parts
     others = [n for n in nest.spatial if n is not lane]
     shared = [n for n in others if panel.stride(n.var) == 0]
     slid = [n for n in shared if _offsets(nest, field, [n])][-2:]
-    if not slid:
-        return None
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
     most = max(1, (plan.machine.vector_registers - 1) // (width // lanes) - 1)
-    most = most if guarded else min(most, _most_rows(field, slid[-1]))
+    apart = nest.accesses[0].stride(lane.var) != 1
+    most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
     height = _height(most, constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1)
-    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across),
-                   tuple(n for n in shared if n not in slid), panel, field, tuple(_offsets(nest, field, slid)), guarded, width, height)
+    images = tuple(n for n in shared if n not in slid)
+    return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, apart,
+                   tuple(_offsets(nest, field, slid)), guarded, width, height)
+
+
+def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
+    """The panel and the field, where the loop can be that over lanes: neighbours in panel and target, or both are worth a copy."""
+    moving = [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
+    staying = [a for a in nest.accesses[1:] if a.stride(lane.var) == 0]
+    if len(moving) != 1 or len(staying) != 1:
+        return None
+    panel, field = moving[0], staying[0]
+    if not any(_offsets(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
+        return None
+    if nest.accesses[0].stride(lane.var) == 1:
+        return (lane, panel, field) if panel.stride(lane.var) == 1 else None
+    offsets = _offsets(nest, field, nest.spatial)
+    worth = prod(map(constant_extent, offsets)) > 1 and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
+    return (lane, panel, field) if worth else None
 
 
 def _offsets(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
@@ -188,11 +208,15 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         return None
     single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single]
-    if w.guarded:
+    if w.guarded or w.apart:
         _copied(plan, w, outer[-1], not shared)
-    if around.panels:
+    if around.panels or w.apart:
         _packed(plan, w, (outer + deep)[-1] if deep or not panels_first else around.lanes[-1])
     tiles = _in_tiles(plan, w, around, middle, shallow)
+    if w.apart:
+        target = w.nest.main.tensor
+        for total in [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]:
+            _last(plan, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
     if deep:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
     plan.step("vectorize", around.lane)
@@ -263,9 +287,9 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
         if not deep and n <= room:
             shallow.insert(0, name)
             room //= max(1, n)
-        elif not deep and not shallow:
+        elif not deep and room > 1:
             outer, inner = plan.cut(name, max(d for d in range(1, room + 1) if n % d == 0 or d == room), "clip")
-            deep, shallow = [outer], [inner]
+            deep, shallow = [outer], [inner, *shallow]
         else:
             deep.insert(0, name)
     return deep, shallow
@@ -286,25 +310,47 @@ def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     if not plan.step("cache_read", w.field.tensor.name, at):
         return
     buffer = plan.kernel.temporaries[-1]
-    last = buffer.rank - 1
-    plan.step("vectorize", f"{buffer.name}.d{last}")
     sizes = [integer(n) or 1 for n in buffer.shape]
+    last = _channel(w)
+    if last != buffer.rank - 1:
+        plan.step("reorder", *(f"{buffer.name}.d{d}" for d in [*(d for d in range(buffer.rank) if d != last), last] if sizes[d] > 1))
+    plan.step("vectorize", f"{buffer.name}.d{last}")
     if shared and prod(sizes) >= ENOUGH_TO_SHARE:
         long = next((d for d in range(last) if sizes[d] > 1), last)
         plan.step("parallel", f"{buffer.name}.d{long}")
     if sizes[last] * buffer.dtype.bytes % (ALIAS // 2) == 0:
         plan.step("pad", buffer.name, last, 1, extra=LINE // buffer.dtype.bytes)
+    _last(plan, buffer, last)
+
+
+def _channel(w: _Window) -> int:
+    """The dimension of the field that lies within one position: the last, unless positions are neighbours."""
+    terms = [n for n in w.nest.reduction if n not in w.offsets]
+    along = [d for d, i in enumerate(w.field.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
+    return along[-1] if w.apart and along else w.field.tensor.rank - 1
+
+
+def _last(plan: Plan, buffer: Tensor, d: int) -> None:
+    """Let neighbours along a dimension be neighbours in memory."""
+    names = list("abcdefghijklmnop"[: buffer.rank])
+    if d != buffer.rank - 1:
+        plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join([*names[:d], *names[d + 1 :], names[d]])}")
 
 
 def _packed(plan: Plan, w: _Window, at: str) -> None:
     """Copy the panel under a loop, tile after tile, unless rows are short or few positions use it."""
     positions = prod(map(constant_extent, (*w.images, *w.positions)))
-    if constant_extent(w.lane) <= NARROW * w.width or positions < LEAST_POSITIONS or not plan.step("cache_read", w.panel.tensor.name, at):
+    few = constant_extent(w.lane) <= NARROW * w.width or positions < LEAST_POSITIONS
+    if few and not w.apart or not plan.step("cache_read", w.panel.tensor.name, at):
         return
     buffer = plan.kernel.temporaries[-1]
     along = next(d for d, i in enumerate(w.panel.indices) if linear(i).coefficient(w.lane.var))
     if (integer(buffer.shape[along]) or 0) > w.width:
         in_panels(plan, buffer, along, w.width, in_line=True)
-    else:
-        plan.step("vectorize", f"{buffer.name}.d{along}")
+        return
+    if along != buffer.rank - 1:
+        plan.step("reorder", *(f"{buffer.name}.d{d}" for d in [*(d for d in range(buffer.rank) if d != along), along]
+                               if (integer(buffer.shape[d]) or 1) > 1))
+    plan.step("vectorize", f"{buffer.name}.d{along}")
+    _last(plan, buffer, along)
 
