@@ -114,3 +114,10 @@ def test_places_that_differ_by_a_constant_are_apart():
     for by, meets in ((0, False), (1, True), (4, False)):
         nest = loop(i, 4, put(Y, (i,), ZERO), put(Y, (plus(i, by),), ZERO))
         assert (carried(kernel(nest), nest) is not None) == meets
+
+
+def test_extremes_may_be_found_in_any_order():
+    i, y, x = Var("i"), tensor("y", 1), tensor("x", 4)
+    for update, free in (("max", True), ("min", True), ("add", False), ("mul", False)):
+        nest = loop(i, 4, put(y, (0,), at(x, i), update))
+        assert (carried(kernel(nest, inputs=(x,)), nest, ignore_reassociable=True) is None) == free
