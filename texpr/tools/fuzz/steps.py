@@ -17,7 +17,7 @@ from texpr.schedule.script import STEPS, Step
 _OFTEN = ("split", "split", "reorder", "reorder", "compute_at", "compute_at", "cache_read", "cache_write", "vectorize", "parallel", "tile")
 """Steps that others build on."""
 _TAILS = ("guard", "peel", "exact", "clip", "mask", "pad", "overlap")
-_STRANGE = (None, True, 0, -1, 1 << 40, 2.5, float("nan"), "", "i", "no such", "a b", ("i", "j"), (), "\x00", "C.", ".i", "for", [1])
+_STRANGE = (None, True, 0, -1, 1 << 40, 2.5, 1e300, "", "i", "no such", "a b", ("i", "j"), (), "\x00", "C.", ".i", "for", [1])
 _WRONG = 0.03
 """The share of steps with an argument from nowhere."""
 _IDIOM = 0.12
