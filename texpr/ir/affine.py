@@ -31,6 +31,13 @@ class Linear:
     def without(self, *gone: Var) -> Linear:
         return Linear(tuple((t, c) for t, c in self.terms if not any(t is g for g in gone)), self.constant)
 
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        """self + factor * other."""
+        terms = list(self.terms)
+        for t, c in other.terms:
+            _accumulate(terms, t, factor * c)
+        return Linear(tuple((t, c) for t, c in terms if c), self.constant + factor * other.constant)
+
     def expr(self) -> Expr:
         """As an expression again: positive terms first."""
         result: Expr | None = None

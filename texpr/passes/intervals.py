@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from texpr.ir.affine import Linear, ceiling, linear
-from texpr.ir.build import add, integer, mul, sub
-from texpr.ir.expr import Expr, Max, Min, Var, index
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Max, Min, Var
 
 Ranges = dict[Var, Expr]
 """Extents of the loops around, outermost first."""
@@ -51,40 +53,47 @@ class _Cases:
             return form.constant if not form.terms else None
         for term, c in form.terms:
             if isinstance(term, Min if c > 0 else Max):  # either may be the extreme
-                ends = [self.least(_with(form, term, c, each)) for each in (term.lhs, term.rhs)]  # type: ignore[union-attr]
+                ends = [self.least(_with(form, term, c, linear(each))) for each in (term.lhs, term.rhs)]  # type: ignore[union-attr]
                 return None if None in ends else min(ends)  # type: ignore[type-var]
         for term, c in form.terms:
             if isinstance(term, Max if c > 0 else Min):  # beyond both
-                return self._best(form, term, c, [term.lhs, term.rhs])  # type: ignore[union-attr]
+                return self._best(form, term, c, [linear(term.lhs), linear(term.rhs)])  # type: ignore[union-attr]
         for v in reversed(self.ranges):  # the extent of a loop is in terms of those around it
             c = form.coefficient(v)
             if c:
-                return self._best(form, v, c, [index(0)] if c > 0 else [add(end, index(-1)) for end in _lengths(self.ranges[v])])
+                return self._best(form, v, c, [_ZERO] if c > 0 else [_last(length) for length in _lengths(self.ranges[v])])
         return self._in_iterations(form)
 
     def _in_iterations(self, form: Linear) -> int | None:
         """A bound of what holds sizes alone: no loop around has less than one iteration."""
         term, c = form.terms[0]
         for extent in self.ranges.values():
-            for length in map(linear, _lengths(extent)):
+            for length in _lengths(extent):
                 each = next((k for t, k in length.terms if t is term), 0)
                 if each and c % each == 0 and c // each > 0:
-                    more = add(length.expr(), index(-1))
-                    return self.least(linear(sub(form.expr(), mul(more, index(c // each)))))
+                    return self.least(form.plus(_last(length), -(c // each)))
         return None
 
-    def _best(self, form: Linear, term: Expr, c: int, ends: list[Expr]) -> int | None:
+    def _best(self, form: Linear, term: Expr, c: int, ends: list[Linear]) -> int | None:
         found = (self.least(_with(form, term, c, end)) for end in ends)
         return max((n for n in found if n is not None), default=None)
 
 
-def _with(form: Linear, term: Expr, c: int, value: Expr) -> Linear:
+_ZERO = Linear((), 0)
+
+
+def _with(form: Linear, term: Expr, c: int, value: Linear) -> Linear:
     """With a value instead of a term."""
-    rest = Linear(tuple((t, k) for t, k in form.terms if t is not term), form.constant)
-    return linear(add(rest.expr(), mul(value, index(c))))
+    return Linear(tuple((t, k) for t, k in form.terms if t is not term), form.constant).plus(value, c)
 
 
-def _lengths(extent: Expr) -> list[Expr]:
+def _last(length: Linear) -> Linear:
+    """The last number below a length."""
+    return Linear(length.terms, length.constant - 1)
+
+
+@lru_cache(maxsize=1024)
+def _lengths(extent: Expr) -> tuple[Linear, ...]:
     """What an extent never exceeds where there is an iteration: so it is not 0 there."""
     match extent:
         case Max(a, b) if integer(b) == 0:
@@ -92,5 +101,5 @@ def _lengths(extent: Expr) -> list[Expr]:
         case Max(a, b) if integer(a) == 0:
             return _lengths(b)
         case Min(a, b):
-            return [*_lengths(a), *_lengths(b)]
-    return [extent]
+            return _lengths(a) + _lengths(b)
+    return (linear(extent),)
