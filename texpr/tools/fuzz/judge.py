@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.expr import Expr, Read, Select, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
@@ -188,9 +188,10 @@ def unreal(why: Refused) -> str | None:
 
 
 def _asks_data(why: Refused) -> bool:
-    """Whether an instance of the witness runs is up to data that no seed may have, or to floats, which no proof looks into."""
+    """Whether an instance of the witness runs, or reads, is up to data that no seed may have, or to floats, which no proof looks into."""
     ends = [why.conflict.source[0], why.conflict.sink[0]]
     conditions = [n.cond for above, s in paths(why.kernel) if any(s is end for end in ends) for n in above if isinstance(n, If)]
+    conditions += [n.cond for end in ends for n in walk(end.value) if isinstance(n, Select)]
     return any(isinstance(n, Read) or isinstance(n, Expr) and n.dtype.is_float for n in walk(*conditions))
 
 
