@@ -57,9 +57,9 @@ HINTS = [
     's.stream("A")', 's.stream("D")',
 ]
 TAILS = [
-    's.split("j", 3, tail="pad")', 's.split("k", 3, tail="pad")', 's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
+    's.split("k", 3, tail="pad")', 's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
     's.split("k", 3, tail="mask")', 's.vectorize("j", 0)', 's.vectorize("j", 2000)', 's.vectorize("j", "4")', 's.vectorize("j", 4, tail=3)',
-    's.unroll("j", 0)', 's.unroll("j", 3, tail="pad")',
+    's.unroll("j", 0)', 's.unroll("k", 3, tail="pad")',
 ]
 LARGE = [
     's.unroll("j")', 's.split("j", 100).unroll("ji").split("i", 100).unroll("ii")',
@@ -77,7 +77,6 @@ OTHERS = {
                  's.skew("j", "i").reorder("j", "i").reverse("i")'],
     "stencil": ['s.peel("j", 1, 1).compute_at("Y", "j")'],
     "wave": ['s.parallel("i")', 's.vectorize("j")', 's.tile("i", "j", sizes=(4, 8)).parallel("jo")'],
-    "bordered": ['s.split("t.j", 8, tail="pad").split("u.i", 8, tail="pad")', 's.split("u.j", 8, tail="pad")'],
     "shifted": ['s.split("Y.1.i", 4, tail="overlap")', 's.split("Y.i", 4, tail="pad")'],
     "lagging": ['s.fission("i")', 's.fission("i", "h")', 's.split("i", 4, tail="overlap")'],
     "delayed": ['s.prefetch("E", "k", 4)'],

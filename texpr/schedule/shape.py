@@ -26,7 +26,7 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
             the loop says that there are none. `guard` keeps them under a condition, `peel` runs them in loops of their
             own, `clip` makes the last tile shorter (`for vi in 0..min(factor, n - vo*factor)`), `mask` makes `vi` a vector loop whose last
             lanes are off, `overlap` lets the last tile begin at `n - factor`, where nothing changes if an element is computed twice, `pad`
-            runs past the end, where only buffers are written, which grow; `exact` refuses them.
+            runs past the end, where only buffers are written, which grow, and what does not exist reads as 0; `exact` refuses them.
         names: of the outer and the inner loop; `vo` and `vi` unless given.
     Raises:
         ScheduleError: no such loop, a bad factor, names that are taken, a remainder under `tail="exact"`, or a tail that would change

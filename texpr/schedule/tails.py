@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul, sub
-from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, index, plain
+from texpr.ir.build import TRUE, add, compare, conjunction, floordiv, integer, literal, mul, select, sub
+from texpr.ir.dtypes import BOOL
+from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, variables
+from texpr.ir.traverse import children, rewrite, tensors, variables, walk
 from texpr.passes.lazy import guarded_reads
 from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_independent
@@ -62,22 +63,35 @@ def _reads(s: Stmt, tensor: Tensor) -> bool:
 
 
 def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner: str) -> Kernel:
-    """The loops in full tiles. What they write past the end goes to buffers, which grow; what they read there must exist.
+    """The loops in full tiles. Past the end buffers are written, which grow, and the caller's memory is not; what is read outside is 0.
 
     Raises:
-        ScheduleError: they write the caller's memory or add to an element of the loop, or read past the end of something.
+        ScheduleError: they add to an element of the loop, write elements that are in use, or a condition reads past the end.
     """
     grown: dict[Tensor, Tensor] = {}
     ragged = [n for n in loops if (integer(n.extent) or 1) % factor or integer(n.extent) is None]
     for loop in ragged:
         rounded = mul(floordiv(add(loop.extent, index(factor - 1)), index(factor)), index(factor))
         for store in stores(loop):
-            grown[store.tensor] = _grown(kernel, loop, store, grown.get(store.tensor, store.tensor), rounded)
-    after = over_tensors(replace_loops(kernel, list(loops), lambda n: whole(n, factor, outer, inner)), grown)
+            if store.tensor in kernel.temporaries:
+                grown[store.tensor] = _grown(kernel, loop, store, grown.get(store.tensor, store.tensor), rounded)
+    ending = {n.var: _ending(kernel, n) if n in ragged else n for n in loops}
+    after = over_tensors(replace_loops(kernel, list(loops), lambda n: whole(ending[n.var], factor, outer, inner)), grown)
     for loop in ragged:
         name = f"{loop.tensor}.{outer}"
-        _check_reads(kernel, after, [n for n in _loops(after) if f"{n.tensor}.{n.var.name}" == name], loop)
+        after = _with_safe_reads(kernel, after, {n.var for n in _loops(after) if f"{n.tensor}.{n.var.name}" == name}, loop)
     return after
+
+
+def _ending(kernel: Kernel, loop: For) -> For:
+    """The loop, whose iterations past the end leave alone what is the caller's."""
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Store) and node.tensor not in kernel.temporaries:
+            return If(compare("<", loop.var, loop.extent), (node,))
+        return None
+
+    return replace(loop, body=tuple(rewrite(s, rule) for s in loop.body))
 
 
 def _loops(kernel: Kernel) -> list[For]:
@@ -87,9 +101,6 @@ def _loops(kernel: Kernel) -> list[For]:
 def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Expr) -> Tensor:
     """The buffer with room for the iterations past the end, which write elements of their own."""
     where = text_of(kernel, store)
-    if store.tensor not in kernel.temporaries:
-        raise ScheduleError(f"iterations past the end of `{loop.var.name}` would write {store.tensor.name}, which is the caller's", where,
-                            code="pad", help=f'cache_write("{store.tensor.name}", loop) makes a buffer that can grow; {OTHER_TAIL}')
     along = [d for d, i in enumerate(store.indices) if loop.var in variables(i)]
     own = len(along) == 1 and linear(sub(store.indices[along[0]], loop.var))
     if not own or own.terms or own.constant < 0 or not same_value(add(loop.extent, index(own.constant)), store.tensor.shape[along[0]]):
@@ -100,19 +111,41 @@ def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Exp
     return replace(tensor, dims=plain(*shape))
 
 
-def _check_reads(kernel: Kernel, after: Kernel, loops: Sequence[For], old: For) -> None:
-    """Everything read in the tiles, also past the end, is inside its tensor."""
-    variables_of = {n.var for n in loops}
+def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -> Kernel:
+    """Whatever the tiles read of elements that do not exist is 0.
+
+    Raises:
+        ScheduleError: a condition or an index reads them, or data says which ones.
+    """
+    outside: dict[int, tuple[Read, Expr]] = {}
     for above, s in paths(after):
         around = [n for n in above if isinstance(n, For)]
-        if not any(n.var in variables_of for n in around) or not isinstance(s, Store):
+        if not isinstance(s, Store) or not any(n.var in tiles for n in around):
             continue
         axes = [Axis(n.var, index(0), n.extent) for n in around]
         conditions = [n.cond for n in above if isinstance(n, If)]
         for read, facts in guarded_reads((*s.indices, s.value, *conditions)):
             inside = conjunction(*(c for i, n in zip(read.indices, read.tensor.shape)
-                                   for c in (compare("<=", index(0), i), compare("<", i, n))))
-            if not poly.always(inside, axes, (*after.requires, *conditions, *facts)):
-                raise ScheduleError(f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
-                                    read.span or span_of(kernel, old), code="pad",
-                                    help=f'cache_read("{read.tensor.name}", loop) makes a buffer, pad that first; {OTHER_TAIL}')
+                                   for c in (compare("<=", index(0), i), compare("<", i, n))
+                                   if not poly.always(c, axes, (*after.requires, *conditions, *facts))))
+            if inside is not TRUE:
+                _check_plain(kernel, s, read, old)
+                outside[id(read)] = read, inside
+    if not outside:
+        return after
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read() if id(node) in outside:
+                return select(outside[id(node)][1], node, literal(False if node.dtype == BOOL else 0, node.dtype))
+        return None
+
+    return rewrite(after, rule)  # type: ignore[return-value]
+
+
+def _check_plain(kernel: Kernel, s: Store, read: Read, old: For) -> None:
+    """The value reads it directly, at a place that no data decides."""
+    placing = any(n is read for n in walk(*s.indices))
+    if placing or tensors(*read.indices) or not any(n is read for n in walk(s.value)):
+        raise ScheduleError(f"iterations past the end of `{old.var.name}` would read {read.tensor.name} outside its elements",
+                            read.span or span_of(kernel, old), code="pad", help=OTHER_TAIL)
