@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from texpr.ir.affine import linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Expr, Read, Tensor, index
-from texpr.ir.traverse import variables
+from texpr.ir.loop import Stmt, Store
+from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.targets.expressions import Expressions
 from texpr.targets.function import Value, constant, memory_type, vector_type
@@ -116,6 +120,40 @@ class Accesses(Expressions):
     def drained(self) -> list[str]:
         """What makes other threads see stores past the caches before what follows."""
         return ["  fence seq_cst"]
+
+    def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
+        """The first statements, if they are plain stores of lanes whose elements lie between each other: 2, 4, 8 or 16 fill memory."""
+        first = body[0]
+        if self.lane is None or self.mask is not None or not isinstance(first, Store):
+            return []
+        base = flat_index(first.tensor, first.indices)
+        n = base.coefficient(self.lane)
+        group = [s for s in body[:n] if isinstance(s, Store) and s.tensor is first.tensor and s.update is None]
+        if n not in (2, 4, 8, 16) or len(group) != n or any(self.lane in variables(t) for t, _ in base.terms if t is not self.lane):
+            return []
+        offsets = [linear(sub(flat_index(s.tensor, s.indices).expr(), base.expr())) for s in group]
+        in_order = all(not o.terms and o.constant == k for k, o in enumerate(offsets))
+        reads = any(isinstance(e, Read) and e.tensor is first.tensor for s in group for e in walk(s.value))
+        return group if in_order and not reads else []
+
+    def store_interleaved(self, group: Sequence[Store]) -> None:
+        """Pairs of vectors are woven into one until a single one is left: element k of lane j ends at place n * j + k."""
+        tensor, lane = group[0].tensor, self.lane
+        assert lane is not None, "lanes are stored"
+        values = [self.broadcast(self.value(s.value), self.lanes) for s in group]
+        element, lanes = memory_type(tensor.dtype), self.lanes
+        texts = [self.function.define(f"zext {v} to {vector_type(element, lanes)}") if v.dtype == BOOL else v.text for v in values]
+        while len(texts) > 1:
+            half = len(texts) // 2
+            order = ", ".join(f"i32 {k // 2 + k % 2 * lanes}" for k in range(2 * lanes))
+            t = vector_type(element, lanes)
+            texts = [self.function.define(f"shufflevector {t} {texts[k]}, {t} {texts[k + half]}, <{2 * lanes} x i32> <{order}>")
+                     for k in range(half)]
+            lanes *= 2
+        offset = flat_index(tensor, group[0].indices).without(lane).expr()
+        address = self._element(self.pointers[tensor], element, offset, self.space(tensor))
+        self.function.emit(f"store {vector_type(element, lanes)} {texts[0]}, ptr{self.space(tensor)} {address}, "
+                           f"align {self.alignment(tensor)}")
 
     @staticmethod
     def _memory_suffix(element: str, lanes: int) -> str:

@@ -34,8 +34,16 @@ class Emitter(Accesses):
         self.workers = 0
 
     def statements(self, body: tuple[Stmt, ...]) -> None:
-        for s in body:
-            self.statement(s)
+        at = 0
+        while at < len(body):
+            group = self.interleaving(body[at:])
+            if group:
+                self.known.append({})
+                self.store_interleaved(group)
+                self.known.pop()
+            else:
+                self.statement(body[at])
+            at += max(1, len(group))
 
     def statement(self, s: Stmt) -> None:
         self.known.append({})
