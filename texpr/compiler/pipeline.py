@@ -20,6 +20,7 @@ from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
+from texpr.passes.offset import offset_signed
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls, work
 from texpr.passes.scopes import check_scopes
@@ -70,7 +71,7 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def fitting(kernel: Kernel) -> Kernel:
         return check_scopes(kernel, target.machine)
 
-    common: list[KernelPass] = [place, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
+    common: list[KernelPass] = [place, offset_signed, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
     return [*common, share_nests, insert_polls] if target.native else common
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from texpr.ir.affine import ceiling
 from texpr.ir.build import add, floordiv, minimum, mul, sub
 from texpr.ir.expr import Node, Var, index
-from texpr.ir.loop import For, If, Kernel, Poll, Stmt
+from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Poll, Stmt
 from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded
 
@@ -32,7 +32,12 @@ def insert_polls(kernel: Kernel) -> Kernel:
 
 
 def _vector_or_leaf(node: Node) -> bool:
-    return not isinstance(node, For | If | Kernel) or (isinstance(node, For) and node.kind == "vector")
+    return not isinstance(node, For | If | Kernel) or (isinstance(node, For) and _is_one(node))
+
+
+def _is_one(loop: For) -> bool:
+    """Whether all iterations run at once, in lanes."""
+    return loop.kind == "vector" or loop.kind.startswith(INSTRUCTION)
 
 
 def _polled(s: Stmt) -> Stmt:
@@ -64,6 +69,9 @@ def work(s: Stmt) -> int:
     while stack:
         node, times = stack.pop()
         if isinstance(node, For):
+            if node.kind.startswith(INSTRUCTION):
+                total += times
+                continue
             extent = ceiling(node.extent)
             times = times * (_UNKNOWN if extent is None else 1 if node.kind == "vector" else extent)
             stack += [(b, times) for b in node.body]

@@ -2,9 +2,9 @@
 
 It sees loops, strides and reuse, never names of operators. First, what is cheap to compute again is inlined (`cheap`). Then per nest:
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
-keep a tile of accumulators in registers over loops along which reads are reused; block large contractions and pack an operand
-(`panels`); walk along a large operand that is read once (`streams`); turn squares of what is read across (`transposed`, `crossing`);
-let rows of a recurrence follow each other (`wavefront`).
+keep a tile of accumulators in registers over loops along which reads are reused; leave groups of products to an instruction (`dots`);
+block large contractions and pack an operand (`panels`); walk along a large operand that is read once (`streams`); turn squares of what is
+read across (`transposed`, `crossing`); let rows of a recurrence follow each other (`wavefront`).
 Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
 threads, and what the caches would not hold is written past them. A step that is not legal is left out.
 """
@@ -21,6 +21,7 @@ from texpr.ir.machine import Machine
 from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.crossing import Turning, crossing
+from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, free_name, qualified
 from texpr.schedule.nests import Nest, constant_extent, edges, extent, find_nests
 from texpr.schedule.packing import LINE
@@ -238,7 +239,7 @@ def _longest(plan: Plan, name: str) -> int:
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
     nest = _in_parts(plan, nest)
-    for structure in (windowed, packed, streamed):
+    for structure in (dotted, windowed, packed, streamed):
         names = structure(plan, nest)
         if names is not None:
             return names

@@ -9,16 +9,20 @@ from texpr.ir.expr import Tensor
 from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
-from texpr.schedule.loops import find_loops
+from texpr.schedule.loops import find_loops, stores
 from texpr.schedule.nests import Nest
 from texpr.schedule.plan import Plan
 
 LINE = 64
 """Bytes that come from memory together."""
+TOGETHER = 16
+"""Rows that are copied side by side: prefetchers of hardware follow about so many streams."""
 
 
-def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> None:
+def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:
     """Dimension `d` of a buffer in panels of `factor` elements, the loops that fill it in the order that suits both sides.
+
+    Gives the outermost of these loops, nothing if there are none.
 
     Args:
         in_line: neighbours along `d` are neighbours in the tensor too; else a cache line at a time is transposed.
@@ -26,21 +30,25 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     names = list("abcdefghijklmnop"[: buffer.rank])
     cut = plan.split(f"{buffer.name}.d{d}", factor)
     if cut is None:
-        return
+        return ""
     rest = " ".join(n for k, n in enumerate(names) if k != d)
     outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
     if not in_line and full and outside and _turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), factor):
-        return
+        return cut[0]
     line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
     if line is not None:
-        plan.step("reorder", cut[0], *outside[:-1], line[0], cut[1], line[1])
+        order = [cut[0], *outside[:-1], line[0], cut[1]]
+        plan.step("reorder", *order, line[1])
         plan.step("unroll", line[1])
     else:
-        plan.step("reorder", cut[0], *outside, cut[1])
+        rows = plan.cut(outside[-1], TOGETHER, "clip") if outside else ("", "")
+        order = [*outside[:-1], *filter(None, (rows[0], cut[0], rows[1]))]
+        plan.step("reorder", *order, cut[1])
         plan.step("vectorize", cut[1])
     plan.step("layout", buffer.name, layout)
+    return order[0]
 
 
 def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], factor: int) -> bool:
@@ -68,9 +76,19 @@ def in_registers(plan: Plan, nest: Nest, lane: For, places: Sequence[str]) -> No
     """
     target = nest.main.tensor
     for total in [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]:
-        if not any(plan.step("cache_write", total.name, at) for at in places):
-            continue
-        buffer = plan.kernel.temporaries[-1]
-        for d, i in enumerate(nest.main.indices):
-            if integer(buffer.shape[d]) != 1:
-                plan.step("vectorize" if lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")
+        for _ in range(_sums_in(plan, total)):
+            before, count = plan.here(), _sums_in(plan, total)
+            if not any(plan.step("cache_write", total.name, at) for at in places):
+                break
+            if _sums_in(plan, total) == count:  # a start alone was meant
+                plan.back(before)
+                break
+            buffer = plan.kernel.temporaries[-1]
+            for d, i in enumerate(nest.main.indices):
+                if integer(buffer.shape[d]) != 1:
+                    plan.step("vectorize" if lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")
+
+
+def _sums_in(plan: Plan, total: Tensor) -> int:
+    """In how many places terms are added to a tensor itself."""
+    return sum(n.tensor.name == total.name and n.update is not None for n in stores(plan.kernel))

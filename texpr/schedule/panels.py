@@ -12,20 +12,23 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.ir.dtypes import DType
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
-from texpr.schedule.packing import in_panels, in_registers
+from texpr.schedule.packing import LINE, in_panels, in_registers
 from texpr.schedule.plan import Plan
 
-DEPTH = 4096
-"""The most terms of a sum that are added before the sums go back to memory: a panel of so many rows still fits the second cache."""
+DEPTH = 1024
+"""The most terms of a sum that are added before the sums go back to memory: a few panels of so many rows fit the second cache."""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
 BLOCK_ROWS = 64
 MOST_ROWS = 512
 """Rows that one thread works on at a time."""
+FILLING = 16
+"""Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ class _Contraction:
     panel: Access
     width: int
     height: int
+
+    @property
+    def sums(self) -> DType:
+        """The type in which is added."""
+        return self.nest.main.tensor.dtype
 
 
 def packed(plan: Plan, nest: Nest) -> list[str] | None:
@@ -80,67 +88,106 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
-    """The operand does not stay in the second cache, so that it comes from far away for each row of tiles."""
+    """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles.
+
+    What other nests have just made is in the second cache at least.
+    """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    nearby = plan.machine.caches[:2][-1] if plan.machine.caches else 0
-    return used * panel.tensor.dtype.bytes > nearby // 2
+    near = plan.machine.caches[:2][-1] // 2 if nest.outer and plan.machine.caches else next(iter(plan.machine.caches), 0)
+    return used * panel.tensor.dtype.bytes > near
 
 
 def tile_of(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
-    """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers, little is left over."""
+    """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
+
+    Three vectors load least per product; two or four where less is left over.
+    """
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 6
-    vectors = min((2, 4, 3), key=lambda n: size % (n * lanes))
-    return vectors * lanes, {2: 8, 3: 8, 4: 6}[vectors]
+    vectors = min((3, 4, 2), key=lambda n: -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3)))
+    return vectors * lanes, {2: 12, 3: 8, 4: 6}[vectors]
 
 
 def _height(rows: int, most: int) -> int:
-    """As tall as fits; of few rows, as many at a time as leave the fewest over."""
-    if rows >= BLOCK_ROWS:
-        return most
-    return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
+    """As tall as fits, or a little less where nothing is left over; of few rows, as many at a time as leave the fewest over."""
+    if rows < BLOCK_ROWS:
+        return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
+    return next((n for n in range(most, most - most // 8 - 1, -1) if rows % n == 0), most)
 
 
 def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     nest = c.nest
-    lane_tiles, lane = plan.cut(qualified(c.lane), c.width)
-    row_tiles, row = plan.cut(qualified(c.row), c.height)
-    deep, shallow = _depths(plan, nest)
-    lane_blocks, lane_tiles = plan.cut(lane_tiles, max(1, _block_width(plan, c) // c.width), "clip") if lane_tiles else ("", "")
-    panels = [lane_tiles] if lane_tiles else []
-    scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
-    row_blocks = ""
     others = [n for n in nest.spatial if n is not c.lane and n is not c.row]
+    alone = [qualified(n) for n in others if c.panel.stride(n.var) != 0]
     sharing = [qualified(n) for n in others if c.panel.stride(n.var) == 0]
-    if not sharing and (scattered or not _few_rows(plan, c)):
-        row_blocks, row_tiles = plan.cut(row_tiles, _tiles_of_a_block(plan, constant_extent(c.row), c.height), "clip")
-    rows_alone = [*(qualified(n) for n in others if c.panel.stride(n.var) != 0), *([row_blocks] if row_blocks else [])]
-    outer = [*rows_alone, *([lane_blocks] if lane_blocks else [])]
-    tiles = [row_tiles] if row_tiles else []
-    if not outer or not plan.step("reorder", *outer, *deep, *panels, *sharing, *tiles, *shallow, row, lane):
+    scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
+    tiles = -(-constant_extent(c.lane) // c.width)
+    blocks = _blocks(plan, c, tiles)
+    by_rows = not nest.outer and not sharing and not alone and (bool(scattered) or blocks < plan.machine.cores)
+    deep, shallow = _depths(plan, nest)
+    lane_tiles, lane = plan.split(qualified(c.lane), c.width, tail=_lane_tail(c)) or ("", "")
+    lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
+    outer = [*alone, lane_blocks]
+    if not lane_blocks or not plan.step("reorder", *outer, *deep, qualified(c.row), *sharing, lane_tiles, *shallow, lane):
         return None
-    at = (outer + deep)[-1]
-    if not pack(plan, c.panel, at, c.lane, c.width):
+    copied = pack(plan, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums)
+    if not copied:
+        return None
+    row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, "peel" if deep or by_rows else "overlap")
+    inside = [*sharing, *row_tiles, lane_tiles]
+    if not plan.step("reorder", *row_blocks, *inside, *shallow, row, lane):
         return None
     for a in scattered:
-        pack(plan, a, at if deep or not rows_alone else rows_alone[-1], c.row, c.height)
+        pack(plan, a, (row_blocks or outer + deep)[-1], c.row, c.height, c.sums)
+    for a in nest.accesses[1:]:
+        if row_tiles and a is not c.panel and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
+            _widened(plan, a, row_tiles[0], c.sums)
     if deep:
-        in_registers(plan, c.nest, c.lane, [*tiles, *sharing, *panels])
+        in_registers(plan, nest, c.lane, inside[::-1])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
-    return outer
+    if not row_blocks:
+        return outer
+    plan.step("parallel", copied)
+    return row_blocks
+
+
+def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:
+    """Names of the loop over blocks of rows, if there are any, of the one over their tiles, if there are several, and of the rows."""
+    tiles, row = plan.cut(qualified(c.row), c.height, tail)
+    if not tiles or not by_rows:
+        return [], [tiles] if tiles else [], row
+    blocks, tiles = plan.cut(tiles, _tiles_of_a_block(plan, constant_extent(c.row), c.height), "clip")
+    return [blocks] if blocks else [], [tiles], row
+
+
+def _lane_tail(c: _Contraction) -> str:
+    """What is left over of many tiles is filled up with zeros: one kind of tile is all there is."""
+    n = constant_extent(c.lane)
+    return "pad" if -(-n // c.width) * c.width - n <= n // FILLING else "peel"
+
+
+def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
+    """How many blocks of lanes there are, each of which half of the second cache holds once packed: as many for each core."""
+    nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
+    depth = min(DEPTH, prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
+    most = max(2, round(nearby / 2 / (depth * max(c.panel.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1) * c.width)))
+    blocks = -(-tiles // most)
+    return min(-(-blocks // cores) * cores, tiles) if blocks > 1 else 1
+
+
+def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
+    """A tile of rows in the type of the sums; rows begin in different sets of the first cache."""
+    if plan.step("cache_read", access.tensor.name, at, dtype=sums.name):
+        buffer = plan.kernel.temporaries[-1]
+        _, lane = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", plan.machine.vector_bytes // sums.bytes * 4, "peel")
+        plan.step("vectorize", lane)
+        plan.step("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
 
 
 def _scattered(c: _Contraction, access: Access) -> bool:
     """Terms of one sum that lie apart: a tile would touch as many lines of memory as it has terms."""
     return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row.var) != 0
-
-
-def _few_rows(plan: Plan, c: _Contraction) -> bool:
-    """All rows stay in the last cache while the lanes are shared among cores: then a panel is packed once."""
-    depth = prod(constant_extent(n) for n in c.nest.reduction)
-    fits = constant_extent(c.row) * depth * c.panel.tensor.dtype.bytes <= plan.machine.caches[-1] // 2
-    return fits and constant_extent(c.lane) >= 2 * plan.machine.cores * _block_width(plan, c)
 
 
 def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
@@ -175,20 +222,18 @@ def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
     return -(-(rows // height) // blocks)
 
 
-def _block_width(plan: Plan, c: _Contraction) -> int:
-    """As many lanes as make a packed block of half the second cache, at least four tiles."""
-    nearby = plan.machine.caches[:2][-1]
-    depth = min(DEPTH, prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
-    return max(4 * c.width, nearby // 2 // (depth * c.panel.tensor.dtype.bytes))
+def _copied(plan: Plan, access: Access, at: str, sums: DType | None) -> bool:
+    """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use."""
+    wider = sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float
+    return wider and plan.step("cache_read", access.tensor.name, at, dtype=sums.name) or plan.step("cache_read", access.tensor.name, at)
 
 
-def pack(plan: Plan, access: Access, at: str, loop: For, factor: int) -> bool:
+def pack(plan: Plan, access: Access, at: str, loop: For, factor: int, sums: DType | None = None) -> str:
     """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
 
-    What lies apart in the tensor is transposed a cache line at a time.
+    What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
     """
     along = [d for d, i in enumerate(access.indices) if loop.var in variables(i)]
-    if len(along) != 1 or not plan.step("cache_read", access.tensor.name, at):
-        return False
-    in_panels(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)
-    return True
+    if len(along) != 1 or not _copied(plan, access, at, sums):
+        return ""
+    return in_panels(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)

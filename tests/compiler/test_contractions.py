@@ -1,0 +1,171 @@
+"""The default schedules of contractions: results, scripts, the loops that they end in."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.compare import assert_same_bits
+from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.loop import INSTRUCTION, For, Kernel
+from texpr.ir.traverse import walk
+from texpr.ir.verify import verify_kernel
+from texpr.passes.offset import offset_signed
+from texpr.passes.place import place
+from texpr.targets import find_target
+
+PRODUCT = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: A[i, k] * B[k, j]) }}"
+WIDENED = "op product(A: {0}[M, K], B: {1}[K, N]) -> C: {2}[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
+TYPES = {"f32": ("f32", "f32", "f32"), "f64": ("f64", "f64", "f64"), "bf16": ("bf16", "bf16", "bf16"),
+         "i8": ("i8", "i8", "i32"), "u8": ("u8", "i8", "i32"), "i16": ("i16", "i16", "i32")}
+NUMPY = {"f32": "f4", "f64": "f8", "bf16": "u2", "i8": "i1", "u8": "u1", "i16": "i2"}
+SHAPES = [(64, 160, 64), (41, 100, 131), (96, 49, 97), (33, 129, 1030), (7, 48, 18), (130, 47, 70)]
+INNER = re.compile(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", re.M | re.S)
+"""Loops of the assembly that hold no other loop."""
+
+
+def product(name: str) -> tx.Op:
+    return tx.op((WIDENED if name in ("u8", "i16") else PRODUCT).format(*TYPES[name]))
+
+
+def operands(name: str, m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random numbers, of integers all there are; sums of floats are exact."""
+    random = np.random.default_rng(m + n + k)
+
+    def draw(kind: str, shape: tuple[int, int]) -> np.ndarray:
+        t = np.dtype(NUMPY[kind])
+        if kind == "bf16":
+            return (random.integers(-4, 5, shape).astype("f4").view("u4") >> 16).astype(t)
+        if kind.startswith("f"):
+            return random.integers(-4, 5, shape).astype(t)
+        return random.integers(np.iinfo(t).min, np.iinfo(t).max, shape, t, endpoint=True)
+
+    return draw(TYPES[name][0], (m, k)), draw(TYPES[name][1], (k, n))
+
+
+@pytest.fixture(autouse=True)
+def proven():
+    """No kernel is compiled that is not proven."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tx.CertificateWarning)
+        yield
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", TYPES)
+def test_results_are_the_interpreters(name, shape):
+    m, n, k = shape
+    op, arrays = product(name), operands(name, m, n, k)
+    expected = tx.interpret(op, *arrays)
+    for threads in (1, 2):
+        with tx.options(threads=threads):
+            found = tx.schedule(op, M=m, N=n, K=k).auto().compile()(*arrays)
+        assert_same_bits(np.asarray(found), np.asarray(expected))
+
+
+@pytest.mark.parametrize("name", ["i8", "u8", "i16"])
+def test_machines_without_the_instruction_give_the_same_bits(name):
+    """What stands in the schedule is what the machine's record has."""
+    m, n, k = 41, 100, 131
+    op, arrays = product(name), operands(name, m, n, k)
+    plain = tx.schedule(op, M=m, N=n, K=k).auto("x86-64-v3")
+    assert "tensorize" not in plain.script()
+    assert_same_bits(np.asarray(plain.compile()(*arrays)), np.asarray(tx.interpret(op, *arrays)))
+    native = tx.schedule(op, M=m, N=n, K=k).auto()
+    assert ("tensorize" in native.script()) == bool(find_target("native").machine.instructions)
+
+
+SIGNED = """contract()
+split("C.j", 16, tail="pad")
+reorder("C.i", "C.jo", "C.k", "C.ji")
+cache_read("A", "C.i")
+cache_read("B", "C.i")
+split("B_cache.d0", 4, tail="peel")
+split("C.k", 4, tail="peel")
+reorder("C.ko", "C.ji", "C.ki")
+layout("B_cache", "k j -> j/16 k/4 j%16 k%4")
+tensorize("C.ji", "vpdpbssd")
+"""
+
+
+@pytest.mark.parametrize("text", [SIGNED, SIGNED.replace('cache_read("A", "C.i")\n', "")], ids=["a buffer", "the caller's memory"])
+def test_signed_bytes_are_multiplied_by_way_of_unsigned_ones(text):
+    m, n, k = 3, 20, 11
+    op, arrays = product("i8"), operands("i8", m, n, k)
+    arrays[0][0], arrays[1][:, 0] = -128, -128
+    kernel = place(tx.schedule(op, M=m, N=n, K=k).replay(text).kernel)
+    after = offset_signed(kernel)
+    verify_kernel(after)
+    assert (instructions(after) == {"vpdpbusd"}) == ('cache_read("A"' in text) and instructions(kernel) == {"vpdpbssd"}
+    for each in (kernel, after):
+        (found,) = interpret_kernel(each, list(arrays), {})
+        assert_same_bits(found, np.asarray(tx.interpret(op, *arrays)))
+
+
+def instructions(kernel: Kernel) -> set[str]:
+    return {n.kind.removeprefix(INSTRUCTION) for n in walk(kernel) if isinstance(n, For) and n.kind.startswith(INSTRUCTION)}
+
+
+@pytest.mark.parametrize("name, target, register, mnemonic", [
+    ("f32", "x86-64-v4", "zmm", "vfmadd231ps"), ("f64", "x86-64-v4", "zmm", "vfmadd231pd"), ("bf16", "x86-64-v4", "zmm", "vfmadd231ps"),
+    ("f32", "x86-64-v3", "ymm", "vfmadd231ps"), ("i8", "native", "zmm", "vpdpbusd"), ("u8", "native", "zmm", "vpdpbusd"),
+    ("i16", "native", "zmm", "vpdpwssd")])
+@pytest.mark.parametrize("shape", [(512, 512, 512), (1000, 999, 1001), (2048, 2048, 2048)], ids=str)
+def test_inner_loops_keep_their_sums_in_registers(name, target, register, mnemonic, shape):
+    m, n, k = shape
+    machine = find_target(target).machine
+    if mnemonic.startswith("vpdp") and mnemonic not in machine.instructions:
+        pytest.skip("this machine lacks it")
+    asm = tx.schedule(product(name), M=m, N=n, K=k).auto(target).compile(target).asm
+    inner = max((body for _, body in INNER.findall(asm)), key=lambda body: body.count(mnemonic))
+    assert inner.count(mnemonic) >= (12 if register == "ymm" else 24)
+    assert not re.search(rf"vmov\w+\s+%{register}\d+, ", inner), "a register is stored or copied"
+    assert not re.search(rf"vmov\w+\s+-?\d*\(%r[sb]p\), %{register}", inner), "a spilled register is loaded"
+
+
+CASES = {
+    "few panels": ("f32", 256, 256, 256), "several blocks": ("f32", 1000, 999, 1001), "deep": ("f32", 2048, 2048, 2052),
+    "doubles": ("f64", 512, 512, 512), "halves": ("bf16", 512, 512, 512),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_scripts(name, golden):
+    kind, m, n, k = CASES[name]
+    s = tx.schedule(product(kind), M=m, N=n, K=k).auto("x86-64-v4")
+    golden(f"{s.script()}\n{s}")
+
+
+EPILOGUES = {
+    "bias and relu": "op f(A: f32[M, K], B: f32[K, N], b: f32[N]) -> C: f32[M, N] { C[i, j] = max(0, b[j] + sum(k: A[i, k] * B[k, j])) }",
+    "left transposed": "op f(A: f32[K, M], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[k, j]) }",
+    "right transposed": "op f(A: f32[M, K], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[j, k]) }",
+    "both transposed": "op f(A: f32[K, M], B: f32[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: A[k, i] * B[j, k]) }",
+    "batch": "op f(A: f32[L=3, M, K], B: f32[L=3, K, N]) -> C: f32[L, M, N] { C[l, i, j] = sum(k: A[l, i, k] * B[l, k, j]) }",
+    "three operands": "op f(A: f32[M, K], w: f32[K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * w[k] * B[k, j]) }",
+}
+
+
+@pytest.mark.parametrize("name", EPILOGUES)
+def test_other_contractions(name):
+    op = tx.op(EPILOGUES[name].replace("L=3", "L"))
+    sizes = {"M": 70, "N": 150, "K": 90, "L": 3}
+    random = np.random.default_rng(0)
+    arrays = [random.integers(-4, 5, [sizes[v.name] for v in t.shape]).astype("f4") for t in op.program().inputs]
+    known = {v.name: sizes[v.name] for v in op.program().sizes}
+    assert_same_bits(np.asarray(tx.schedule(op, **known).auto().compile()(*arrays)), np.asarray(tx.interpret(op, *arrays)))
+
+
+@pytest.mark.parametrize("kind, size", [("i8", 4), ("i16", 2), ("f32", 8), ("f32", 16)])
+def test_lanes_that_lie_between_each_other_are_woven(kind, size):
+    """A transpose of few rows stores whole registers, no elements."""
+    op = tx.op(f"op f(X: {kind}[{size}, N]) -> Y: {kind}[N, {size}] {{ Y[j, k] = X[k, j] }}")
+    kernel = tx.schedule(op, N=64).unroll("k").vectorize("j").compile()
+    X = np.arange(64 * size).reshape(size, 64).astype(NUMPY[kind])
+    assert_same_bits(np.asarray(kernel(X)), np.ascontiguousarray(X.T))
+    asm = tx.schedule(op, N=64).unroll("k").vectorize("j").compile("x86-64-v4").asm
+    assert "vpextr" not in asm and "scatter" not in asm and "vextractps" not in asm

@@ -1,0 +1,155 @@
+"""Products of signed bytes on machines that multiply unsigned bytes by signed ones: one side plus 128, and what that adds taken off again.
+
+Sums of integers wrap, so this is exact: sum((a + 128) * b) - sum(128 * b) is sum(a * b) whatever overflows on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from texpr.ir.build import integer, literal
+from texpr.ir.dtypes import I8, I32, U8
+from texpr.ir.expr import Add, Cast, Expr, Mul, Neg, Node, Read, Tensor, Var, index, plain
+from texpr.ir.instructions import meaning
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import rewrite, variables, walk
+from texpr.passes.renew import with_fresh_variables
+from texpr.passes.unify import Match, unify
+
+SIGNED, MIXED = "vpdpbssd", "vpdpbusd"
+OFFSET = 128
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A loop over groups of terms with nothing in it but one instruction, in loops that are written out.
+
+    Attributes:
+        rows, lanes: the loops that are written out, without and with those along which the signed operand moves.
+    """
+
+    loop: For
+    rows: tuple[For, ...]
+    lanes: tuple[For, ...]
+    instruction: For
+    match: Match
+
+    def operand(self, name: str) -> tuple[Tensor, tuple[Expr, ...]]:
+        return self.match.operands[name]
+
+
+def offset_signed(kernel: Kernel) -> Kernel:
+    """Buffers of signed bytes that instructions multiply hold them plus 128; what 128 times the other side sums to is subtracted behind.
+
+    for k: for i: C[i, 0..16] += dot(A[i, 4*k..], B[4*k.., 0..16])
+    ->   let T = 0;  for k: { for i: C[i] += dot(A[i] + 128, B);  T += dot(128, B) };  for i: C[i] -= T
+
+    What has another form is left to whoever writes the instruction.
+    """
+    if not any(isinstance(n, For) and n.kind == INSTRUCTION + SIGNED for n in walk(kernel)):
+        return kernel
+    sums = _sums(kernel)
+    flipped = _flipped(kernel, sums)
+    mine = {s.loop.var: s for s in sums if s.operand("A")[0] in flipped}
+    body = tuple(after for s in kernel.body for after in _with_offsets(s, mine, flipped))
+    return _stored_unsigned(replace(kernel, body=body), flipped)
+
+
+def _sums(kernel: Kernel) -> list[_Sum]:
+    return [found for n in walk(kernel) if isinstance(n, For) and n.kind == "serial" and (found := _sum(n)) is not None]
+
+
+def _sum(loop: For) -> _Sum | None:
+    inner: list[For] = []
+    node: Stmt = loop
+    while isinstance(node, For) and node.kind in ("serial", "unroll") and len(node.body) == 1:
+        inner.append(node)
+        node = node.body[0]
+    if not isinstance(node, For) or node.kind != INSTRUCTION + SIGNED or any(n.kind != "unroll" for n in inner[1:]):
+        return None
+    match = unify(meaning(SIGNED), node)
+    if loop.var in variables(*match.operands["C"][1]):
+        return None
+    moving = variables(*match.operands["B"][1])
+    return _Sum(loop, tuple(n for n in inner[1:] if n.var not in moving), tuple(n for n in inner[1:] if n.var in moving), node, match)
+
+
+def _flipped(kernel: Kernel, sums: list[_Sum]) -> dict[Tensor, Tensor]:
+    """The buffers of signed bytes that only these sums multiply by instructions, with those that take their place."""
+    buffers = {*kernel.temporaries, *(n.tensor for n in walk(kernel) if isinstance(n, Alloc))}
+    known = {s.instruction.var for s in sums}
+    others = {unify(meaning(SIGNED), n).operands["A"][0] for n in walk(kernel)
+              if isinstance(n, For) and n.kind == INSTRUCTION + SIGNED and n.var not in known}
+    stored = {n.tensor for n in walk(kernel) if isinstance(n, Store) and n.update is not None}
+    right = {s.operand("B")[0] for s in sums}
+    found = dict.fromkeys(s.operand("A")[0] for s in sums)
+    return {t: replace(t, dtype=U8, value_range=None) for t in found if t in buffers - others - stored - right}
+
+
+def _with_offsets(s: Stmt, mine: dict[Var, _Sum], flipped: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+    """A statement with its sums written out. Depth is that of the loop nest."""
+    match s:
+        case For(var) if var in mine:
+            return _written(mine[var], flipped)
+        case For() | If():
+            return (replace(s, body=tuple(after for b in s.body for after in _with_offsets(b, mine, flipped))),)
+    return (s,)
+
+
+def _written(s: _Sum, flipped: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+    (target, place), (right, at) = s.operand("C"), s.operand("B")
+    lane, term = s.match.loops.values()
+    count = integer(s.instruction.extent) or 0
+    extra = Tensor(f"{target.name}_offset", I32, plain(*(n.extent for n in s.lanes), index(count)), scope="stack")
+    offset = Tensor(f"{target.name}_128", U8, plain(index(4)), scope="stack")
+    lanes = (*s.lanes, For(lane, index(count), (), "vector", target.name))
+    cells = tuple(n.var for n in lanes)
+    value = Mul(Cast(Read(offset, (term,)), dtype=I32), Cast(Read(right, at), dtype=I32))
+    more = For(term, index(4), (Store(extra, cells, value, update="add", reassoc=True, equation=-1),), tensor=target.name)
+    adding = _nest((*s.lanes, For(lane, index(count), (), INSTRUCTION + MIXED, target.name)), more)
+    zero = _nest(lanes, Store(extra, cells, literal(0, I32), equation=-1))
+    fixed = For(term, index(4), (Store(offset, (term,), literal(OFFSET, U8), equation=-1),), "vector", target.name)
+    taking = _nest((*s.rows, *lanes), Store(target, place, Neg(Read(extra, cells)), update="add", reassoc=True, equation=-1))
+    loop = replace(s.loop, body=(_mixed(s, flipped), with_fresh_variables(adding)))
+    return Alloc(extra), Alloc(offset), *map(with_fresh_variables, (fixed, zero)), loop, with_fresh_variables(taking)
+
+
+def _mixed(s: _Sum, flipped: dict[Tensor, Tensor]) -> Stmt:
+    """The body of a sum with the unsigned operand."""
+    left = s.operand("A")[0]
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(t) if t is left:
+                return replace(node, tensor=flipped[left], dtype=U8)
+            case For(kind=kind) if kind == INSTRUCTION + SIGNED:
+                return replace(node, kind=INSTRUCTION + MIXED)
+        return None
+
+    return rewrite(s.loop.body[0], rule)  # type: ignore[return-value]
+
+
+def _stored_unsigned(kernel: Kernel, flipped: dict[Tensor, Tensor]) -> Kernel:
+    """Whatever else uses the buffers takes the offset into account."""
+    offset = literal(OFFSET, U8)
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Read(t, indices) if t in flipped:
+                return Cast(Add(Read(flipped[t], indices), offset), dtype=I8)
+            case Store(t, _, value) if t in flipped:
+                return replace(node, tensor=flipped[t], value=Add(Cast(value, dtype=U8), offset))
+            case Alloc(t) if t in flipped:
+                return Alloc(flipped[t])
+        return None
+
+    after = rewrite(kernel, rule)
+    assert isinstance(after, Kernel), "a kernel stays one"
+    return replace(after, temporaries=tuple(flipped.get(t, t) for t in kernel.temporaries))
+
+
+def _nest(loops: tuple[For, ...], body: Stmt) -> Stmt:
+    for n in reversed(loops):
+        body = replace(n, body=(body,))
+    return body
+
