@@ -17,6 +17,7 @@ MORE = {
     "conv": """op conv(X: f32[M, N], F: f32[3, 3]) -> Y: f32[M, N] {
         Y[y, x] = sum(p, q: X[y + p - 1, x + q - 1 | 0] * F[p, q]) }""",
     "twice": "op twice(X: f32[M]) -> Y: f32[M] { Y[i] = X[i - 1 | 0] + X[i + 1 | 1] }",
+    "narrow": "op narrow(A: f16[M, K], B: f16[K, N]) -> C: f16[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
     "prefix": "op prefix(X: f32[M]) -> Y: f32[M] { Y[i] = X[i] + Y[i - 1 | 0] }",
 }
 OPS = {name: tx.op(text) for name, text in {**TEXTS, **MORE}.items()}
@@ -32,6 +33,7 @@ STEPS = {
                           's.split("y", 8).split("x", 16).reorder("yo", "xo", "yi", "p", "q", "xi").cache_read("X", "xo")'),
     "cache_read_two_paddings": ("twice", {}, 's.split("i", 4).cache_read("X", "io")'),
     "cache_read_gather": ("gather", {}, 's.split("d", 4).reorder("do", "k", "di").cache_read("E", "do").cache_read("idx", "k")'),
+    "cache_read_widened": ("narrow", {}, 's.split("j", 16, tail="pad").reorder("jo", "i", "k", "ji").cache_read("B", "jo", dtype="f32")'),
     "cache_write": ("stencil", {}, 's.split("j", 8).cache_write("Y", "jo")'),
     "cache_write_sum": ("matmul", EIGHT, f'{TILES}.cache_write("C_acc", "ko", name="tile")'),
     "cache_write_whole_sum": ("matmul", {}, 's.cache_write("C_acc", "j")'),
@@ -105,6 +107,7 @@ def test_sums_that_come_back_are_certified(name):
 REFUSED = {
     "matmul": ['s.cache_read("D", "i")', 's.cache_read("C", "i")', 's.cache_write("A", "k")', 's.cache_read("A", "z")',
                's.cache_read("A", "i", name="for")', 's.cache_read(3, "i")', 's.split("j", 8).unroll("ji").cache_read("B", "ji")',
+               's.cache_read("A", "i", dtype="f64")', 's.cache_read("A", "i", dtype="f8")',
                's.split("j", 8).vectorize("ji").cache_write("C", "ji")', 's.layout("A", "i j -> j i")', 's.layout("C", "i j -> j i")',
                's.layout("C_acc", "i j")', 's.layout("C_acc", "i -> i")', 's.layout("C_acc", "i i -> i i")',
                's.layout("C_acc", "i j -> j")', 's.layout("C_acc", "i j -> j/4 i")',

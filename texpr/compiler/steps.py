@@ -195,9 +195,10 @@ class Steps:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")
 
-    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None) -> Self:
+    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None) -> Self:
         """Copy what an iteration of a loop reads to a buffer in front of it; see `texpr.schedule.cache_read`."""
-        return self._step("cache_read", tensor, loop, **({} if name is None else {"name": name}))
+        options = {} if name is None else {"name": name}
+        return self._step("cache_read", tensor, loop, **options, **({} if dtype is None else {"dtype": dtype}))
 
     def cache_write(self, tensor: str, loop: str | Var, *, name: str | None = None) -> Self:
         """Collect what an iteration of a loop writes in a buffer; see `texpr.schedule.cache_write`."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from texpr import poly
 from texpr.ir.affine import linear
 from texpr.ir.build import add, compare, conjunction, disjunction, integer, maximum, negation, select, sub
-from texpr.ir.expr import Axis, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
+from texpr.ir.dtypes import DTYPES
+from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.nests import guarded
@@ -45,6 +46,8 @@ class _Box:
         value: Expr = Read(self.tensor, place)
         if pad is not None:
             value, within = select(within, value, pad), conjunction()
+        if self.buffer.dtype != self.tensor.dtype:
+            value = Cast(value, dtype=self.buffer.dtype)
         return self._for_all(steps, guarded(within, (Store(self.buffer, steps, value, equation=-1),)))
 
     def copy_out(self) -> tuple[Stmt, ...]:
@@ -70,7 +73,7 @@ class _Box:
         return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
 
 
-def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None) -> Kernel:
+def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None) -> Kernel:
     """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body, and read it there.
 
     for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
@@ -81,12 +84,15 @@ def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None
 
     Args:
         name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...
+        dtype: what every read under the loop is converted to at once: the buffer holds the converted elements.
     Raises:
-        ScheduleError: nothing under the loop reads the tensor, or an iteration reads what it writes.
+        ScheduleError: nothing under the loop reads the tensor, an iteration reads what it writes, or a read is not converted so.
     """
     box = _box(kernel, tensor, loop, name or f"{tensor}_cache", "read")
     at = box.chain[-1]
     pad = _padding(kernel, box)
+    if dtype is not None:
+        box = _converted(kernel, box, dtype)
     after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
     conflict = poly.read_after_write(kernel, box.tensor, box.chain)
     if conflict is not None:
@@ -94,6 +100,25 @@ def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None
                       "the copy would be made before", help="cache it at an inner loop", after=after)
     check_moved(kernel, after, "cache_read")
     return after
+
+
+def _converted(kernel: Kernel, box: _Box, dtype: str) -> _Box:
+    """The box with a buffer of another type, to which all its elements are converted where they are read.
+
+    Raises:
+        ScheduleError: there is no such type, or an element is read as it is.
+    """
+    wanted = DTYPES.get(dtype) if isinstance(dtype, str) else None
+    if wanted is None:
+        raise ScheduleError(f"there is no type {dtype!r}", code="cache", help=f"one of {', '.join(DTYPES)}")
+    for above, s in _below(kernel, box.chain[-1]):
+        nodes = list(walk(s, *(n.cond for n in above if isinstance(n, If))))
+        converted = {id(n.operand.then if isinstance(n.operand, Select) else n.operand) for n in nodes
+                     if isinstance(n, Cast) and n.dtype == wanted}
+        if any(isinstance(n, Read) and n.tensor is box.tensor and id(n) not in converted for n in nodes):
+            raise ScheduleError(f"{box.tensor.name} is read as {box.tensor.dtype}, not converted to {dtype}", span_of(kernel, s),
+                                code="cache", help="leave dtype out")
+    return replace(box, buffer=replace(box.buffer, dtype=wanted, value_range=None))
 
 
 def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None) -> Kernel:
@@ -211,9 +236,11 @@ def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ..
     def rule(node: Node) -> Node | None:
         match node:
             case Select(_, Read(tensor, indices) as read) if pad is not None and tensor is t:  # all reads are in such a choice
-                return replace(read, tensor=box.buffer, indices=box.local(indices))
+                return replace(read, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
             case Read(tensor, indices) if pad is None and tensor is t:
-                return replace(node, tensor=box.buffer, indices=box.local(indices))
+                return replace(node, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
+            case Cast(Read(tensor) as read) if tensor is box.buffer and tensor.dtype != t.dtype:
+                return read
             case Store(tensor, indices) if writes and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices))
             case For(var):
