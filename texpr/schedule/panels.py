@@ -224,8 +224,10 @@ def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
 
 def _copied(plan: Plan, access: Access, at: str, sums: DType | None) -> bool:
     """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use."""
-    wider = sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float
-    return wider and plan.step("cache_read", access.tensor.name, at, dtype=sums.name) or plan.step("cache_read", access.tensor.name, at)
+    if sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float:
+        if plan.step("cache_read", access.tensor.name, at, dtype=sums.name):
+            return True
+    return plan.step("cache_read", access.tensor.name, at)
 
 
 def pack(plan: Plan, access: Access, at: str, loop: For, factor: int, sums: DType | None = None) -> str:
