@@ -214,7 +214,7 @@ def test_products_of_attention_keep_their_sums_in_registers():
     asm = naive.replay(script).compile("x86-64-v4").asm
     loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", asm, re.M | re.S)
     inner = [b for _, b in loops if len(re.findall(r"vfmadd231ps.*zmm", b)) >= 16]
-    assert len(inner) == 2 and not any("(%rsp" in b for b in inner) and "vgather" not in asm
+    assert len(inner) >= 2 and not any("(%rsp" in b for b in inner) and "vgather" not in asm
 
 
 def test_small_intermediates_are_not_cut_into_blocks():
