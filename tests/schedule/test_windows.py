@@ -95,6 +95,13 @@ def test_channels_come_last_in_copies_where_they_come_first(monkeypatch):
     assert 'layout("X_cache", "a b c d -> a c d b")' in scheduled("channels first", NEAR).script()
 
 
+def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    s = tx.schedule(tx.op(PANELS), N=1, H=6, W=7, C=4, R=3, Q=3, K=8, L=8)
+    steps, _ = auto(s.kernel, NEAR)
+    assert 'vectorize("Y.l")' in [str(step) for step in steps]
+
+
 @pytest.mark.parametrize("name", ["pointwise", "same"])
 def test_the_pictures_of_windows(name, golden):
     golden(scheduled(name, NEAR).script())

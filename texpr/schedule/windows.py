@@ -129,7 +129,8 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     lanes = plan.lanes(nest)
     if nest.recurrent or nest.main.update is None or not plan.machine.caches or any(integer(n.extent) is None for n in nest.loops):
         return None
-    parts = next((p for n in nest.spatial if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
+    neighbours_first = sorted(nest.spatial, key=lambda n: nest.accesses[0].stride(n.var) != 1)
+    parts = next((p for n in neighbours_first if constant_extent(n) >= lanes > 1 and (p := _parts(nest, n)) is not None), None)
     if parts is None:
         return None
     lane, panel, field = parts
