@@ -47,7 +47,8 @@ cache_write("C_acc", "ko", name="part")
 scope("part", "stack")
 prefetch("A", "ki", 8)
 contract()
-annotate("io", tuned=8)"""),
+annotate("io", tuned=8)
+stream("C")"""),
     "product, jammed": (PRODUCT, """\
 jam("i", 4)
 split("k", 8)
