@@ -143,15 +143,22 @@ def _ties(steps: Sequence[Step]) -> Iterator[tuple[int, int]]:
 def chosen_steps(steps: Sequence[Step], values: Mapping[str, object]) -> Iterator[Step]:
     """The steps after a choice."""
     tied = dict(_ties(steps))
-    buffers: dict[str, tuple[int, int]] = {}
+    cuts: dict[str, tuple[object, object]] = {}
     for number, step in enumerate(steps):
         value = values.get(_name(tied.get(number, number), steps[tied.get(number, number)]))
         match step.name:
             case "split":
-                buffers[str(step.args[0]).rpartition(".")[0]] = (step.args[1], value)  # type: ignore[assignment]
+                cuts[str(step.args[0])] = step.args[1], value
                 yield replace(step, args=(step.args[0], value, *step.args[2:]))
-            case "layout" if (change := buffers.get(str(step.args[0]))) is not None:
-                form = re.sub(rf"(?<=[/%]){change[0]}\b", str(change[1]), str(step.args[1]))
-                yield replace(step, args=(step.args[0], form))
+            case "layout":
+                yield replace(step, args=(step.args[0], _form(str(step.args[0]), str(step.args[1]), cuts)))
             case name if name not in _OPTIONAL or value:
                 yield step
+
+
+def _form(buffer: str, form: str, cuts: Mapping[str, tuple[object, object]]) -> str:
+    """A layout whose panels are as wide as the loops that fill them are cut now."""
+    for d, name in enumerate(form.partition("->")[0].split()):
+        before, now = cuts.get(f"{buffer}.d{d}", (None, None))
+        form = re.sub(rf"(?<=\b{name}[/%]){before}\b", str(now), form)
+    return form
