@@ -44,13 +44,7 @@ class _Dots:
 def dotted(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
     found = _dots(plan, nest)
-    if found is None:
-        return None
-    before = plan.here()
-    names = _scheduled(plan, found)
-    if names is None:
-        plan.back(before)
-    return names
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
 
 
 def _dots(plan: Plan, nest: Nest) -> _Dots | None:

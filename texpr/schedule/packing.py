@@ -68,14 +68,19 @@ def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], fac
     return False
 
 
+def totals(plan: Plan, nest: Nest) -> list[Tensor]:
+    """The tensors to which the terms of a nest are added: what is left over of tiles has its own."""
+    target = nest.main.tensor
+    return [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]
+
+
 def in_registers(plan: Plan, nest: Nest, lane: For, places: Sequence[str]) -> None:
     """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles.
 
     Args:
         places: loops whose iterations are tiles, the innermost first.
     """
-    target = nest.main.tensor
-    for total in [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]:
+    for total in totals(plan, nest):
         for _ in range(_sums_in(plan, total)):
             before, count = plan.here(), _sums_in(plan, total)
             if not any(plan.step("cache_write", total.name, at) for at in places):

@@ -58,13 +58,7 @@ class _Contraction:
 def packed(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest as a large contraction; names of its outer loops, or None if it is none."""
     found = _contraction(plan, nest)
-    if found is None:
-        return None
-    before = plan.here()
-    names = _scheduled(plan, found)
-    if names is None:
-        plan.back(before)
-    return names
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
 
 
 def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from texpr.ir.build import integer
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
@@ -38,6 +40,14 @@ class Plan:
         """Leave out the steps since then."""
         self.kernel = here[0]
         del self.steps[here[1] :]
+
+    def whole(self, work: Callable[[], list[str] | None]) -> list[str] | None:
+        """All the steps of a piece of work, or none of them if it gives nothing."""
+        before = self.here()
+        names = work()
+        if names is None:
+            self.back(before)
+        return names
 
     def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
         """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""

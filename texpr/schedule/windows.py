@@ -22,7 +22,7 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
-from texpr.schedule.packing import LINE, in_panels, in_registers
+from texpr.schedule.packing import LINE, in_panels, in_registers, totals
 from texpr.schedule.plan import Plan
 
 NARROW = 2
@@ -116,13 +116,7 @@ class _Around:
 def windowed(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest that sums over windows; names of its outer loops, or None if it is none."""
     found = _window(plan, nest)
-    if found is None:
-        return None
-    before = plan.here()
-    names = _scheduled(plan, found)
-    if names is None:
-        plan.back(before)
-    return names
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
 
 
 def _window(plan: Plan, nest: Nest) -> _Window | None:
@@ -174,7 +168,7 @@ def _offsets(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
 
 def _step(field: Access, n: For) -> int:
     """How far a position is from the next, in elements of its dimension."""
-    return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices), 1)
+    return max(1, *(abs(linear(unclamped(i)).coefficient(n.var)) for i in field.indices))
 
 
 def _most_rows(field: Access, x: For) -> int:
@@ -215,8 +209,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         _packed(plan, w, (outer + deep)[-1] if deep or not panels_first else around.lanes[-1])
     tiles = _in_tiles(plan, w, around, middle, shallow)
     if w.apart:
-        target = w.nest.main.tensor
-        for total in [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]:
+        for total in totals(plan, w.nest):
             _last(plan, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
     if deep:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
@@ -313,9 +306,7 @@ def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     buffer = plan.kernel.temporaries[-1]
     sizes = [integer(n) or 1 for n in buffer.shape]
     last = _channel(w)
-    if last != buffer.rank - 1:
-        plan.step("reorder", *(f"{buffer.name}.d{d}" for d in [*(d for d in range(buffer.rank) if d != last), last] if sizes[d] > 1))
-    plan.step("vectorize", f"{buffer.name}.d{last}")
+    _vectors_along(plan, buffer, last)
     if shared and prod(sizes) >= ENOUGH_TO_SHARE:
         long = next((d for d in range(last) if sizes[d] > 1), last)
         plan.step("parallel", f"{buffer.name}.d{long}")
@@ -329,6 +320,14 @@ def _channel(w: _Window) -> int:
     terms = [n for n in w.nest.reduction if n not in w.offsets]
     along = [d for d, i in enumerate(w.field.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
     return along[-1] if w.apart and along else w.field.tensor.rank - 1
+
+
+def _vectors_along(plan: Plan, buffer: Tensor, d: int) -> None:
+    """Fill a buffer by vectors along one of its dimensions."""
+    if d != buffer.rank - 1:
+        others = [k for k in range(buffer.rank) if k != d and integer(buffer.shape[k]) != 1]
+        plan.step("reorder", *(f"{buffer.name}.d{k}" for k in [*others, d]))
+    plan.step("vectorize", f"{buffer.name}.d{d}")
 
 
 def _last(plan: Plan, buffer: Tensor, d: int) -> None:
@@ -349,9 +348,6 @@ def _packed(plan: Plan, w: _Window, at: str) -> None:
     if (integer(buffer.shape[along]) or 0) > w.width:
         in_panels(plan, buffer, along, w.width, in_line=True)
         return
-    if along != buffer.rank - 1:
-        plan.step("reorder", *(f"{buffer.name}.d{d}" for d in [*(d for d in range(buffer.rank) if d != along), along]
-                               if (integer(buffer.shape[d]) or 1) > 1))
-    plan.step("vectorize", f"{buffer.name}.d{along}")
+    _vectors_along(plan, buffer, along)
     _last(plan, buffer, along)
 
