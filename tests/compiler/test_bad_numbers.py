@@ -325,3 +325,12 @@ RINGS = {
 def test_remainders_of_sizes_stay_inside(name: str, way: str):
     for n, k in ((7, 3), (0, 1), (16, 2**31 - 1)):
         assert_everywhere(way, tx.op(RINGS[name]), np.arange(n, dtype="f4"), np.int32(k))
+
+
+def test_buffers_of_a_schedule_are_not_larger_than_addresses():
+    """Partial results of partial results: 2^63 elements, whose bytes would wrap to none."""
+    n = 1 << 21
+    s = tx.schedule(tx.op("op f(X: i32[N]) -> Y: i32[1] { Y[z] = sum(i, j, k: X[i] * X[j] * X[k]) }"), N=n)
+    kernel = s.rfactor("i").rfactor("j").rfactor("k").compile()
+    with pytest.raises(tx.ResourceError, match="2097152 \\* 2097152 \\* 2097152 elements"):
+        kernel(np.ones(n, np.int32))

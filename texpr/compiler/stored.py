@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.show_tensor import show_program
 from texpr.ir.sizes import size_from_json, size_to_json
@@ -40,7 +39,7 @@ class Built:
     Attributes:
         code: object code.
         certificate: what was proven of its loops, in words; empty if nothing was.
-        buffers: temporaries whose size depends on the call.
+        buffers: its temporaries, which are asked about their size before a call.
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
         externs: it calls functions of this process, which its loops name.
     """
@@ -53,8 +52,8 @@ class Built:
 
 
 def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
-    """The temporaries whose size depends on the call."""
-    return tuple(Buffer(t.name, t.dtype.bytes, t.shape) for t in temporaries if any(integer(n) is None for n in t.shape))
+    """The temporaries of a scheduled kernel. One of constant extents can be too large as well: those of partial results multiply."""
+    return tuple(Buffer(t.name, t.dtype.bytes, t.shape) for t in temporaries)
 
 
 def usable() -> bool:
