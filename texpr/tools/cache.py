@@ -10,11 +10,11 @@ from texpr.runtime.cache import shared
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `cache`."""
     parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show",
-                        help="show where the cache is and how full, or remove all that is in it")
+                        help="show where the cache is and how full, or remove its kernels; records of tuning stay")
 
 
 def cache(arguments: argparse.Namespace) -> int:
-    """Show or clear the disk cache of compiled kernels and tuning records."""
+    """Show or clear the disk cache of compiled kernels. Records of tuning stand beside it, in `tuned`, and stay."""
     store = shared()
     if arguments.action == "clear":
         store.clear()
