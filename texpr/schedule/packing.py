@@ -51,6 +51,12 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     return order[0]
 
 
+def with_last(buffer: Tensor, last: int) -> str:
+    """A layout with that dimension last."""
+    names = "abcdefghijklmnop"[: buffer.rank]
+    return f"{' '.join(names)} -> {' '.join(n for d, n in enumerate(names) if d != last)} {names[last]}"
+
+
 def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], factor: int) -> bool:
     """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares."""
     lanes = plan.machine.vector_bytes // buffer.dtype.bytes

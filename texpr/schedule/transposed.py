@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.ir.expr import Tensor
 from texpr.ir.instructions import transpose
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.packing import with_last
 from texpr.schedule.plan import Plan
 
 BESIDE = 4
@@ -39,13 +39,7 @@ class _Turn:
 def transposed(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest that reads across what it writes; names of its outer loops, or None if it is none."""
     found = _turn(plan, nest)
-    if found is None:
-        return None
-    before = plan.here()
-    names = _scheduled(plan, found)
-    if names is None:
-        plan.back(before)
-    return names
+    return None if found is None else plan.whole(lambda: _scheduled(plan, found))
 
 
 def _turn(plan: Plan, nest: Nest) -> _Turn | None:
@@ -85,12 +79,6 @@ def _turned(plan: Plan, t: _Turn, access: Access, at: str, lanes: int) -> bool:
         return False
     (lane,), (row,) = places
     buffer = plan.kernel.temporaries[-1]
-    return (plan.step("layout", buffer.name, _with_last(buffer, lane))
+    return (plan.step("layout", buffer.name, with_last(buffer, lane))
             and plan.step("reorder", f"{buffer.name}.d{row}", f"{buffer.name}.d{lane}")
             and plan.step("tensorize", f"{buffer.name}.d{row}", transpose(buffer.dtype, lanes)))
-
-
-def _with_last(buffer: Tensor, last: int) -> str:
-    """A layout with that dimension last."""
-    names = "abcdefghijklmnop"[: buffer.rank]
-    return f"{' '.join(names)} -> {' '.join(n for d, n in enumerate(names) if d != last)} {names[last]}"

@@ -22,7 +22,7 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
-from texpr.schedule.packing import LINE, in_panels, in_registers, totals
+from texpr.schedule.packing import LINE, in_panels, in_registers, totals, with_last
 from texpr.schedule.plan import Plan
 
 NARROW = 2
@@ -332,9 +332,8 @@ def _vectors_along(plan: Plan, buffer: Tensor, d: int) -> None:
 
 def _last(plan: Plan, buffer: Tensor, d: int) -> None:
     """Let neighbours along a dimension be neighbours in memory."""
-    names = list("abcdefghijklmnop"[: buffer.rank])
     if d != buffer.rank - 1:
-        plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join([*names[:d], *names[d + 1 :], names[d]])}")
+        plan.step("layout", buffer.name, with_last(buffer, d))
 
 
 def _packed(plan: Plan, w: _Window, at: str) -> None:
