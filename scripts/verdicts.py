@@ -214,10 +214,6 @@ def chosen_of(found: Sequence[Candidate], seconds: float) -> list[Candidate]:
     return chosen
 
 
-
-
-
-
 def hunt(pool: Sequence[Candidate], chosen: Path, given: argparse.Namespace) -> None:
     """Append the first candidate that each of some mutants makes say something else; print the mutants of which there is none.
 
@@ -226,14 +222,15 @@ def hunt(pool: Sequence[Candidate], chosen: Path, given: argparse.Namespace) -> 
     """
     paths = [str(p) for p in sources(ROOT, FILES)]
     names = {p: numbered(ROOT, p) for p in paths}
-    runs = [{line for h in c.hits for line in lines[h]} for lines in [[n for p in paths for n in lines_of(ROOT, p)]] for c in pool]
+    lines = [n for p in paths for n in lines_of(ROOT, p)]
+    runs = [{line for h in c.hits for line in lines[h]} for c in pool]
     kills: Counter[int] = Counter()
     known: set[int] = set()
     every = [m for p in paths for m in mutants(ROOT, Path(p))]
     left = {r.key: r.verdict for r in recorded_results(given.state)} if given.state else {}
     for m in [m for m in every if left.get(m.key, "caught") != "caught"] if given.state else sample(every, given.limit, given.seed):
         wanted = {names[str(m.path)][n] for n in range(m.first, m.last + 1) if n in names[str(m.path)]}
-        reach = [k for k, lines in enumerate(runs) if not lines.isdisjoint(wanted)]
+        reach = [k for k, run in enumerate(runs) if not run.isdisjoint(wanted)]
         reach.sort(key=lambda k: pool[k].seconds / (1 + kills[k]))
         k, tried, ended = noticed(m, pool, reach, given.seconds)
         if k is None:

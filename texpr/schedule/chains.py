@@ -32,7 +32,7 @@ class _Chain:
 def chained(plan: Plan, nests: Sequence[Nest]) -> Mapping[str, int]:
     """Cut blocks where chains need them; by the name of a nest, in how many of its outer loops it is joined with others."""
     found = _chain(plan.kernel, nests)
-    nearby = plan.machine.caches[:2][-1] // 2 if plan.machine.caches else 0
+    nearby = plan.nearby
     if found is None or _bytes(plan.kernel, found, 0) <= nearby:
         return {}
     depth = next((d for d in range(1, found.alike + 1) if _bytes(plan.kernel, found, d) <= nearby), None)

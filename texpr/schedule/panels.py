@@ -87,7 +87,7 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     What other nests have just made is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    near = plan.machine.caches[:2][-1] // 2 if nest.outer and plan.machine.caches else next(iter(plan.machine.caches), 0)
+    near = plan.nearby if nest.outer else next(iter(plan.machine.caches), 0)
     return used * panel.tensor.dtype.bytes > near
 
 

@@ -64,6 +64,11 @@ class Plan:
             options["names"] = names
         return (owner + dot + names[0], owner + dot + names[1]) if self.step("split", name, factor, **options) else None
 
+    @property
+    def nearby(self) -> int:
+        """Bytes that stay in the second cache while others pass through."""
+        return self.machine.caches[:2][-1] // 2 if self.machine.caches else 0
+
     def lanes(self, nest: Nest) -> int:
         """Elements of a vector register for the widest type in the main statement."""
         return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))

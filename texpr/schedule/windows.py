@@ -192,7 +192,7 @@ def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
 
 
 def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
-    large = w.panel_bytes > _near(plan) and _lane_tiles(w) > 1
+    large = w.panel_bytes > plan.nearby and _lane_tiles(w) > 1
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
@@ -236,11 +236,6 @@ def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallo
     return tiles
 
 
-def _near(plan: Plan) -> int:
-    """Bytes that stay in the second cache while others pass through."""
-    return plan.machine.caches[:2][-1] // 2
-
-
 def _around(plan: Plan, w: _Window, large: bool) -> _Around:
     """Cut the lanes into tiles, and what is large into blocks."""
     lane_tiles, lane = plan.cut(qualified(w.lane), w.width, "mask")
@@ -262,7 +257,7 @@ def _row_blocks(plan: Plan, w: _Window) -> int:
     """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it."""
     assert w.y is not None
     rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
-    fitting = -(-rows * w.row_bytes // _near(plan))
+    fitting = -(-rows * w.row_bytes // plan.nearby)
     busy = max(prod(map(constant_extent, (*w.alone, *w.images))), _lane_tiles(w)) >= wanted
     return max(1, min(max(fitting, 1 if busy else wanted), rows // LEAST_ROWS))
 
@@ -275,7 +270,7 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
     """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
     deep: list[str] = []
     shallow: list[str] = []
-    room = max(LEAST_DEPTH, _near(plan) // (constant_extent(w.lane) * w.panel.tensor.dtype.bytes))
+    room = max(LEAST_DEPTH, plan.nearby // (constant_extent(w.lane) * w.panel.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
@@ -292,7 +287,7 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
 def _panels_first(plan: Plan, w: _Window) -> bool:
     """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
     def cost(size: int, times: int) -> int:
-        return size * times * (1 if size <= _near(plan) else FAR)
+        return size * times * (1 if size <= plan.nearby else FAR)
 
     positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
     field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
