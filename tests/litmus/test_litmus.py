@@ -61,7 +61,7 @@ def _arrays(s: tx.Schedule, sizes: dict[Var, int]) -> list[np.ndarray]:
     reassociated = any(dict(step.options).get("reassoc") for step in s.steps)
     for tensor, array in zip(s.program.inputs, arrays):
         if tensor.distinct:
-            array[...] = np.random.default_rng(0).permutation(array.size).reshape(array.shape)
+            array[...] = np.random.default_rng(0).permuted(np.broadcast_to(np.arange(array.shape[-1]), array.shape), axis=-1)
         elif reassociated:
             array[...] = np.rint(array)  # sums of small whole numbers are exact in any order
     return arrays

@@ -52,10 +52,9 @@ def _forward(nest: Nest, pair: Pair, band: tuple[Var, ...]) -> bool:
     for question, _ in meetings(nest, nest, pair):
         _equal_outside(question, pair, first)
         for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
-            if apart and pair.source.order > pair.sink.order and not ordered.is_empty:
-                return False
-            backward = ([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)] for v in shared)
-            if any(not ordered.also(row).is_empty for row in backward):
+            backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared)
+            wrong = [ordered] if apart and pair.source.order > pair.sink.order else backward
+            if any(True for system in wrong for _ in question.cases(system)):
                 return False
     return True
 

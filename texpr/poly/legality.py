@@ -16,7 +16,7 @@ from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.traverse import tensors
-from texpr.poly.congruence import distinct_arguments
+from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, Renewed, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part
@@ -236,7 +236,7 @@ def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None)
             question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))
         question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
         for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
-            yield from ((pair, allowed.smallest(shown)) for allowed in _permitted(nest, question, wrong))
+            yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(wrong))
 
 
 def reassociable(store: Store) -> bool:
@@ -284,7 +284,7 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
     for question, shown in meetings(nest, nest, pair):
         apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
-        yield from ((pair, allowed.smallest(shown)) for allowed in _permitted(nest, question, apart))
+        yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
 
 
 def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
@@ -297,7 +297,7 @@ def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence
                 both = question.copy()
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
                 require_instance(both, pair.sink, given[1], SINK, NEW_SINK)
-                found = (s for order in _orders(both, pair, source.statement, sink.statement) for s in _permitted(old, both, order))
+                found = (s for order in _orders(both, pair, source.statement, sink.statement) for s in both.cases(order))
                 yield from ((pair, system.smallest(shown)) for system in found)
 
 
@@ -307,15 +307,6 @@ def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) 
         turned = list(in_order(ordered, question, sink, source, NEW_SINK, NEW_SOURCE))
         if turned and not ordered.is_empty:
             yield from (wrong for wrong in turned if not wrong.is_empty)
-
-
-def _permitted(nest: Nest, question: Question, system: System) -> Iterator[System]:
-    """The system at sizes that a call may have, case by case: most are empty without asking which cases of requirements hold."""
-    systems = [] if system.is_empty else [system]
-    for pieces in nest.choices:
-        cases = [[question.row(c) for c in piece] for piece in pieces]
-        systems = [both for each in systems for rows in cases if not (both := each.also(rows)).is_empty]
-    yield from systems
 
 
 def _seen_to_stay(old: Nest, new: Nest, pair: Pair, source: Image, sink: Image) -> bool:
@@ -367,8 +358,8 @@ def meetings(old: Nest, new: Nest, pair: Pair) -> Iterator[tuple[Question, int]]
             question.column(e)
         shown = question.width
         question.require(old.facts)
-        for c in (c for pieces in old.choices for piece in pieces for c in piece):
-            question.row(c)  # so that its columns are there
+        for pieces in old.choices:
+            question.either([[question.row(c) for c in piece] for piece in pieces])
         question.require(p, SOURCE)
         question.require(q, SINK)
         for v in old.private.get(pair.first.tensor, ()):
@@ -377,6 +368,8 @@ def meetings(old: Nest, new: Nest, pair: Pair) -> Iterator[tuple[Question, int]]
             question.add(question.compare(variable(e), 0, i, SOURCE))
             question.add(question.compare(variable(e), 0, j, SINK))
         question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(old.converter, at, to)])
+        for choice in hold_each_once(old.converter, question, SOURCE, SINK):
+            question.either(choice)
         yield question, shown
 
 

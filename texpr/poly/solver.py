@@ -5,7 +5,7 @@ isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ import islpy as isl
 from texpr.ir.expr import Var
 from texpr.poly.affine import Converter
 from texpr.poly.elimination import Remainder, Row, collected
-from texpr.poly.forms import Constraint, Form, Key, Piece
+from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown
 
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
@@ -87,10 +87,11 @@ class Question:
         self._is_shared, self._least = is_shared, least
         self._columns: dict[tuple[Key, int], int] = {}
         self._rows: list[Row] = []
+        self._choices: list[Sequence[Sequence[Row]]] = []
 
     def copy(self) -> Question:
         other = Question(self._is_shared, self._least)
-        other._columns, other._rows = dict(self._columns), list(self._rows)
+        other._columns, other._rows, other._choices = dict(self._columns), list(self._rows), list(self._choices)
         return other
 
     @property
@@ -112,6 +113,14 @@ class Question:
     def require(self, piece: Piece, copy: int = 0) -> None:
         self._rows += [self.row(c, copy) for c in piece]
 
+    def unknowns(self, copy: int) -> list[Unknown]:
+        """The unknowns that have a column in a copy or in all of them."""
+        return [key for key, of in self._columns if isinstance(key, Unknown) and of in (copy, -1)]
+
+    def either(self, choice: Sequence[Sequence[Row]]) -> None:
+        """One of these conjunctions holds: to be looked at by `cases`, since most systems are empty without."""
+        self._choices.append(choice)
+
     def row(self, constraint: Constraint, copy: int = 0) -> Row:
         form = constraint.form
         return [(self.column(k, copy), c) for k, c in form.terms], form.constant, constraint.equality
@@ -131,6 +140,13 @@ class Question:
     def system(self) -> System:
         """All of it, to be solved."""
         return System(len(self._columns), list(self._rows), Remainder(_counted(self._rows)))
+
+    def cases(self, system: System) -> Iterator[System]:
+        """A system of this question in each case of what either holds, without those that are empty."""
+        systems = [] if system.is_empty else [system]
+        for choice in self._choices:
+            systems = [both for each in systems for rows in choice if not (both := each.also(rows)).is_empty]
+        yield from systems
 
     def system_beyond(self, other: Question, solved: System) -> System:
         """The same, where this question is a copy of another one with rows on top, whose system is there already."""

@@ -62,9 +62,13 @@ class Statement:
         return self._domain
 
     def data(self) -> set[Var]:
-        """The atoms on which it depends whether, and where, it stores."""
+        """The atoms on which it depends whether, and where, it stores, and those that say which elements these are of."""
         plain = [self.frame.plain(e) for e in (*self.extents, *self.held, *self.indices)]
-        return variables(*plain) & {v for _, v in self.frame.atoms} if self.frame.atoms else set()
+        found, left = set[Var](), variables(*plain) if self.frame.atoms else set()
+        while left := {v for _, v in self.frame.atoms if v in left} - found:
+            found |= left
+            left = variables(*(term for term, v in self.frame.atoms if v in left))
+        return found
 
     def renew(self) -> None:
         """Forget the instances: more is known of the statement now."""
