@@ -125,3 +125,21 @@ def test_a_prefetch_of_rank_0():
     check(tx.schedule(tx.op("op f(a: f32, X: f32[N]) -> Y: f32[N] { Y[i] = a * X[i] }")).prefetch("a", "i", 1).prefetch("X", "i", 2).kernel)
     with pytest.raises(ParseError, match=r"what is fetched early is an element, as in prefetch X\[i\]"):
         parse_kernel("kernel f(a: f32) -> (Y: f32)\n  prefetch a + 1\n  Y = a\n")
+
+
+NAMED_LIKE_MARKS = """kernel f(start: f32[N], copy: f32, stream: f32, stack: f32, contract: f32) -> (reassoc: f32[N]) contract
+  let at: f32[N]  stack
+  for i in 0..N
+    at[i] = start[i] * copy  copy
+    reassoc[i] = stream  start
+    reassoc[i] += at[i] + contract + stack  reassoc stream eq 1
+"""
+
+
+def test_tensors_may_be_named_like_marks():
+    kernel = parse_kernel(NAMED_LIKE_MARKS)
+    assert show_kernel(kernel) == NAMED_LIKE_MARKS
+    check(kernel)
+    s = tx.schedule(tx.op("op viterbi(start: f32[N], X: f32[N]) -> stream: f32[N] { stream[i] = start[i] + X[i] }"))
+    assert "stream[i] = start[i] + X[i]\n" in show_kernel(s.kernel)
+    check(s.kernel)

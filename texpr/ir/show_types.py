@@ -12,7 +12,8 @@ RESERVED = frozenset(
     "op fn extern use let if then else for in where require distinct and or not inf nan true false "
     "sum prod max min argmax argmin any all".split()
 )
-MARKS = frozenset({*LOOP_KINDS, "start", "reassoc", "stream", "contract", "stack", "clamp", "wrap", "reflect", "drop"})
+MARKS = frozenset({*LOOP_KINDS, "clamp", "wrap", "reflect", "drop"})
+"""Words that a listing of loops has where a name could stand. Marks of stores and scopes of buffers stand apart from all names."""
 
 
 def type_items(tensor: Tensor) -> list[str | Part]:
