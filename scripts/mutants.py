@@ -28,8 +28,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-Change = tuple[str, Callable[[], None]]
+Change = tuple[str, str, Callable[[], None]]
+"""Its kind, what it is, and a function that does it in place."""
 Parents = dict[ast.AST, ast.AST]
+
+KINDS = ("conjunct", "comparison", "direction", "case", "branch", "quantifier", "constant", "operand", "statement")
+"""Of changes: a condition or a constraint less; a comparison weakened; in and out, source and sink, two arguments exchanged; a kind of
+dependence, a case or a part of a list less; an `if` that never holds or a `not` less; any for all, max for min; 0 for 1, True for False; an
+operand less; a statement less."""
 
 WEAKER: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot,
@@ -50,6 +56,7 @@ class Mutant:
 
     Attributes:
         function: the function or method it is in, without its file.
+        kind: one of `KINDS`.
         what: the change; with a number from the second of its kind in the function on.
         first, last: its lines.
         at: the node, counted as `ast.walk` does, and which of its changes.
@@ -57,6 +64,7 @@ class Mutant:
 
     path: Path
     function: str
+    kind: str
     what: str
     first: int
     last: int
@@ -71,7 +79,7 @@ class Mutant:
         """The changed file."""
         module = ast.parse((root / self.path).read_text(encoding="utf-8"))
         node = next(n for k, n in enumerate(ast.walk(module)) if k == self.at[0])
-        list(changes(node, parents_of(module)))[self.at[1]][1]()
+        list(changes(node, parents_of(module)))[self.at[1]][2]()
         return ast.fix_missing_locations(module)
 
 
@@ -83,14 +91,14 @@ def mutants(root: Path, path: Path) -> list[Mutant]:
     seen: Counter[tuple[str, str]] = Counter()
     found: list[Mutant] = []
     for k, node in enumerate(ast.walk(module)):
-        for n, (what, _) in enumerate(changes(node, parents)):
+        for n, (kind, what, _) in enumerate(changes(node, parents)):
             if silent.holds(node):
                 continue
             function = function_of(node, parents)
             seen[function, what] += 1
             number = f" #{seen[function, what]}" if seen[function, what] > 1 else ""
             first, last = _lines(node)
-            found.append(Mutant(path, function, what + number, first, last, (k, n)))
+            found.append(Mutant(path, function, kind, what + number, first, last, (k, n)))
     return found
 
 
@@ -179,48 +187,49 @@ def _words(function: ast.FunctionDef) -> bool:
 
 
 def changes(node: ast.AST, parents: Parents) -> Iterator[Change]:
-    """What can be changed in a node: a description, and a function that does it in place."""
+    """What can be changed in a node."""
     match node:
         case ast.BoolOp(values=parts) | ast.MatchOr(patterns=parts):
+            kind = "conjunct" if isinstance(node, ast.BoolOp) else "case"
             for part in parts:
-                yield f"drop `{_text(part)}`", lambda part=part: _drop(node, parts, part, parents)
+                yield kind, f"drop `{_text(part)}`", lambda part=part: _drop(node, parts, part, parents)
         case ast.Compare():
             yield from _compared(node)
         case ast.Call():
             yield from _called(node, parents)
         case ast.Attribute(attr="in_" | "out"):
-            yield f"`{_text(node)}` with {TURNED[node.attr]}", lambda: setattr(node, "attr", TURNED[node.attr])
+            yield "direction", f"`{_text(node)}` with {TURNED[node.attr]}", lambda: setattr(node, "attr", TURNED[node.attr])
         case ast.UnaryOp(op=ast.Not()):
-            yield f"`{_text(node)}` without not", lambda: _put(node, node.operand, parents)
+            yield "branch", f"`{_text(node)}` without not", lambda: _put(node, node.operand, parents)
         case ast.comprehension():
-            yield from _without_each(node.ifs, 1, "without `if {}`")
+            yield from _without_each("conjunct", node.ifs, 1, "without `if {}`")
         case ast.If():
-            yield f"`if {_text(node.test)}` never", lambda: setattr(node, "test", ast.Constant(False))
+            yield "branch", f"`if {_text(node.test)}` never", lambda: setattr(node, "test", ast.Constant(False))
         case ast.IfExp():
-            yield f"`{_text(node)}` never", lambda: setattr(node, "test", ast.Constant(False))
+            yield "branch", f"`{_text(node)}` never", lambda: setattr(node, "test", ast.Constant(False))
         case ast.Expr(value=ast.Call()) | ast.AugAssign():
-            yield f"without `{_text(node)}`", lambda: _put(node, ast.Pass(), parents)
+            yield "statement", f"without `{_text(node)}`", lambda: _put(node, ast.Pass(), parents)
         case ast.Constant(value=bool() as value):
-            yield f"{value} with {not value}", lambda: setattr(node, "value", not value)
+            yield "constant", f"{value} with {not value}", lambda: setattr(node, "value", not value)
         case ast.Constant(value=0 | 1 as value) if isinstance(value, int):
-            yield f"{value} with {1 - value} in `{_text(parents[node])}`", lambda: setattr(node, "value", 1 - value)
+            yield "constant", f"{value} with {1 - value} in `{_text(parents[node])}`", lambda: setattr(node, "value", 1 - value)
         case ast.BinOp():
             yield from _operands(node, parents)
         case ast.List(ctx=ast.Load()) | ast.Set():
-            yield from _without_each(node.elts, 2)
+            yield from _without_each("case", node.elts, 2)
         case ast.Tuple(ctx=ast.Load()) if len(node.elts) > 1:
             for k, e in enumerate(node.elts):
                 if isinstance(e, ast.Starred) or all(isinstance(x, ast.Constant) and isinstance(x.value, str) for x in node.elts):
-                    yield f"drop `{_text(e)}`", lambda k=k: _pop(node.elts, k)
+                    yield "case", f"drop `{_text(e)}`", lambda k=k: _pop(node.elts, k)
         case ast.Match():
-            yield from _without_each(node.cases, 2, "without case `{}`")
+            yield from _without_each("case", node.cases, 2, "without case `{}`")
         case ast.match_case(guard=ast.expr() as guard):
-            yield f"case `{_text(node.pattern)}` without `if {_text(guard)}`", lambda: setattr(node, "guard", None)
+            yield "conjunct", f"case `{_text(node.pattern)}` without `if {_text(guard)}`", lambda: setattr(node, "guard", None)
 
 
-def _without_each(parts: list, least: int, said: str = "drop `{}`") -> Iterator[Change]:
+def _without_each(kind: str, parts: list, least: int, said: str = "drop `{}`") -> Iterator[Change]:
     for k, part in enumerate(parts if len(parts) >= least else ()):
-        yield said.format(_text(part.pattern if isinstance(part, ast.match_case) else part)), lambda k=k: _pop(parts, k)
+        yield kind, said.format(_text(part.pattern if isinstance(part, ast.match_case) else part)), lambda k=k: _pop(parts, k)
 
 
 def _drop(node: ast.AST, parts: list, part: ast.AST, parents: Parents) -> None:
@@ -239,17 +248,17 @@ def _compared(node: ast.Compare) -> Iterator[Change]:
     for k, operator in enumerate(node.ops):
         new = WEAKER[type(operator)]()
         place = f" at {k}" if len(node.ops) > 1 else ""
-        yield f"`{_text(node)}` with {_sign(new)}{place}", lambda k=k, new=new: node.ops.__setitem__(k, new)
+        yield "comparison", f"`{_text(node)}` with {_sign(new)}{place}", lambda k=k, new=new: node.ops.__setitem__(k, new)
 
 
 def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
     match node:
         case ast.Call(func=ast.Name(name) as f) if name in PAIRED:
-            yield f"`{_text(node)}` with {PAIRED[name]}", lambda: setattr(f, "id", PAIRED[name])
+            yield "quantifier", f"`{_text(node)}` with {PAIRED[name]}", lambda: setattr(f, "id", PAIRED[name])
         case ast.Call(func=ast.Name("conjoined"), args=[a, b]):
-            yield f"`{_text(a)}` without `{_text(b)}`", lambda: _put(node, a, parents)
+            yield "conjunct", f"`{_text(a)}` without `{_text(b)}`", lambda: _put(node, a, parents)
         case ast.Call(func=ast.Attribute(value=whole, attr=name)) if name in FURTHER:
-            yield f"without `.{_text(node).removeprefix(ast.unparse(whole) + '.')}`", lambda: _put(node, whole, parents)
+            yield "conjunct", f"without `.{_text(node).removeprefix(ast.unparse(whole) + '.')}`", lambda: _put(node, whole, parents)
     if ast.unparse(node.func).rpartition(".")[2] in {"isinstance", *SYMMETRIC}:
         return
     plain = [k for k, a in enumerate(node.args) if isinstance(a, ast.Name)]
@@ -257,7 +266,8 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
     for first, second in dict.fromkeys(tuple(found[:2]) for found in (plain, copies) if len(found) > 1):
         a, b = node.args[first], node.args[second]
         if ast.unparse(a) != ast.unparse(b):
-            yield f"exchange {_text(a)} and {_text(b)} in `{_text(node)}`", lambda i=first, j=second: _exchange(node.args, i, j)
+            said = f"exchange {_text(a)} and {_text(b)} in `{_text(node)}`"
+            yield "direction", said, lambda i=first, j=second: _exchange(node.args, i, j)
 
 
 def _exchange(args: list, i: int, j: int) -> None:
@@ -267,10 +277,11 @@ def _exchange(args: list, i: int, j: int) -> None:
 def _operands(node: ast.BinOp, parents: Parents) -> Iterator[Change]:
     if any(isinstance(n, ast.Constant) and isinstance(n.value, str) or isinstance(n, ast.JoinedStr) for n in (node.left, node.right)):
         return
+    joined = "conjunct" if isinstance(node.op, ast.BitAnd) else "operand"
     if isinstance(node.op, ast.Add | ast.Sub | ast.BitAnd | ast.BitOr):
-        yield f"`{_text(node)}` without `{_text(node.right)}`", lambda: _put(node, node.left, parents)
+        yield joined, f"`{_text(node)}` without `{_text(node.right)}`", lambda: _put(node, node.left, parents)
     if isinstance(node.op, ast.Add | ast.BitAnd | ast.BitOr):
-        yield f"`{_text(node)}` without `{_text(node.left)}`", lambda: _put(node, node.right, parents)
+        yield joined, f"`{_text(node)}` without `{_text(node.left)}`", lambda: _put(node, node.right, parents)
 
 
 def _put(node: ast.AST, new: ast.AST, parents: Parents) -> None:

@@ -1,6 +1,6 @@
 """Mutation testing of the code that decides legality, and of the certificate: each small change of it should make a test fail.
 
-    python scripts/mutate.py [FILE ...] [--limit N] [--seed S] [--again] [--listed]
+    python scripts/mutate.py [FILE ...] [--limit N] [--seed S] [--kinds KIND ...] [--again] [--listed]
 
 `mutants.py` says what is changed and what is not, `mutation_runs.py` how tests are run. A mutant is caught if a test fails, dies, or takes
 three times its processor time. What no test runs, or notices, survives; `tests/mutants.txt` explains survivors that are right to:
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mutants import Mutant, mutants
+from mutants import KINDS, Mutant, mutants
 from mutation_runs import Outcome, Runner, collected, numbered
 
 ROOT = Path(__file__).parent.parent
@@ -62,9 +62,10 @@ def main() -> int:
     arguments = _arguments()
     paths = list(sources(ROOT, arguments.files))
     found = [m for path in paths for m in mutants(ROOT, path)]
+    wanted = [m for m in found if m.kind in arguments.kinds]
     explained = listed((ROOT / LISTED).read_text(encoding="utf-8"))
     gone = explained.keys() - {m.key for m in found} if arguments.files == FILES else set()
-    chosen = [m for m in found if m.key in explained] if arguments.listed else sample(found, arguments.limit, arguments.seed)
+    chosen = [m for m in found if m.key in explained] if arguments.listed else sample(wanted, arguments.limit, arguments.seed)
     if arguments.only:
         chosen = [m for m in found if any(text in m.key for text in arguments.only)]
     state = Path(arguments.state).resolve()
@@ -76,7 +77,7 @@ def main() -> int:
     todo = [m for m in chosen if m.key not in known]
     with tempfile.TemporaryDirectory() as folder:
         results += run(Path(folder), state, [str(p) for p in paths], todo, arguments) if todo else []
-    return report(results, explained, gone, len(found))
+    return report(results, {m.key: m.kind for m in wanted}, explained, gone)
 
 
 def _arguments() -> argparse.Namespace:
@@ -84,6 +85,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("files", nargs="*", default=FILES)
     parser.add_argument("--limit", type=int, default=300, help="how many mutants, drawn at random; 0 for all (default: 300)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="what is changed (default: everything)")
     parser.add_argument("--tests", nargs="*", default=TESTS)
     parser.add_argument("--budget", type=float, default=math.inf, help="seconds of tests that a mutant may cost (default: all that run it)")
     parser.add_argument("--workers", type=int, default=1)
@@ -187,8 +189,8 @@ def progress(items: Iterable, what: str, total: int | None = None) -> Iterator:
     return iter(tqdm(items, what, total))
 
 
-def report(results: Sequence[Result], explained: dict[str, str], gone: set[str], possible: int) -> int:
-    """Print what survives; 1 if something does that nothing explains, or an explanation is of no use any more."""
+def report(results: Sequence[Result], kinds: dict[str, str], explained: dict[str, str], gone: set[str]) -> int:
+    """Print what survives, of each kind; 1 if something does that nothing explains, or an explanation is of no use any more."""
     left = [r for r in results if r.verdict != "caught"]
     new = [r for r in left if r.key not in explained]
     noticed = [r.key for r in results if r.verdict == "caught" and r.key in explained]
@@ -198,10 +200,19 @@ def report(results: Sequence[Result], explained: dict[str, str], gone: set[str],
         print(f"explained, but there is no such mutant: {key}")
     for key in noticed:
         print(f"explained, but caught now: {key}")
-    caught = len(results) - len(left)
-    print(f"{caught} of {len(results)} caught ({caught / max(len(results), 1):.1%}), {len(left) - len(new)} survivors explained, "
-          f"{len(new)} not; {possible} mutants are possible")
+    for kind in KINDS:
+        if of_kind := [r for r in results if kinds.get(r.key) == kind]:
+            possible = sum(k == kind for k in kinds.values())
+            print(f"{kind:<11}{_share(of_kind, explained)}; {possible} are possible")
+    print(f"{'all':<11}{_share(results, explained)}; {len(kinds)} are possible")
     return int(bool(new or gone or noticed))
+
+
+def _share(results: Sequence[Result], explained: dict[str, str]) -> str:
+    caught = sum(r.verdict == "caught" for r in results)
+    reasons = sum(r.verdict != "caught" and r.key in explained for r in results)
+    of_others = f", {caught / (len(results) - reasons):.1%} without {reasons} explained" if reasons < len(results) else ""
+    return f"{caught} of {len(results)} caught ({caught / max(len(results), 1):.1%}{of_others})"
 
 
 if __name__ == "__main__":
