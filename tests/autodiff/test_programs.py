@@ -307,16 +307,3 @@ def test_complaints(name: str):
     with pytest.raises(CheckError) as e:
         grad(p, **arguments)  # type: ignore[arg-type]
     assert str(e.value) == text
-
-
-def test_a_fold_with_max_has_no_gradient():
-    N, i = names("N i")
-    X, T = array("X", N), array("T", N)
-    p = program("f", [X], [T], [
-        equation(T, (i,), axes(i, N), 0),
-        equation(T, (i // 2,), axes(i, N), X[i], update="max"),
-    ], [N])
-    with pytest.raises(CheckError) as e:
-        grad(p)
-    assert str(e.value) == """error[gradient]: a fold with `max=` has no gradient
-  help: write it as a reduction, max(k: ...), where that is possible"""

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 from texpr.autodiff.activity import active_nodes, smooth_children
 from texpr.autodiff.algebra import convert, is_value, plus, times
+from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.names import renamed
 from texpr.autodiff.rules import operand_adjoints
-from texpr.autodiff.scope import Contribution, Scope, equation_scope, inside, stored_value
+from texpr.autodiff.scope import Contribution, Scope, equation_scope, inside, read_guard, stored_value
 from texpr.ir import build
-from texpr.ir.expr import Cast, Compare, Expr, Guard, Max, Min, Node, Read, Reduce, Select, Tensor
+from texpr.ir.expr import Cast, Compare, Expr, Max, Min, Node, Read, Reduce, Select, Tensor
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, walk
-from texpr.support.errors import CheckError
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +26,19 @@ class _Job:
     scope: Scope
 
 
-def contributions(equation: Equation, cotangent: Tensor, active: set[Tensor], forward: Forward) -> list[Contribution]:
+def contributions(equation: Equation, cotangent: Tensor, active: set[Tensor], forward: Forward, folds: Folds) -> list[Contribution]:
     """What each active read of the equation receives, in the order of the text.
 
     Raises:
-        CheckError: a scalar function without a rule, or a fold that has no gradient.
+        CheckError: a scalar function without a rule.
     """
-    check_fold(equation)
-    seed = Read(cotangent, equation.indices, _read_guard(equation.guard, cotangent))
+    seed = folds.weighted(equation, Read(cotangent, equation.indices, read_guard(equation.guard, cotangent)))
     visit = _Visit(equation, active, forward)
     jobs = [_Job(equation.value, seed, equation_scope(equation))]
     while jobs:
         jobs += visit.run(jobs.pop())
     position = {id(node): n for n, node in enumerate(walk(equation.value))}
     return [c for _, c in sorted(visit.found, key=lambda pair: position.get(pair[0], 0))]
-
-
-def check_fold(equation: Equation) -> None:
-    """Only sums are folded with a derivative."""
-    if equation.update not in (None, "add"):
-        spelling = {"mul": "*=", "max": "max=", "min": "min="}[equation.update]
-        raise CheckError(f"a fold with `{spelling}` has no gradient", equation.span, code="gradient",
-                         help="write it as a reduction, max(k: ...), where that is possible")
-
-
-def _read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
-    """How to read what was written through `guard`: what was dropped has adjoint 0."""
-    if guard is None or guard.mode != "drop":
-        return guard
-    return Guard("value", build.literal(0, tensor.dtype))
 
 
 class _Visit:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from texpr.autodiff.activity import all_tensors, components, smooth_sources, targets
 from texpr.autodiff.adjoint import contributions
 from texpr.autodiff.algebra import convert, plus, zero
+from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.gather import gather, scatter
 from texpr.autodiff.names import Names, freshen
@@ -44,7 +45,7 @@ class Backward:
     def __init__(self, forward: Forward, names: Names, seeds: dict[Tensor, Tensor], results: dict[Tensor, Tensor],
                  active: set[Tensor], callee_gradient: CalleeGradient) -> None:
         self.forward, self.names, self.seeds, self.results, self.active = forward, names, seeds, results, active
-        self.callee_gradient = callee_gradient
+        self.callee_gradient, self.folds = callee_gradient, Folds(forward)
         self.equations: list[Equation | Invoke] = []
         self._parts: dict[Tensor, _Parts] = {}
         self._cotangents: dict[Tensor, Tensor] = {}
@@ -78,7 +79,7 @@ class Backward:
     def _pull_back(self, tensor: Tensor, cotangent: Tensor) -> None:
         for equation in self._definitions.get(tensor, []):
             assert isinstance(equation, Equation)
-            for found in contributions(equation, cotangent, self.active, self.forward):
+            for found in contributions(equation, cotangent, self.active, self.forward, self.folds):
                 self._of(found.tensor).reads.append(found)
 
     def _of(self, tensor: Tensor) -> _Parts:

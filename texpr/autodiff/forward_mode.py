@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from texpr.autodiff.activity import active_tensors, targets
-from texpr.autodiff.adjoint import check_fold
 from texpr.autodiff.algebra import convert, zero
+from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names, freshen
@@ -60,25 +60,25 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
 def _equations(forward: Forward, tangents: dict[Tensor, Tensor], names: Names) -> Equations:
     """The primal equations, each followed by that of its tangent; last what they need to know about maxima."""
     result: Equations = []
-    primal = list(forward.equations)
+    primal, folds = list(forward.equations), Folds(forward)
     for equation in primal:
         if isinstance(equation, Invoke):
             result.append(_call(equation, tangents))
             continue
         result.append(equation)
         if equation.target in tangents:
-            result += _tangent_equation(equation, tangents, forward, names)
+            result += _tangent_equation(equation, tangents, forward, folds)
     return [*result, *forward.equations[len(primal) :]]
 
 
-def _tangent_equation(equation: Equation, tangents: dict[Tensor, Tensor], forward: Forward, names: Names) -> Equations:
-    check_fold(equation)
+def _tangent_equation(equation: Equation, tangents: dict[Tensor, Tensor], forward: Forward, folds: Folds) -> Equations:
     target = tangents[equation.target]
     value = tangent(equation, tangents, forward)
     if value is None and equation.update is not None:
         return []
-    value = zero(target.dtype) if value is None else convert(value, target.dtype)
-    return [freshen(replace(equation, target=target, value=value), names.reserved)]
+    value = zero(target.dtype) if value is None else convert(folds.weighted(equation, value), target.dtype)
+    update = None if equation.update is None else "add"
+    return [freshen(replace(equation, target=target, value=value, update=update), forward.names.reserved)]
 
 
 def _call(call: Invoke, tangents: dict[Tensor, Tensor]) -> Invoke:

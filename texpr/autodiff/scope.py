@@ -61,6 +61,13 @@ def inside(read: Read) -> Expr:
     return build.conjunction(*(c for i, size in pairs for c in (build.compare("<=", index(0), i), build.compare("<", i, size))))
 
 
+def read_guard(guard: Guard | None, tensor: Tensor) -> Guard | None:
+    """How to read what was written through `guard`: what was dropped is 0."""
+    if guard is None or guard.mode != "drop":
+        return guard
+    return Guard("value", build.literal(0, tensor.dtype))
+
+
 def stored_value(equation: Equation) -> Read | None:
     """A read of what the equation's whole value is stored in, if it is stored as it is."""
     if equation.update is not None or equation.target.dtype != equation.value.dtype:

@@ -1,0 +1,61 @@
+"""Folds with `*=`, `max=` and `min=`: which instances the gradient of an element goes to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.autodiff.checking import check_gradient
+from texpr.autodiff import grad
+from texpr.ir.show_tensor import show_program
+from texpr.lang import elaborate, parse
+from texpr.poly import check_program
+
+TEXT = """op fold(X: f64[N], idx: i64[M] in 0..N, U: f64[M]) -> Y: f64[N] {
+  Y[n] = X[n]
+  Y[idx[m]] OP U[m]
+}"""
+PLACES = np.array([0, 2, 2, 0, 2])
+
+
+def derivative(op: str, x: list[float], u: list[float]) -> list[list[float]]:
+    operator = tx.op(TEXT.replace("OP", op))
+    return [g.tolist() for g in tx.grad(operator)(np.array(x), PLACES, np.array(u), np.array([1.0, 10, 100]))]
+
+
+def test_the_largest_gets_it():
+    assert derivative("max=", [3.0, 0, 1], [1.0, 2, 5, 2, 3]) == [[1, 10, 0], [0, 0, 100, 0, 0]]
+    assert derivative("min=", [3.0, 0, 1], [1.0, 2, 5, 2, 3]) == [[0, 10, 100], [1, 0, 0, 0, 0]]
+
+
+def test_equal_ones_share_it():
+    assert derivative("max=", [1.0, 0, 4], [1.0, 4, 4, 1, 4]) == [[1 / 3, 10, 25], [1 / 3, 25, 25, 1 / 3, 25]]
+
+
+def test_factors_that_are_zero():
+    assert derivative("*=", [2.0, 0, 1], [3.0, 4, 5, 7, 6]) == [[21, 10, 12000], [14, 3000, 2400, 6, 2000]]
+    assert derivative("*=", [2.0, 0, 1], [0.0, 4, 0, 7, 6]) == [[0, 10, 0], [14, 0, 2400, 0, 0]]
+    assert derivative("*=", [0.0, 0, 0], [3.0, 0, 0, 7, 6]) == [[21, 10, 0], [0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("zeros", [(), (0,), (0, 1), (0, 1, 2)])
+def test_products_have_second_derivatives(zeros: tuple[int, ...]):
+    """At zeros as well, where the derivative goes through the factors that are 0."""
+    program = elaborate(parse(TEXT.replace("OP", "*=")).ops["fold"], {}, {})
+    random = np.random.default_rng(0)
+    u = random.normal(size=5)
+    u[[1, 2, 4][: len(zeros)]] = 0
+    arrays = random.normal(size=3), PLACES, u
+    check_gradient(program, *arrays)
+    check_program(check_gradient(grad(program), *arrays, random.normal(size=3)))
+
+
+@pytest.mark.parametrize("op", ["*=", "max=", "min="])
+def test_parts_that_are_dropped(op: str):
+    text = f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = 0.5  Y[i + 1 | drop] {op} X[i] * X[i] }}"
+    check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.array([1.5, -0.1, 2.0, 0.3]))
+
+
+def test_text(golden):
+    golden("\n".join(show_program(grad(elaborate(parse(TEXT.replace("OP", op)).ops["fold"], {}, {}))) for op in ("max=", "*=")))
