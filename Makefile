@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test check demo litmus gradients peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -35,6 +35,10 @@ peers: .peers/.installed
 
 litmus: venv
 	$(BIN)/python scripts/litmus.py $(if $(wildcard .peers/.installed),--peers .peers/bin/python)
+
+# Derivatives of every operator, against central differences and against PyTorch's.
+gradients: venv bench-peers
+	$(BIN)/python scripts/gradients.py --torch .bench-peers/bin/python
 
 # Other libraries for the bench, in an environment of their own. One that cannot be installed is shown as absent.
 bench-peers: .bench-peers/.installed

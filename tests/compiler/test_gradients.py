@@ -62,3 +62,24 @@ def test_operators_survive_pickling(operator: tx.Op):
     again = pickle.loads(pickle.dumps(operator))
     assert str(again) == str(operator)
     assert again.signature == operator.signature
+
+
+def test_check_grad_refuses_what_is_not_finite():
+    with pytest.raises(tx.CheckError, match="differs from central differences by nan"):
+        tx.check_grad(tx.op("op f(X: f64[N]) -> Y: f64[N] { Y[i] = sqrt(X[i] - X[i]) }"), np.ones(3))
+
+
+def test_optional_inputs_are_optional_in_gradients():
+    given = {"X": X, "W": W}
+    seed = np.ones_like(layer(**given))
+    dX, dW = tx.grad(layer)(**given, dY=seed)
+    all_three = tx.grad(layer)(X, W, np.zeros_like(B), seed)
+    np.testing.assert_array_equal(dX, all_three[0])
+    np.testing.assert_array_equal(dW, all_three[1])
+    second = tx.grad(tx.grad(layer))(**given, dY=seed, ddX=np.ones_like(X), ddW=np.ones_like(W))
+    assert len(second) == 3
+
+
+def test_cotangents_of_optional_inputs_that_are_given_are_missed():
+    with pytest.raises(tx.CallError, match="missing: ddb"):
+        tx.grad(tx.grad(layer))(X=X, W=W, b=B, dY=np.ones_like(layer(X, W)), ddX=np.ones_like(X), ddW=np.ones_like(W))

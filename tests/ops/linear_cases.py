@@ -36,17 +36,15 @@ def reductions() -> Iterator[Case]:
         axes = tuple(range(axis, axis + count))
         constants: dict[str, object] = {"axis": axis, "count": count}
         for name, f in REDUCTIONS.items():
-            yield Case(name, (small(*shape),), lambda x, f=f, axes=axes: f(x, axis=axes), constants, dtypes=("f4", "f8", "i4"),
-                       gradient=name in ("reduce_sum", "sum_square"), slack=8)
+            yield Case(name, (small(*shape),), lambda x, f=f, axes=axes: f(x, axis=axes), constants, dtypes=("f4", "f8", "i4"), slack=8)
         for name, f in FLOAT_REDUCTIONS.items():
             yield Case(name, (normal(*shape),), lambda x, f=f, axes=axes: f(x, axis=axes), constants, slack=8)
         for name, f in (("reduce_any", np.any), ("reduce_all", np.all)):
-            yield Case(name, (truth(*shape),), lambda x, f=f, axes=axes: f(x, axis=axes), constants, dtypes=("?",), gradient=False)
-        yield Case("count_nonzero", (small(*shape),), lambda x, axes=axes: np.count_nonzero(x, axis=axes), constants, dtypes=BOTH,
-                   gradient=False)
+            yield Case(name, (truth(*shape),), lambda x, f=f, axes=axes: f(x, axis=axes), constants, dtypes=("?",))
+        yield Case("count_nonzero", (small(*shape),), lambda x, axes=axes: np.count_nonzero(x, axis=axes), constants, dtypes=BOTH)
         if count == 1:
             for name, f in (("reduce_argmax", np.argmax), ("reduce_argmin", np.argmin)):
-                yield Case(name, (small(*shape),), lambda x, f=f, axis=axis: f(x, axis=axis), {"axis": axis}, dtypes=BOTH, gradient=False)
+                yield Case(name, (small(*shape),), lambda x, f=f, axis=axis: f(x, axis=axis), {"axis": axis}, dtypes=BOTH)
     for name in ("reduce_max", "reduce_min", "reduce_argmax", "reduce_argmin"):
         yield Case(name, (given([1, np.nan, 3, np.nan]),), getattr(np, name.removeprefix("reduce_")))
     yield Case("reduce_prod", (normal(3, 5),), lambda x: x.prod(0))

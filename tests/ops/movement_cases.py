@@ -42,16 +42,15 @@ def indexing() -> Iterator[Case]:
         for name, change in (("scatter_add", np.add), ("scatter_multiply", np.multiply), ("scatter_max", np.maximum),
                              ("scatter_min", np.minimum), ("scatter", lambda old, new: new)):
             yield Case(name, (small(*shape), index(n, *some), small(*some)), lambda x, i, u, a=axis, f=change: put(x, i, u, a, f), where,
-                       ("f4", "f8", "i4"), gradient=name in ("scatter_add", "scatter"))
+                       ("f4", "f8", "i4"))
         yield Case("embedding", (normal(7, 3), index(7, *shape)), embedded)
         yield Case("embedding_sum", (normal(7, 3), index(7, *shape)), lambda w, i: w[i].sum(-2), slack=4)
-        yield Case("one_hot", (index(5, *shape),), lambda i: np.eye(5)[i], {"C": 5}, gradient=False)
+        yield Case("one_hot", (index(5, *shape),), lambda i: np.eye(5)[i], {"C": 5})
         yield Case("segment_sum", (small(*shape), index(4, shape[0])), segments, {"S": 4}, ("f4", "f8", "i4"))
-        yield Case("histogram", (index(6, *shape),), lambda x: np.bincount(x.ravel(), minlength=6), {"B": 6}, gradient=False)
+        yield Case("histogram", (index(6, *shape),), lambda x: np.bincount(x.ravel(), minlength=6), {"B": 6})
         yield Case("histogram_weighted", (index(6, *shape), normal(*shape)),
                    lambda x, w: np.bincount(x.ravel(), w.ravel(), minlength=6), {"B": 6}, slack=4)
-        yield Case("histogram_float", (between(-0.5, 2.5, *shape),), lambda x: np.histogram(x, 5, (0, 2))[0], {"bins": 5, "hi": 2.0},
-                   gradient=False)
+        yield Case("histogram_float", (between(-0.5, 2.5, *shape),), lambda x: np.histogram(x, 5, (0, 2))[0], {"bins": 5, "hi": 2.0})
     yield Case("histogram_float", (given([0, 0.25, 0.5, 1, 1.25, -0.5]),), lambda x: np.histogram(x, 4, (0, 1))[0], {"bins": 4})
 
 
@@ -130,12 +129,12 @@ def matrices() -> Iterator[Case]:
 
 def generated() -> Iterator[Case]:
     for n, m, k in ((3, 5, 0), (4, 4, -1), (1, 2, 1)):
-        yield Case("eye", (), lambda n=n, m=m, k=k: np.eye(n, m, k), {"N": n, "M": m, "k": k}, gradient=False)
-        yield Case("arange", (), lambda n=n, k=k: 0.5 * k + 0.25 * np.arange(n), {"N": n, "start": 0.5 * k, "step": 0.25}, gradient=False)
-        yield Case("arange_int", (), lambda n=n, k=k: k + 3 * np.arange(n), {"N": n, "start": k, "step": 3}, gradient=False)
-        yield Case("linspace", (), lambda m=m, k=k: np.linspace(k, 3, m), {"N": m, "start": float(k), "stop": 3.0}, gradient=False)
-        yield Case("full", (), lambda m=m, k=k: np.full(m, k + 0.5), {"N": m, "value": k + 0.5}, gradient=False)
-        yield Case("full_like", (small(n, m),), lambda x: np.full_like(x, 3), {"value": 3}, ANY, gradient=False)
+        yield Case("eye", (), lambda n=n, m=m, k=k: np.eye(n, m, k), {"N": n, "M": m, "k": k})
+        yield Case("arange", (), lambda n=n, k=k: 0.5 * k + 0.25 * np.arange(n), {"N": n, "start": 0.5 * k, "step": 0.25})
+        yield Case("arange_int", (), lambda n=n, k=k: k + 3 * np.arange(n), {"N": n, "start": k, "step": 3})
+        yield Case("linspace", (), lambda m=m, k=k: np.linspace(k, 3, m), {"N": m, "start": float(k), "stop": 3.0})
+        yield Case("full", (), lambda m=m, k=k: np.full(m, k + 0.5), {"N": m, "value": k + 0.5})
+        yield Case("full_like", (small(n, m),), lambda x: np.full_like(x, 3), {"value": 3}, ANY)
 
 
 CASES = (*indexing(), *padding(), *parts(), *matrices(), *generated())

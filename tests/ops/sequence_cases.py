@@ -135,7 +135,7 @@ def scans() -> Iterator[Case]:
         yield Case("cumsum_exclusive", x, lambda x, a=axis: x.cumsum(a) - x, where, numbers)
         yield Case("cumsum_reverse", x, lambda x, a=axis: np.flip(np.flip(x, a).cumsum(a), a), where, numbers)
         yield Case("cumprod", (normal(*shape),), lambda x, a=axis: x.cumprod(a), where, slack=8)
-        yield Case("cummax", x, lambda x, a=axis: np.maximum.accumulate(x, a), where, numbers, gradient=False)
+        yield Case("cummax", x, lambda x, a=axis: np.maximum.accumulate(x, a), where, numbers)
         yield Case("cummin", (normal(*shape),), lambda x, a=axis: np.minimum.accumulate(x, a), where)
         yield Case("moving_average", (normal(*shape),), lambda x, a=axis: averaged(x, a, 0.75), where | {"decay": 0.75}, slack=4)
         yield Case("linear_scan", (between(-1, 1, *shape), normal(*shape)), scanned, slack=4)

@@ -60,7 +60,6 @@ class Case:
         reference: the expected results from the inputs, floats as f64.
         constants: by name.
         dtypes: the types under test; the first is tried with every case, the others with the first case of the operator.
-        gradient: whether the gradient is tried, with the first case of the operator.
         slack: how much larger than usual rounding errors may be.
     """
 
@@ -69,7 +68,6 @@ class Case:
     reference: Callable[..., object]
     constants: Mapping[str, object] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("f4", "f8")
-    gradient: bool = True
     slack: float = 1.0
 
     def arrays(self, dtype: str) -> list[Array]:

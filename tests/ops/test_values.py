@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.ops import elementwise_cases, image_cases, layer_cases, linear_cases, movement_cases, sequence_cases
+from tests.ops.smooth import CASES, ONCE, as_tuple, smooth_cases
 from tests.ops.table import Case
 from texpr import ops
-
-
-def results(value: object) -> tuple[np.ndarray, ...]:
-    return tuple(np.asarray(v) for v in (value if isinstance(value, tuple) else (value,)))
 
 
 def assert_close(found: np.ndarray, expected: np.ndarray, slack: float, what: str) -> None:
@@ -27,8 +23,8 @@ def assert_close(found: np.ndarray, expected: np.ndarray, slack: float, what: st
 
 def check_case(case: Case, dtype: str) -> None:
     operator, arrays = getattr(ops, case.name), case.arrays(dtype)
-    compiled = results(operator(*arrays, **case.constants))
-    interpreted = results(tx.interpret(operator, *arrays, **case.constants))
+    compiled = as_tuple(operator(*arrays, **case.constants))
+    interpreted = as_tuple(tx.interpret(operator, *arrays, **case.constants))
     expected = case.expected(arrays)
     assert len(compiled) == len(interpreted) == len(expected)
     for c, i, e in zip(compiled, interpreted, expected):
@@ -37,13 +33,11 @@ def check_case(case: Case, dtype: str) -> None:
         assert_close(c, i.astype(np.float64) if i.dtype.kind == "f" else i, case.slack, f"{case.name}: compiled against interpreted")
 
 
-MODULES = (elementwise_cases, image_cases, layer_cases, linear_cases, movement_cases, sequence_cases)
-CASES = tuple(case for module in MODULES for case in module.CASES)
 FIRST = {case.name: case for case in reversed(CASES)}
 OTHERS = {name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()}
-ELSEWHERE = {"adam_update", "adamw_update", "momentum_update", "nesterov_update", "sgd_update", "dropout", "next_seed",
-             "random_uniform", "random_normal", "uniform_like", "normal_like", "bernoulli"}
-"""Tested with the optimizers and with random numbers."""
+SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
+ELSEWHERE = {"dropout", "next_seed", "random_uniform", "random_normal", "uniform_like", "normal_like", "bernoulli"}
+"""Tested with random numbers."""
 
 
 def test_every_operator_has_cases():
@@ -59,7 +53,10 @@ def test_values(name):
         check_case(case, case.dtypes[0])
 
 
-@pytest.mark.parametrize("name", [name for name, case in FIRST.items() if case.gradient and case.dtypes[0] == "f4"])
-def test_gradients(name):
-    case = FIRST[name]
-    tx.check_grad(getattr(ops, name), *case.arrays("f8"), directions=2, tolerance=1e-5, **case.constants)
+@pytest.mark.parametrize("name", SMOOTH)
+def test_derivatives(name):
+    """Against central differences, the two modes against each other; the gradient as an operator, too."""
+    case = SMOOTH[name]
+    tx.check_grad(case.operator, directions=2, **case.inputs, **case.constants)
+    if name not in ONCE:
+        tx.check_grad(tx.grad(case.operator), directions=2, **case.inputs, **case.cotangents, **case.constants)

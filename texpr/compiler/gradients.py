@@ -103,10 +103,20 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
         if any(i.name not in declared and i.dtype == t for i in typical.inputs):
             other = make(dtypes | {variable: _other(t)}, constants, frozenset())
             declared |= {i.name: variable for i, j in zip(other.inputs, typical.inputs) if i.name not in declared and i.dtype != j.dtype}
-    inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name)) for t in typical.inputs)
+    needed = _needed(base, make, dtypes, constants)
+    inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name), t.name not in needed) for t in typical.inputs)
     signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.",
                           tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs), base.axes)
     return Op(signature, make, origin)
+
+
+def _needed(base: Signature, make: Make, dtypes: Mapping[str, DType], constants: Mapping[str, object]) -> set[str]:
+    """The names of the inputs that are left where no optional input of the other operator is given."""
+    optional = frozenset(p.name for p in base.inputs if p.optional)
+    try:
+        return {t.name for t in make(dtypes, constants, optional).inputs}
+    except CheckError:
+        return {t.name for t in make(dtypes, constants, frozenset()).inputs}  # one of them is asked for by name
 
 
 def _other(t: DType) -> DType:

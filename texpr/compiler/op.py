@@ -121,7 +121,10 @@ class Op(callable.Callable):
                    if p.dtype not in settled and isinstance(inputs.get(p.name), np.ndarray | np.generic)}
         absent = frozenset(p.name for p in self.signature.inputs if p.name not in inputs)
         constants = self.signature.counted(constants, {n: a.ndim for n, a in given.items()})
-        return self.program(self.signature.bind_dtypes(dtypes), constants, absent), given
+        program = self.program(self.signature.bind_dtypes(dtypes), constants, absent)
+        if len(program.inputs) > len(given):  # a cotangent of an optional input that was given is not optional
+            self._refuse_missing([t.name for t in program.inputs if t.name not in given])
+        return program, given
 
     def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[dict[str, object], tuple[object, ...]]:
         """Inputs by name, in order, and outputs that were given by position."""
@@ -134,10 +137,15 @@ class Op(callable.Callable):
             if name in inputs:
                 raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
             inputs[name] = value
-        missing = [p.name for p in self.signature.inputs if p.name not in inputs and not p.optional]
-        if missing:
-            raise CallError(f"{self.__name__} takes {', '.join(names)}; missing: {', '.join(missing)}", code="arguments")
+        self._refuse_missing([p.name for p in self.signature.inputs if p.name not in inputs and not p.optional])
         return {n: inputs[n] for n in names if n in inputs}, arrays[len(names) :]
+
+    def _refuse_missing(self, missing: list[str]) -> None:
+        if not missing:
+            return
+        names = [p.name for p in self.signature.inputs]
+        raise CallError(f"{self.__name__} takes {', '.join(names)}; missing: {', '.join(missing)}", code="arguments",
+                        help="give those after an optional one by name" if any(p.optional for p in self.signature.inputs) else "")
 
     def _dtype(self, name: str, array: np.ndarray) -> DType:
         t = from_numpy(array.dtype)

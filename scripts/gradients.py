@@ -1,0 +1,124 @@
+"""The derivatives of every operator of the library, in f64: a row per operator with the worst relative error of
+
+* the gradient, and the gradient of the gradient, against central differences,
+* u . (J v) against (J^T u) . v,
+* values, gradients and gradients of gradients against those of PyTorch.
+
+    python scripts/gradients.py [--torch PYTHON] [--only NAME,...]
+
+PyTorch runs in an environment of its own (`make gradients` makes one), by `scripts/peers/gradients_torch.py`. 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import texpr as tx  # noqa: E402
+from tests.ops.smooth import ONCE, Smooth, smooth_cases  # noqa: E402
+from texpr.compiler.check import gradient_errors  # noqa: E402
+
+BARS = {"differences": 1e-6, "second": 1e-6, "modes": 1e-10, "torch values": 1e-7, "torch gradient": 1e-7, "torch second": 1e-7}
+PEER = Path(__file__).parent / "peers" / "gradients_torch.py"
+
+
+@dataclass
+class Row:
+    """The worst errors of one operator, over its cases."""
+
+    errors: dict[str, float] = field(default_factory=dict)
+
+    def add(self, column: str, error: float) -> None:
+        self.errors[column] = max(error, self.errors.get(column, 0.0))
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--torch", help="the interpreter of an environment that has torch")
+    parser.add_argument("--only", default="", help="names of operators")
+    arguments = parser.parse_args()
+    wanted = set(filter(None, arguments.only.split(",")))
+    cases = [case for case in smooth_cases() if not wanted or case.name in wanted]
+    rows = {case.name: Row() for case in cases}
+    compared = [measured(case, rows[case.name]) for case in cases]
+    if arguments.torch:
+        beside_torch(arguments.torch, cases, compared, rows)
+    print(table(rows))
+    return int(any(missed(row) for row in rows.values()))
+
+
+def measured(case: Smooth, row: Row) -> dict[str, list[np.ndarray]]:
+    """Measures one case without others' help; returns what others compute too."""
+    first = gradient_errors(case.operator, directions=2, **case.inputs, **case.constants)
+    row.add("differences", first.differences)
+    row.add("modes", first.modes)
+    if case.name not in ONCE:
+        second = gradient_errors(tx.grad(case.operator), directions=2, **case.inputs, **case.cotangents, **case.constants)
+        row.add("modes", second.modes)
+        row.add("second", second.differences)
+    return case.derivatives()
+
+
+def beside_torch(python: str, cases: Sequence[Smooth], own: Sequence[dict[str, list[np.ndarray]]], rows: dict[str, Row]) -> None:
+    """Adds the columns of PyTorch."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "cases.json").write_text(json.dumps([(case.name, case.constants) for case in cases]))
+        np.savez(Path(folder) / "arrays.npz", **dict(given(cases, own)))
+        subprocess.run([python, str(PEER), folder], check=True)
+        found = dict(np.load(Path(folder) / "found.npz"))
+    columns = {"y": "torch values", "g": "torch gradient", "h": "torch second"}
+    for k, (case, results) in enumerate(zip(cases, own)):
+        for letter, column in columns.items():
+            for n, value in enumerate(results.get(letter, ())):
+                expected = found.get(f"{k}.{letter}{n}")
+                if expected is not None:
+                    rows[case.name].add(column, distance(value, expected))
+
+
+def given(cases: Sequence[Smooth], own: Sequence[dict[str, list[np.ndarray]]]) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays that PyTorch gets."""
+    for k, (case, results) in enumerate(zip(cases, own)):
+        yield from ((f"{k}.x{n}", a) for n, a in enumerate(case.inputs.values()))
+        yield from ((f"{k}.u{n}", a) for n, a in enumerate(case.cotangents.values()))
+        yield from ((f"{k}.v{n}", a) for n, a in enumerate(results["v"]))
+
+
+def distance(value: np.ndarray, expected: np.ndarray) -> float:
+    """The largest difference, relative to the largest finite element; what is smaller than a millionth is rounding."""
+    if value.shape != expected.shape:
+        return np.inf
+    largest = np.max(np.abs(expected), initial=1e-6, where=np.isfinite(expected))
+    with np.errstate(invalid="ignore"):
+        apart = np.where(value == expected, 0.0, np.abs(value - expected))
+    return float(np.max(apart, initial=0.0) / largest)
+
+
+def missed(row: Row) -> bool:
+    return any(not error <= BARS[column] for column, error in row.errors.items())
+
+
+def table(rows: dict[str, Row]) -> str:
+    """A line per operator; `-` where there is nothing to compare, `!` where a bar is missed."""
+    lines = [f"{'':32}" + "".join(f"{column:>15}" for column in BARS), f"{'bar':32}" + "".join(f"{bar:>15.0e}" for bar in BARS.values())]
+    for name, row in rows.items():
+        cells = (row.errors.get(column) for column in BARS)
+        lines.append(f"{'! ' if missed(row) else '  '}{name:30}" + "".join(f"{'-' if c is None else f'{c:.1e}':>15}" for c in cells))
+    worst = [max((row.errors.get(column, 0.0) for row in rows.values()), default=0.0) for column in BARS]
+    lines.append(f"{'worst of ' + str(len(rows)):32}" + "".join(f"{w:>15.1e}" for w in worst))
+    lines.append(f"{'compared':32}" + "".join(f"{sum(column in row.errors for row in rows.values()):>15}" for column in BARS))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
