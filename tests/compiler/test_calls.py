@@ -269,9 +269,24 @@ def test_specialisations_are_bounded():
     for n in [*range(1, 25), 3, 40]:
         x = np.ones((n, 2 * n), np.float32)
         same(op(x), x * 2 + 2 * n)
-    symbolic = [numbers for _, numbers in op._kernels if not numbers]
-    assert len(op._kernels) == current().specializations + 1
+    symbolic = [numbers for _, numbers in op._kernels.made if not numbers]
+    assert len(op._kernels.made) == current().specializations + 1
     assert len(symbolic) == 1
+
+
+def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeypatch):
+    """They are served by the symbolic kernel until then, with the same results."""
+    op = tx.op("op earned(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + sum(k: X[k]) }")
+    x = np.ones(5, np.float32)
+    with tx.options(specializations=1):
+        op(np.ones(3, np.float32))
+        for _ in range(3):
+            same(op(x), x * 6)
+        assert [numbers for _, numbers in op._kernels.made] == [(3,), ()]
+        monkeypatch.setattr("texpr.compiler.shapes.perf_counter", iter(range(0, 10**9, 1000)).__next__)
+        for _ in range(3):
+            same(op(x), x * 6)
+        assert [numbers for _, numbers in op._kernels.made] == [(3,), (), (5,)]
 
 
 def test_packs_of_many_shapes_use_one_symbolic_kernel():
@@ -279,4 +294,4 @@ def test_packs_of_many_shapes_use_one_symbolic_kernel():
     for shape in [(n,) for n in range(1, 12)] + [(2, n) for n in range(1, 9)] + [(2, 3, 4, 5), (0, 3), (1, 1, 1)]:
         x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
         same(op(x), x - x.max(axis=-1, keepdims=True) if x.size else x)
-    assert sum(not numbers for _, numbers in op._kernels) == 1
+    assert sum(not numbers for _, numbers in op._kernels.made) == 1

@@ -62,7 +62,7 @@ def faster(monkeypatch, script):
 def schedule_of(op, **sizes):
     """How a call of these sizes is scheduled."""
     op(np.ones((sizes["M"], sizes["N"]), np.float32))
-    [kernel] = op._kernels.values()
+    [kernel] = op._kernels.made.values()
     return kernel._schedule
 
 

@@ -7,6 +7,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from os.path import normpath
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ import numpy as np
 from texpr import lang
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.schedule import Schedule, scripted
+from texpr.compiler.shapes import Kernels
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of
 from texpr.compiler.tuned import chosen_script
 from texpr.compiler.uses import Uses, read
@@ -30,7 +32,6 @@ from texpr.runtime import callable
 from texpr.runtime.convert import read_input
 from texpr.runtime.spec import Argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
-from texpr.support.options import current
 from texpr.support.suggest import did_you_mean
 
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
@@ -49,7 +50,7 @@ class Op(callable.Callable):
         self.signature, self._make, self._origin, self._text = signature, make, origin, text
         self.__name__, self.__doc__ = signature.name, f"{signature}\n\n{signature.doc}".rstrip()
         self._programs: dict[tuple, Program] = {}
-        self._kernels: dict[tuple, CompiledKernel] = {}
+        self._kernels = Kernels(default_kernel)
         self._calls: dict[tuple, Callable[..., object]] = {}
         self._become(self._general)
 
@@ -97,8 +98,11 @@ class Op(callable.Callable):
                 return result
         program, given = self._instance(inputs, constants)
         shapes = tuple(a.shape for a in given.values())
-        kernel = self._kernel(program, shapes)
-        call = kernel.bind(shapes)
+        sizes = _sizes(program, shapes)
+        kernel = self._kernels.serving(program, sizes)
+        call: Callable[..., object] = kernel.bind(shapes)
+        if kernel.symbolic:
+            call = self._kernels.watched(call, program, sizes, partial(self._forget, key))
         passed = tuple(inputs.values())
         if key is not None and not options:
             if len(self._calls) >= MOST_SHAPES:
@@ -108,6 +112,10 @@ class Op(callable.Callable):
             if not (constants or kernel.symbolic or any(p.optional for p in self.signature.inputs)):
                 self._become_native(kernel.bind(shapes, self._general))
         return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
+
+    def _forget(self, key: tuple | None) -> None:
+        """Decide anew which kernel serves such calls."""
+        self._calls.pop(key, None)  # type: ignore[arg-type]
 
     def _instance(self, inputs: Mapping[str, object], constants: Mapping[str, object]) -> tuple[Program, dict[str, np.ndarray]]:
         """The Program that serves a call, and the inputs as arrays.
@@ -154,20 +162,6 @@ class Op(callable.Callable):
                             help=f"convert it: {name}.astype(...)")
         return t
 
-    def _kernel(self, program: Program, shapes: tuple[Shape, ...]) -> CompiledKernel:
-        """A kernel for these shapes: of constant sizes for the first few, then one of symbolic sizes."""
-        sizes, _ = bind_sizes(program.inputs, shapes)
-        check_requirements(program.name, program.requires, sizes)
-        refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
-        key = (program, tuple(sizes[v] for v in program.sizes))
-        if key not in self._kernels:
-            same = sum(1 for other, numbers in self._kernels if other is program and numbers)
-            if same >= current().specializations:
-                key = (program, ())
-            if key not in self._kernels:
-                self._kernels[key] = default_kernel(program, sizes if key[1] else {})
-        return self._kernels[key]
-
     @property
     def source(self) -> str:
         """A text that defines the operator and all that it calls."""
@@ -200,6 +194,19 @@ def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel
         except (ScheduleError, CompileError) as error:
             warnings.warn(f"{program.name}: the schedule that tuning chose is not used: {error}", stacklevel=2)
     return Schedule(program, sizes).auto().compile()
+
+
+def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:
+    """The sizes of a call.
+
+    Raises:
+        CallError: they do not fit each other, or not what the program requires.
+        ResourceError: some array is larger than memory.
+    """
+    sizes, _ = bind_sizes(program.inputs, shapes)
+    check_requirements(program.name, program.requires, sizes)
+    refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
+    return sizes
 
 
 def _call_key(arrays: tuple[object, ...], constants: Mapping[str, object]) -> tuple:

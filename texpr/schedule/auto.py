@@ -81,12 +81,17 @@ def _nests(plan: Plan) -> list[_Scheduled]:
 
 
 def _streams(plan: Plan, tensor: Tensor) -> bool:
-    """Whether an output is written past the caches: they would not hold it, and its rows begin at whole lines."""
-    sizes = [integer(n) for n in tensor.shape]
-    if not plan.machine.streams or not plan.machine.caches or not sizes or None in sizes:
+    """Whether an output is written past the caches: they would not hold what the kernel uses, and its rows begin at whole lines."""
+    caches, used = plan.machine.caches, [_bytes(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs)]
+    size, row = _bytes(tensor), integer(tensor.shape[-1]) if tensor.shape else None
+    if not plan.machine.streams or not caches or size is None or row is None or row * tensor.dtype.bytes % LINE:
         return False
-    size = prod(n for n in sizes if n is not None) * tensor.dtype.bytes
-    return size > plan.machine.caches[-1] and (sizes[-1] or 0) * tensor.dtype.bytes % LINE == 0
+    return size > caches[:2][-1] and sum(n or 0 for n in used) >= caches[-1]
+
+
+def _bytes(tensor: Tensor) -> int | None:
+    sizes = [integer(n) for n in tensor.shape]
+    return None if None in sizes else prod(n for n in sizes if n is not None) * tensor.dtype.bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ class Options:
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         tuned: operators use the schedules that `tx.tune` chose for them.
-        specializations: kernels with constant sizes kept per operator, before one with symbolic sizes serves the rest.
+        specializations: shapes of an operator that get a kernel of constant sizes at once. Others are served by one of symbolic sizes until
+            their calls have taken as long as compiling takes.
     """
 
     threads: int = field(default_factory=_cores)

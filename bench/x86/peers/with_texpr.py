@@ -35,9 +35,8 @@ def version() -> str:
     return installed("texpr")
 
 
-@cache
 def operators() -> SimpleNamespace:
-    """The operators."""
+    """The operators, new ones for each row: those that have seen many shapes serve others by a symbolic kernel at first."""
     return tx.load(TEXT)
 
 

@@ -1,0 +1,84 @@
+"""Which kernel serves the shapes of a call: one of constant sizes for the first few, then one of symbolic sizes, until that has cost more.
+
+Whether a shape will come back is not known. So it is served by the symbolic kernel until its calls have taken as long as compiling a kernel
+of its own takes: at most twice the time of one who knows the future (the rule for "rent or buy").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
+from texpr.ir.expr import Var
+from texpr.ir.tensor import Program
+from texpr.support.options import current
+
+Compile = Callable[[Program, Mapping[Var, int]], CompiledKernel]
+Call = Callable[..., object]
+Numbers = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Usage:
+    """What a shape without a kernel of its own has cost so far.
+
+    Attributes:
+        price: seconds that compiling takes.
+    """
+
+    price: float
+    spent: float = 0.0
+
+
+@dataclass(slots=True)
+class Kernels:
+    """The kernels of one operator.
+
+    Attributes:
+        made: by the program and its sizes in order, without sizes for the symbolic ones.
+    """
+
+    compile: Compile
+    made: dict[tuple[Program, Numbers], CompiledKernel] = field(default_factory=dict)
+    _prices: dict[Program, float] = field(default_factory=dict)
+    _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
+
+    def serving(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
+        """The kernel for a call, compiled if it is the first that needs it."""
+        own = (program, tuple(sizes[v] for v in program.sizes))
+        if own in self.made:
+            return self.made[own]
+        if self._earned(own):
+            start = perf_counter()
+            self.made[own] = self.compile(program, sizes)
+            self._prices[program] = perf_counter() - start
+            self._usage.pop(own, None)
+            return self.made[own]
+        shared = (program, ())
+        if shared not in self.made:
+            self.made[shared] = self.compile(program, {})
+        return self.made[shared]
+
+    def _earned(self, own: tuple[Program, Numbers]) -> bool:
+        kept = sum(1 for other, numbers in self.made if other is own[0] and numbers)
+        usage = self._usage.get(own)
+        return kept < current().specializations or usage is not None and usage.spent > usage.price and kept < MOST_SHAPES
+
+    def watched(self, call: Call, program: Program, sizes: Mapping[Var, int], earned: Callable[[], None]) -> Call:
+        """A call of the symbolic kernel whose time counts; `earned` is called once the shape has earned a kernel of its own."""
+        own = (program, tuple(sizes[v] for v in program.sizes))
+        if len(self._usage) >= MOST_SHAPES:
+            self._usage.clear()
+        usage = self._usage.setdefault(own, _Usage(self._prices.get(program, 0.0)))
+
+        def timed(*arrays: object, **options: object) -> object:
+            start = perf_counter()
+            result = call(*arrays, **options)
+            usage.spent += perf_counter() - start
+            if usage.spent > usage.price:
+                earned()
+            return result
+
+        return timed
