@@ -11,7 +11,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.traverse import variables
 from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
-from texpr.poly.certify.statements import Meeting, Nest, Statement, as_written
+from texpr.poly.certify.statements import Nest, Statement, as_written
 from texpr.poly.certify.sums import Sums, name_of, ordered
 from texpr.poly.certify.trace import access, lives, updated, written
 
@@ -94,21 +94,21 @@ def _ask(proof: Proof, loop: For, a: Access, b: Access, order: Order, conditions
 
 def _unmet(nest: Nest, a: Statement, b: Statement, depth: int) -> Iterator[tuple[tuple[str, For], ...]]:
     """The orders in the serial loops inside a thread loop in which `a` comes first and no barrier stands between."""
-    shared = a.loops[depth : a.common(b)]
-    serial = [n for n in shared if not n.kind.startswith("thread")]
-    meetings = [m for m in nest.barriers if not m.conditions]
-    if a.order <= b.order and not any(_directly_in(m, a, depth, serial, len(serial)) and a.order < m.order < b.order for m in meetings):
-        yield tuple(("==", n) for n in serial)
-    for k, n in enumerate(serial):
-        here = [m for m in meetings if _directly_in(m, a, depth, serial, k + 1)]
-        if not any(m.order > a.order or m.order < b.order for m in here):
-            yield (*(("==", outer) for outer in serial[:k]), ("<", n))
+    serial, outside = _serial(a.loops[: a.common(b)]), len(_serial(a.loops[:depth]))
+    barriers = [(m.order, [n.var for n in _serial(m.loops)]) for m in nest.barriers if not m.conditions]
+    inside = serial[outside:]
+
+    def standing(count: int) -> list[int]:
+        """Where barriers stand in the first so many of the loops inside, and in no others."""
+        return [order for order, around in barriers if around == [n.var for n in serial[: outside + count]]]
+
+    if a.order <= b.order and not any(order in range(a.order, b.order) for order in standing(len(inside))):
+        yield tuple(("==", n) for n in inside)
+    for k, n in enumerate(inside):
+        if all(order in range(b.order, a.order) for order in standing(k + 1)):  # Neither after `a` nor before `b`.
+            yield (*(("==", outer) for outer in inside[:k]), ("<", n))
 
 
-def _directly_in(m: Meeting, a: Statement, depth: int, serial: list[For], count: int) -> bool:
-    """The barrier stands in the first `count` of the serial loops and no others, for all threads alike."""
-    around = [n for n in m.loops if not n.kind.startswith("thread")]
-    outside = [n for n in a.loops[:depth] if not n.kind.startswith("thread")]
-    threads = [n for n in a.loops[: depth + 1] if n.kind.startswith("thread")]
-    same = [n.var for n in around] == [n.var for n in (*outside, *serial[:count])]
-    return same and all(any(n.var is t.var for n in m.loops) for t in threads)
+def _serial(loops: Sequence[For]) -> list[For]:
+    """The loops that a thread runs through."""
+    return [n for n in loops if not n.kind.startswith("thread")]
