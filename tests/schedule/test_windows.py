@@ -47,6 +47,7 @@ CASES = {
     "channels first, stride 2": (FIRST, {"N": 1, "H": 9, "W": 13, "C": 9, "R": 3, "Q": 3, "K": 16, "S": 2, "P": 0}),
     "panels": (PANELS, {"N": 2, "H": 6, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 3, "L": 8}),
     "groups": (GROUPS, {"N": 1, "H": 9, "W": 10, "G": 2, "C": 3, "R": 3, "Q": 3, "K": 8}),
+    "channels first, one tile of lanes": (FIRST, {"N": 2, "H": 9, "W": 17, "C": 20, "R": 3, "Q": 3, "K": 8, "S": 1, "P": 1}),
     "line": (LINE, {"N": 2, "W": 33, "C": 6, "Q": 3, "K": 12}),
     "volume": (VOLUME, {"D": 5, "H": 6, "W": 9, "C": 2, "A": 2, "R": 2, "Q": 3, "K": 16}),
 }
@@ -100,6 +101,31 @@ def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
     s = tx.schedule(tx.op(PANELS), N=1, H=6, W=7, C=4, R=3, Q=3, K=8, L=8)
     steps, _ = auto(s.kernel, NEAR)
     assert 'vectorize("Y.l")' in [str(step) for step in steps]
+
+
+def test_each_part_of_a_target_has_sums_of_its_own(monkeypatch):
+    """The gradient of a convolution that skips elements is several equations; the sums of each are laid out once."""
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    s = tx.schedule(tx.grad(tx.op(FIRST), ["X"]), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=2, P=1)
+    script = "\n".join(str(step) for step in auto(s.kernel, NEAR)[0])
+    laid_out = [line for line in script.splitlines() if line.startswith('layout("dX_acc')]
+    assert len(laid_out) == 3 and all(line.endswith('"a b c d -> a c d b")') for line in laid_out)
+    assert len({line.split(",")[0] for line in laid_out}) == 3
+
+
+def test_a_panel_that_few_positions_use_is_copied_for_all_images(monkeypatch):
+    """The gradient in the weights: a window of positions for each channel of the image."""
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=2, C=4, H=9, W=9, K=24, R=3, Q=3, S=1, P=1)
+    steps, kernel = auto(s.kernel, NEAR)
+    assert any(str(step).startswith('cache_read("dY", "dF.ko') for step in steps)
+    (order,) = [str(step) for step in steps if str(step).startswith('reorder("dF.k')]
+    assert order.index('"dF.koi"') < order.index('"dF.c"')
+
+
+def test_one_position_is_no_window():
+    s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=2, C=32, H=28, W=28, K=32, R=1, Q=1, S=1, P=0)
+    assert 'vectorize("dF.c' in "\n".join(str(step) for step in auto(s.kernel, FAR)[0])
 
 
 @pytest.mark.parametrize("name", ["pointwise", "same"])

@@ -76,8 +76,8 @@ def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], fac
 
 def totals(plan: Plan, nest: Nest) -> list[Tensor]:
     """The tensors to which the terms of a nest are added: what is left over of tiles has its own."""
-    target = nest.main.tensor
-    return [t for t in plan.kernel.temporaries if t.rank == target.rank and t.name.startswith(target.name)]
+    added = {s.tensor for s in stores(plan.kernel) if s.equation == nest.main.equation and s.update is not None}
+    return [t for t in plan.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
 
 
 def in_registers(plan: Plan, nest: Nest, lane: For, places: Sequence[str]) -> None:

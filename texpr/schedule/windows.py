@@ -131,6 +131,8 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     others = [n for n in nest.spatial if n is not lane]
     shared = [n for n in others if panel.stride(n.var) == 0]
     slid = [n for n in shared if _offsets(nest, field, [n])][-2:]
+    if prod(map(constant_extent, slid)) == 1:
+        return None
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
@@ -192,7 +194,7 @@ def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
 
 
 def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
-    large = w.panel_bytes > plan.nearby and _lane_tiles(w) > 1
+    large = (w.panel_bytes > plan.nearby or prod(map(constant_extent, w.positions)) < LEAST_POSITIONS) and _lane_tiles(w) > 1
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
@@ -206,7 +208,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     if w.guarded or w.apart:
         _copied(plan, w, outer[-1], not shared)
     if around.panels or w.apart:
-        _packed(plan, w, (outer + deep)[-1] if deep or not panels_first else around.lanes[-1])
+        _packed(plan, w, (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1])
     tiles = _in_tiles(plan, w, around, middle, shallow)
     if w.apart:
         for total in totals(plan, w.nest):
