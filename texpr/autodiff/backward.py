@@ -12,6 +12,7 @@ from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.gather import gather, scatter
 from texpr.autodiff.names import Names, freshen
+from texpr.autodiff.phases import phases
 from texpr.autodiff.scope import Contribution, target_axes
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Expr, Read, Tensor
@@ -116,17 +117,20 @@ class Backward:
         self._cotangents[tensor] = cotangent
         axes = target_axes(tensor, parts.reads)
         element = tuple(axis.var for axis in axes)
-        gathered = [(c, gather(c, axes)) for c in parts.reads]
+        gathered = [(c, gather(c, axes, element)) for c in parts.reads]
         folds = [c for c, term in gathered if term is None]
         if folds and recurrent:
             raise CheckError(f"the recurrence of `{tensor.name}` has no gradient: this read cannot be turned into a sum over what reads it",
                              folds[0].span, code="gradient", label="index that cannot be inverted")
-        wholes = [self.seeds[tensor]] if tensor in self.seeds else []
-        terms: list[Expr] = [Read(w, element) for w in (*wholes, *parts.whole)]
-        terms += [term for _, term in gathered if term is not None]
         wide = accumulator(tensor.dtype)
         into = cotangent if not folds or wide == tensor.dtype else Tensor(self.names.fresh(f"{cotangent.name}_wide"), wide, tensor.dims)
-        self._emit(Equation(into, element, axes, _sum_of(terms, into)))
+        reads = [c for c in parts.reads if c not in folds]
+        wholes = [*([self.seeds[tensor]] if tensor in self.seeds else []), *parts.whole]
+        apart = [(axes, element)] if recurrent else phases(axes, [term for _, term in gathered if term is not None])
+        for part, at in apart:
+            terms: list[Expr] = [Read(w, at) for w in wholes]
+            terms += [term for c in reads if (term := gather(c, part, at)) is not None]
+            self._emit(Equation(into, at, part, _sum_of(terms, into)))
         for fold in folds:
             self._emit(scatter(fold, into))
         if into is not cotangent:

@@ -23,14 +23,22 @@ def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
 
 
 def _least(form: Linear) -> Linear:
-    """At least as small: remainders by a literal and elements of a declared range are replaced by their extremes."""
+    """At least as small: remainders and multiples of quotients by a literal, and elements of a declared range, at their extremes."""
     for term, factor in form.terms:
-        extremes = _extremes(term)
-        if extremes is not None:
+        extreme = _extreme(term, factor)
+        if extreme is not None:
             rest = Linear(tuple((t, c) for t, c in form.terms if t is not term), form.constant)
-            extreme = extremes[0] if factor > 0 else extremes[1]
-            return _least(linear(Add(rest.expr(), Mul(extreme, index(factor)))))
+            return _least(linear(Add(rest.expr(), extreme)))
     return form
+
+
+def _extreme(term: Expr, factor: int) -> Expr | None:
+    """The smallest value of factor * term, where known."""
+    match term:
+        case FloorDiv(n, Const(c)) if c > 0 and factor % c == 0:
+            return Mul(n if factor < 0 else Sub(n, index(int(c) - 1)), index(factor // int(c)))
+    extremes = _extremes(term)
+    return None if extremes is None else Mul(extremes[0] if factor > 0 else extremes[1], index(factor))
 
 
 def _extremes(term: Expr) -> tuple[Expr, Expr] | None:

@@ -51,12 +51,12 @@ class _Term:
     indices: tuple[Expr, ...] = ()
 
 
-def gather(contribution: Contribution, target: tuple[Axis, ...]) -> Expr | None:
-    """What the element at `target`'s variables receives; None where the read cannot be inverted."""
+def gather(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
+    """What `element`, which is made of the variables of `target`, receives; None where the read cannot be inverted."""
     if contribution.guard is not None and contribution.guard.mode != "value":
         return None
     scope = contribution.scope
-    solution = solve(contribution.indices, scope.axes, contribution.outer, target)
+    solution = solve(contribution.indices, scope.axes, contribution.outer, target, element)
     if solution is None:
         return None
     value, ranges = _guarded(contribution, solution)

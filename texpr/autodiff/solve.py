@@ -41,14 +41,15 @@ class Solution:
     ranges: dict[Var, Axis] = field(default_factory=dict)
 
 
-def solve(indices: Sequence[Expr], axes: Sequence[Axis], outer: int, target: Sequence[Axis]) -> Solution | None:
-    """The instances of `axes` at which `indices` are the variables of `target`; None where no sum over instances says it.
+def solve(indices: Sequence[Expr], axes: Sequence[Axis], outer: int, target: Sequence[Axis], element: Sequence[Expr]) -> Solution | None:
+    """The instances of `axes` at which `indices` are `element`; None where no sum over instances says it.
 
     Args:
         outer: so many of the axes are the equation's own; solving for those leaves the short loops of its reductions.
+        target: the axes that `element` is made of.
     """
     solver = _Solver(axes, outer, target)
-    open_dimensions = list(zip(indices, target, strict=True))
+    open_dimensions = list(zip(indices, element, strict=True))
     while open_dimensions:
         best = min(range(len(open_dimensions)), key=lambda n: solver.difficulty(open_dimensions[n][0]))
         e, wanted = open_dimensions.pop(best)
@@ -94,7 +95,7 @@ class _Solver:
     def _uses_axes(self, e: Expr) -> bool:
         return any(v in self.axes for v in free_variables(e))
 
-    def equate(self, e: Expr, wanted: Axis) -> bool:
+    def equate(self, e: Expr, wanted: Expr) -> bool:
         """Makes `e == wanted` true; False where it cannot be solved."""
         form = self._form(e)
         hidden = [(t, c) for t, c in form.terms if not isinstance(t, Var) and self._uses_axes(t)]
@@ -102,18 +103,18 @@ class _Solver:
             return False
         if hidden:
             return self._open(*hidden[0], form, wanted)
-        return self._zero(linear(Sub(form.expr(), wanted.var)))
+        return self._zero(linear(Sub(form.expr(), wanted)))
 
-    def _open(self, term: Expr, factor: int, form: Linear, wanted: Axis) -> bool:
+    def _open(self, term: Expr, factor: int, form: Linear, wanted: Expr) -> bool:
         """Solves form == wanted where the form contains +-1 times a quotient or a remainder of axes."""
         others = Linear(tuple((t, c) for t, c in form.terms if t is not term), form.constant)
-        value = Sub(wanted.var, others.expr()) if factor == 1 else Sub(others.expr(), wanted.var)
+        value = Sub(wanted, others.expr()) if factor == 1 else Sub(others.expr(), wanted)
         match term:
             case FloorDiv(n, c) if abs(factor) == 1 and (build.integer(c) or 0) > 0:
                 digit = self._new_axis(Var("d"), index(0), c)
                 return self._zero(linear(Sub(Add(Mul(value, c), digit), n)), keep=digit)
             case Mod(Var() as n, c) if form.terms == ((term, 1),) and (build.integer(c) or 0) > 0:
-                return self._remainder(n, c, build.sub(wanted.var, index(form.constant)))
+                return self._remainder(n, c, build.sub(wanted, index(form.constant)))
         return False
 
     def _remainder(self, var: Var, c: Expr, value: Expr) -> bool:
@@ -175,11 +176,11 @@ class _Solver:
             return
         axis = self.axes[step]
         numerator = linear(Sub(rest.without(step).expr(), axis.lo)).expr()
-        rounds: Expr = index(0)
-        if self._extent(step) != factor:
-            rounds = self._new_axis(step, index(0), _rounds(build.sub(axis.hi, axis.lo), index(factor)))
+        remainder = divided(build.mod(numerator, index(factor)), self._known)
+        extent = build.sub(axis.hi, axis.lo)
+        count = _rounds(extent if build.integer(remainder) is None else build.sub(extent, remainder), index(factor))
+        rounds = index(0) if build.integer(count) == 1 else self._new_axis(step, index(0), count)
         self._set(var, build.sub(build.floordiv(numerator, index(factor)), rounds))
-        remainder = build.mod(numerator, index(factor))
         self._set(step, build.add(build.add(build.mul(rounds, index(factor)), remainder), axis.lo))
 
     def _step(self, factor: int, rest: Linear) -> Var | None:

@@ -1,0 +1,50 @@
+"""Elements that lie a stride apart receive alike: equations of their own say it without remainders.
+
+`Y[y] = sum(r: X[2*y + r] * F[r])` gives `dX[h]` the taps r of the parity of h. Written for `dX[2*h]` and for `dX[2*h + 1]` apart, each is
+a convolution with taps of its own: nothing is multiplied in vain, and every index is affine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+from math import lcm, prod
+
+from texpr.ir import build
+from texpr.ir.affine import Linear, linear
+from texpr.ir.expr import Axis, Expr, Mod, Reduce, index
+from texpr.ir.traverse import walk
+
+MOST = 9
+"""Equations of one tensor that are worth having; strides of more are left to remainders."""
+
+
+def phases(target: tuple[Axis, ...], terms: Iterable[Expr]) -> list[tuple[tuple[Axis, ...], tuple[Expr, ...]]]:
+    """Axes and the elements they stand for: all at once, or apart by the remainders on which sums in `terms` depend."""
+    strides = [1 for _ in target]
+    for divisor, form in _remainders(terms):
+        for n, axis in enumerate(target):
+            if abs(form.coefficient(axis.var)) == 1 and not axis.var.pack:
+                strides[n] = lcm(strides[n], divisor)
+    if prod(strides) > MOST:
+        strides = [1 for _ in target]
+    return [_apart(target, strides, starts) for starts in product(*map(range, strides))]
+
+
+def _remainders(terms: Iterable[Expr]) -> Iterator[tuple[int, Linear]]:
+    """The literal divisors of remainders in terms that are sums, and what is divided."""
+    for nodes in ([*walk(term)] for term in terms):
+        if any(isinstance(n, Reduce) for n in nodes):
+            remainders = ((n.lhs, build.integer(n.rhs)) for n in nodes if isinstance(n, Mod))
+            yield from ((divisor, linear(e)) for e, divisor in remainders if divisor is not None)
+
+
+def _apart(target: tuple[Axis, ...], strides: list[int], starts: tuple[int, ...]) -> tuple[tuple[Axis, ...], tuple[Expr, ...]]:
+    axes: list[Axis] = []
+    element: list[Expr] = []
+    for axis, stride, start in zip(target, strides, starts):
+        last = build.add(build.sub(axis.hi, index(start)), index(stride - 1))
+        axes.append(axis if stride == 1 else replace(axis, hi=build.floordiv(linear(last).expr(), index(stride))))
+        element.append(axis.var if stride == 1 else build.add(build.mul(axis.var, index(stride)), index(start)))
+    return tuple(axes), tuple(element)
