@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from texpr.support.options import options
-from texpr.support.trace import collect, run_passes
+from texpr.support.trace import collect, run_passes, timed
 
 
 def double(x: int) -> int:
@@ -47,3 +49,19 @@ def test_times_are_collected():
         run_passes("numbers", [double, increment, double], 1, str, _never)
     assert list(trace.seconds) == [("numbers", "double"), ("numbers", "increment")]
     assert all(seconds >= 0 for seconds in trace.seconds.values()) and "numbers.double" in str(trace)
+
+
+def test_what_runs_inside_of_a_stage_counts_once():
+    with collect() as trace, timed("outer", "whole"):
+        with timed("inner", "part"):
+            _work(0.02)
+        with timed("inner", "part"):
+            _work(0.02)
+    assert list(trace.seconds) == [("inner", "part"), ("outer", "whole")]
+    assert trace.seconds["inner", "part"] >= 0.04 > 0.02 > trace.seconds["outer", "whole"]
+
+
+def _work(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from texpr.__main__ import main
 from texpr.schedule.script import STEPS, parse_script
+from texpr.tools import compiling
 from texpr.tools.bench import BARS
-from texpr.tools.measured import SCRIPTS
+from texpr.tools.measured import COMPILED, SCRIPTS
 
 
 def test_every_bar_is_measured(tmp_path, capsys):
@@ -43,3 +46,29 @@ def test_proofs_of_schedules_are_measured(capsys):
 
 def test_every_kind_of_step_is_measured():
     assert {step.name for _, script in SCRIPTS.values() for step in parse_script(script)} == STEPS.keys()
+
+
+def test_stages_of_compiling_are_measured(capsys, monkeypatch):
+    text = "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }"
+    monkeypatch.setattr(compiling, "COMPILED", {"double": (text, {"N": 100}, 15)})
+    monkeypatch.setattr(compiling, "_from_disk", lambda runs: [{"double": 0.5}] * runs)
+    assert main(["bench", "compile", "--runs", "1"]) == 0
+    rows = {line[:44].strip(): float(line[44:52]) for line in capsys.readouterr().out.splitlines()[1:]}
+    stages = [name for name in rows if ": " in name]
+    assert {"schedule: auto", "loop: place", "proof: certificate", "code: emission", "code: llvm"} <= set(stages)
+    assert abs(sum(rows[s] for s in stages) + rows["all else"] - rows["double"]) < 0.2
+    assert rows["double, from the disk cache"] == 0.5
+
+
+def test_first_calls_are_measured_where_the_cache_has_the_kernels(tmp_path, capsys):
+    for _ in range(2):
+        compiling.in_child(str(tmp_path))
+    cold, warm = map(json.loads, capsys.readouterr().out.splitlines())
+    assert set(cold) == set(warm) == set(COMPILED)
+    assert all(warm[name] < cold[name] / 2 for name in COMPILED)
+
+
+def test_calls_are_measured(capsys):
+    assert main(["bench", "calls", "--runs", "1"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0].startswith("add of 16 floats ") and rows[1].startswith("kernel, given output ") and len(rows) == 7

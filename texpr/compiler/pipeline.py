@@ -30,7 +30,7 @@ from texpr.poly.certify import Certificate, certify
 from texpr.runtime import cache
 from texpr.runtime.spec import Duration
 from texpr.support.options import current
-from texpr.support.trace import run_passes, traced
+from texpr.support.trace import run_passes, timed, traced
 from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
 
 read_with(parse_kernel)
@@ -53,7 +53,9 @@ def lowered(program: Program) -> Kernel:
     Raises:
         CheckError: the equations have no order.
     """
-    kernel = traced("tensor", "lower", lower(ready(program)), show_kernel)
+    with timed("tensor", "lower"):
+        kernel = lower(ready(program))
+    traced("tensor", "lower", kernel, show_kernel)
     if current().verify:
         verify_kernel(kernel)
     return kernel
@@ -84,10 +86,11 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
     Raises:
         ScheduleError: something is not proven.
     """
-    final = kernel
-    for each in (place, drop_guards, narrow):
-        final = each(final)
-    return certify(final, ready(specialize(program, sizes)))
+    with timed("proof", "certificate"):
+        final = kernel
+        for each in (place, drop_guards, narrow):
+            final = each(final)
+        return certify(final, ready(specialize(program, sizes)))
 
 
 def prepared(kernel: Kernel, target: Target) -> Kernel:
@@ -122,11 +125,13 @@ def duration(final: Kernel) -> Duration:
 
 def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:
     """Object code for this machine of a kernel as it is emitted, from the disk cache where LLVM saw it before; and its key there."""
-    text, _ = emit_llvm(final, target)
+    with timed("code", "emission"):
+        text, _ = emit_llvm(final, target)
     store, key = cache.shared(), _key(text, target)
     code = store.get(key)
     if code is None:
-        code = native_object(text, target)
+        with timed("code", "llvm"):
+            code = native_object(text, target)
         store.put(key, code)
     return key, code
 

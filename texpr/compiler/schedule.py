@@ -20,8 +20,9 @@ from texpr.poly.certify import Certificate
 from texpr.schedule import auto as default_schedule
 from texpr.schedule import explain
 from texpr.schedule.exchange import from_json, to_json
-from texpr.schedule.script import parse_script
+from texpr.schedule.script import Step, parse_script
 from texpr.support.errors import CallError, ScheduleError
+from texpr.support.trace import timed
 from texpr.targets import find_target
 
 
@@ -65,7 +66,13 @@ class Schedule(Steps):
                                 help="call auto() on a fresh schedule; edit its script() to change it")
         chosen, lower = find_target(target), self._lowered
         self._default, self._now = machine_text(chosen), None
-        self._first = cache(lambda: default_schedule(lower(), chosen.machine))
+
+        def first() -> tuple[list[Step], Kernel]:
+            kernel = lower()
+            with timed("schedule", "auto"):
+                return default_schedule(kernel, chosen.machine)
+
+        self._first = cache(first)
         return self
 
     def script(self, format: str = "text") -> str:

@@ -1,4 +1,4 @@
-"""Watching passes at work: `TEXPR_PRINT=after:lower` prints what a pass made, `collect` gathers how long each took."""
+"""Watching stages at work: `TEXPR_PRINT=after:lower` prints what a pass made, `collect` gathers how long each stage took."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class Trace:
-    """Seconds spent in every pass, `(stage, pass)` in the order in which they first ran."""
+    """Seconds of processor time spent in every pass, `(stage, pass)` in the order in which they were first over.
+
+    A pass that runs inside of another one counts for itself alone.
+    """
 
     seconds: dict[tuple[str, str], float] = field(default_factory=dict)
+    inside: float = 0.0
 
     def __str__(self) -> str:
         rows = [(f"{stage}.{name}", seconds) for (stage, name), seconds in self.seconds.items()]
@@ -41,6 +45,23 @@ def collect() -> Iterator[Trace]:
         _collecting.reset(token)
 
 
+@contextmanager
+def timed(stage: str, name: str) -> Iterator[None]:
+    """Count what the block takes, without what is timed inside of it, for `collect`."""
+    trace = _collecting.get()
+    if trace is None:
+        yield
+        return
+    before, trace.inside = trace.inside, 0.0
+    start = time.thread_time()
+    try:
+        yield
+    finally:
+        taken = time.thread_time() - start
+        trace.seconds[stage, name] = trace.seconds.get((stage, name), 0.0) + taken - trace.inside
+        trace.inside = before + taken
+
+
 def traced(stage: str, name: str, value: V, show: Callable[[V], str]) -> V:
     """`value`, printed to stderr where the option `print` asks for it after this pass (`after:name` or `after:*`)."""
     chosen = current().print
@@ -53,13 +74,11 @@ def run_passes(
     stage: str, passes: Sequence[Callable[[V], V]], value: V, show: Callable[[V], str], verify: Callable[[V], None]
 ) -> V:
     """Apply passes in order; each is timed, printed on request, and its result verified where the option `verify` is set."""
-    trace, checking = _collecting.get(), current().verify
+    checking = current().verify
     for step in passes:
         name = getattr(step, "__name__", type(step).__name__)
-        start = time.perf_counter()
-        value = step(value)
-        if trace is not None:
-            trace.seconds[stage, name] = trace.seconds.get((stage, name), 0.0) + time.perf_counter() - start
+        with timed(stage, name):
+            value = step(value)
         traced(stage, name, value, show)
         if checking:
             verify(value)

@@ -1,4 +1,4 @@
-"""`python -m texpr bench`: how long import, reading and proving take, against what was promised."""
+"""`python -m texpr bench`: how long import, reading, proving, compiling and calling take, against what was promised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from texpr.lang import OpDeclaration, parse, parser
 from texpr.lang.elaborate import unproven
 from texpr.poly import check_program
 from texpr.support.errors import Error
-from texpr.tools import proofs
+from texpr.tools import calling, compiling, proofs
 from texpr.tools.certificates import bench_certificates
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
@@ -41,15 +41,20 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench`."""
-    parser.add_argument("what", choices=("frontend", "proofs", "certificates"), help="what to measure")
+    parser.add_argument("what", choices=("frontend", "proofs", "certificates", "compile", "calls"), help="what to measure")
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """Print what reading (`frontend`), the proofs of schedules (`proofs`) or the certificates of operators (`certificates`) cost."""
+    """Print what something costs: reading (`frontend`), proofs of schedules, certificates of operators, compiling, or calling kernels."""
     if arguments.what == "certificates":
         return bench_certificates(arguments)
+    if arguments.what in ("compile", "calls"):
+        made = compiling.lines(max(1, arguments.runs)) if arguments.what == "compile" else calling.lines(max(1, arguments.runs))
+        for line in made:
+            print(line, flush=True)
+        return 0
     if arguments.what == "proofs":
         for name, milliseconds, bar in proofs.rows(max(1, arguments.runs)):
             print(_row(name, milliseconds, bar, width=72))

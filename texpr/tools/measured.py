@@ -1,4 +1,4 @@
-"""Operators and the schedules of them whose steps `python -m texpr bench proofs` times: every kind of step at least once."""
+"""Operators and the schedules of them that `python -m texpr bench` times: among the steps, every kind at least once."""
 
 from __future__ import annotations
 
@@ -110,3 +110,12 @@ parallel("O.io")"""),
 """Texts of operators, and scripts."""
 SIZES = {"product of bytes": {"N": 512, "K": 512}}
 """Sizes that are constants, since an instruction takes whole vectors; all others are symbolic."""
+COMPILED = {
+    "add of 10^6 floats": ("op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }", {"N": 1_000_000}, 15),
+    "bias and relu, 1000x1024": ("op relu(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = max(X[i, j] + b[j], 0) }",
+                                 {"M": 1000, "N": 1024}, 15),
+    "bias and tanh, 1000x1024": ("op squash(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = tanh(X[i, j] + b[j]) }",
+                                 {"M": 1000, "N": 1024}, 15),
+    "product 512": (PRODUCT, {"M": 512, "N": 512, "K": 512}, 150),
+}
+"""Kernels that `python -m texpr bench compile` makes by default schedules: text, sizes, milliseconds that were promised."""

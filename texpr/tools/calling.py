@@ -1,0 +1,38 @@
+"""`python -m texpr bench calls`: what calling a kernel costs beside its work, beside NumPy in the same run."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Iterator
+from statistics import median
+
+import numpy as np
+
+from texpr.compiler import op, schedule
+
+_ADD = "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }"
+_CALLS = {
+    "kernel, given output": ("kernel(a, b, c)", 60),
+    "kernel that lets go of the GIL, given output": ("released(a, b, c)", 60),
+    "operator by name, given output": ("add(a, b, c)", 250),
+    "operator by name, new output": ("add(a, b)", 250),
+    "NumPy, given output": ("np.add(a, b, out=c)", None),
+    "NumPy, new output": ("a + b", None),
+}
+_TIMES = 20_000
+
+
+def lines(runs: int) -> Iterator[str]:
+    """Nanoseconds of a call on 16 floats: the median of runs in turns."""
+    a, b, c = np.ones((3, 16), np.float32)
+    add = op(_ADD)
+    kernel = schedule(add, N=16).auto().compile()
+    # Of a symbolic size, so nobody knows that it is over at once.
+    released = schedule(add).vectorize("i", 16).compile().bind((a.shape, b.shape))
+    names = {"a": a, "b": b, "c": c, "np": np, "add": add, "kernel": kernel, "released": released}
+    found = [{name: timeit.timeit(code, globals=names, number=_TIMES) / _TIMES * 1e9 for name, (code, _) in _CALLS.items()}
+             for _ in range(runs + 1)][1:]
+    yield f"{'add of 16 floats':<48}{'ns':>6}{'bar':>8}"
+    for name, (_, bar) in _CALLS.items():
+        taken = median(each[name] for each in found)
+        yield f"{name:<48}{taken:6.0f}" + ("" if bar is None else f"{bar:8}{'' if taken <= bar else '   over'}")

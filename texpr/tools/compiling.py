@@ -1,0 +1,80 @@
+"""`python -m texpr bench compile`: what making a kernel costs, stage by stage, and what it costs where the disk cache has it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+import numpy as np
+
+from texpr.compiler import Op, op, schedule
+from texpr.ir.dtypes import numpy_dtype
+from texpr.support.options import options
+from texpr.support.trace import collect
+from texpr.tools.measured import COMPILED
+
+DISK_BAR = 1.0
+"""Milliseconds of processor time from an operator to its first result, in a process that has called another one."""
+_CHILD = "import sys; from texpr.tools.compiling import in_child; in_child(sys.argv[1])"
+
+
+def lines(runs: int) -> Iterator[str]:
+    """The table: per kernel its time from the program to the address of its code, then its stages, then where the disk cache has it."""
+    yield f"{'processor time of one kernel':<44}{'ms':>8}{'bar':>8}"
+    for name, (text, sizes, bar) in COMPILED.items():
+        made = [_made(text, sizes) for _ in range(runs + 1)][1:]  # the first one imports
+        yield _line(name, median(total for total, _ in made), bar)
+        for stage in dict.fromkeys(stage for _, stages in made for stage in stages):
+            yield _line(f"  {stage}", median(stages.get(stage, 0.0) for _, stages in made))
+    found = _from_disk(runs)
+    for name in COMPILED:
+        yield _line(f"{name}, from the disk cache", median(each[name] for each in found), DISK_BAR)
+
+
+def _line(name: str, milliseconds: float, bar: float | None = None) -> str:
+    return f"{name:<44}{milliseconds:8.2f}" + ("" if bar is None else f"{bar:8.0f}{'' if milliseconds <= bar else '   over'}")
+
+
+def _made(text: str, sizes: Mapping[str, int]) -> tuple[float, dict[str, float]]:
+    """Milliseconds that a kernel takes that was never made, and its stages."""
+    made = op(text)
+    with tempfile.TemporaryDirectory() as folder, options(cache_dir=folder), collect() as trace:
+        start = time.thread_time()
+        _ = schedule(made, **sizes).auto().compile().address
+        total = (time.thread_time() - start) * 1e3
+    stages = {f"{stage}: {name}": seconds * 1e3 for (stage, name), seconds in trace.seconds.items()}
+    return total, stages | {"all else": total - sum(stages.values())}
+
+
+def _from_disk(runs: int) -> list[dict[str, float]]:
+    """What first calls take in processes of their own, by kernel; the first process fills the cache."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(runs + 1):
+            child = subprocess.run([sys.executable, "-c", _CHILD, folder], capture_output=True, text=True, check=True)
+            found.append(json.loads(child.stdout))
+    return found[1:]
+
+
+def in_child(folder: str) -> None:
+    """Print the milliseconds of each kernel's first call as JSON, with the cache in a folder."""
+    with options(cache_dir=folder):
+        _first_call(op("op negative(X: f32[N]) -> Y: f32[N] { Y[i] = -X[i] }"), {"N": 16})
+        print(json.dumps({name: _first_call(op(text), sizes) for name, (text, sizes, _) in COMPILED.items()}))
+
+
+def _first_call(made: Op, sizes: Mapping[str, int]) -> float:
+    """Milliseconds of the first call of an operator by name, without the work itself."""
+    program = made.program()
+    extents = {v: sizes[v.name] for v in program.sizes}
+    arrays = [np.zeros([extents[e] for e in t.shape], numpy_dtype(t.dtype)) for t in (*program.inputs, *program.outputs)]  # type: ignore[index]
+    start = time.process_time()
+    made(*arrays)
+    first = time.process_time()
+    made(*arrays)
+    return (2 * first - start - time.process_time()) * 1e3
