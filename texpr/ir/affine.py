@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from texpr.ir.build import add, integer, mul, sub
@@ -51,9 +52,14 @@ class Linear:
 
 def linear(e: Expr) -> Linear:
     """The normal form of an integer expression. Products of two terms, //, %, min, max, reads and so on are opaque terms."""
+    return linear_sum([(e, 1)])
+
+
+def linear_sum(parts: Iterable[tuple[Expr, int]]) -> Linear:
+    """The normal form of a sum of integer expressions, each times a number."""
     terms: list[tuple[Expr, int]] = []
     constant = 0
-    stack: list[tuple[Expr, int]] = [(e, 1)]
+    stack = list(parts)[::-1]
     while stack:
         node, factor = stack.pop()
         match node:

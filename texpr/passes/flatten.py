@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, mul
+from texpr.ir.affine import Linear, linear, linear_sum
+from texpr.ir.build import add, integer, mul
 from texpr.ir.expr import Expr, FloorDiv, Mod, Tensor, index
 from texpr.ir.traverse import equal
 
 
 def flat_index(tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
     """The row-major position of an element. Joined loops cancel: (f // B) * B + f % B is f."""
-    flat: Expr = index(0)
-    for i, size in zip(indices, tensor.shape):
-        flat = add(mul(flat, size), i)
-    form = linear(flat)
+    form = _row_major(indices, tensor.shape)
     while (joined := _rejoined(form)) is not None:
         form = linear(joined)
     return form
+
+
+def _row_major(indices: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Linear:
+    strides = [1]
+    for size in reversed(shape[1:]):
+        n = integer(size)
+        if n is None:
+            break
+        strides.append(strides[-1] * n)
+    else:
+        return linear_sum(zip(indices, reversed(strides)))
+    flat: Expr = index(0)
+    for i, size in zip(indices, shape):
+        flat = add(mul(flat, size), i)
+    return linear(flat)
 
 
 def _rejoined(form: Linear) -> Expr | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from texpr.ir.affine import linear
+from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
-from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Expr, Read, Tensor, index
+from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
@@ -150,7 +150,7 @@ class Accesses(Expressions):
             texts = [self.function.define(f"shufflevector {t} {texts[k]}, {t} {texts[k + half]}, <{2 * lanes} x i32> <{order}>")
                      for k in range(half)]
             lanes *= 2
-        offset = flat_index(tensor, group[0].indices).without(lane).expr()
+        offset = flat_index(tensor, group[0].indices).without(lane)
         address = self._element(self.pointers[tensor], element, offset, self.space(tensor))
         self.function.emit(f"store {vector_type(element, lanes)} {texts[0]}, ptr{self.space(tensor)} {address}, "
                            f"align {self.alignment(tensor)}")
@@ -173,22 +173,41 @@ class Accesses(Expressions):
         flat = flat_index(tensor, indices)
         space = self.space(tensor)
         base, element = self.pointers[tensor], memory_type(tensor.dtype)
-        varying = [t for t, _ in flat.terms if self.lane is not None and self.lane in variables(t)]
+        varying = [t for t, _ in flat.terms if t is self.lane or self._varies(t)]
         if not varying:
-            return self._element(base, element, flat.expr(), space), 0, 0
+            return self._element(base, element, flat, space), 0, 0
         assert self.lane is not None
         step = flat.coefficient(self.lane)
         if varying == [self.lane] and step in (1, -1):
-            first = flat.without(self.lane).expr()
+            first = flat.without(self.lane)
             if step == 1:
                 return self._element(base, element, first, space), self.lanes, 1
             # Where the last lanes are off, this may lie in front of the tensor.
-            lowest = self.index(sub(first, index(self.lanes - 1)))
-            return self.function.define(f"getelementptr {element}, ptr{space} {base}, {lowest}"), self.lanes, -1
+            lowest = self.position(Linear(first.terms, first.constant - (self.lanes - 1)))
+            return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {lowest}"), self.lanes, -1
         offsets = self.broadcast(self.index(flat.expr()), self.lanes)
-        return self.function.define(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
+        return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
 
-    def _element(self, base: str, element: str, offset: Expr, space: str) -> str:
-        at = self.index(offset)
-        return base if at.text == "0" else self.function.define(f"getelementptr inbounds {element}, ptr{space} {base}, {at}")
+    def _varies(self, term: Expr) -> bool:
+        """Whether a term of a position differs between lanes."""
+        return self.lane is not None and not isinstance(term, Var) and self.lane in variables(term)
+
+    def _element(self, base: str, element: str, offset: Linear, space: str) -> str:
+        at = self.position(offset)
+        return base if at.text == "0" else self.function.pure(f"getelementptr inbounds {element}, ptr{space} {base}, {at}")
+
+    def position(self, form: Linear) -> Value:
+        """A linear form that is the same for all lanes, its positive terms first, without making an expression of it."""
+        total: Value | None = None
+        for term, c in sorted(form.terms, key=lambda tc: tc[1] < 0):
+            part = self.index(term)
+            if abs(c) != 1:
+                part = self._one(f"mul {part}, {abs(c)}", I64, 0)
+            if total is None and c > 0:
+                total = part
+            else:
+                total = self._one(f"{'add' if c > 0 else 'sub'} {total or constant(0, I64)}, {part.text}", I64, 0)
+        if total is None or not form.constant:
+            return total or constant(form.constant, I64)
+        return self._one(f"{'add' if form.constant > 0 else 'sub'} {total}, {abs(form.constant)}", I64, 0)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Tensor
-from texpr.ir.loop import Alloc, Kernel
-from texpr.ir.traverse import walk
+from texpr.ir.loop import Alloc, For, Kernel
+from texpr.ir.traverse import statements
+from texpr.targets import llvm
 from texpr.targets.base import symbol_of
+from texpr.targets.carried import carries
 from texpr.targets.function import Function, Value
 from texpr.targets.statements import Emitter
 
@@ -16,17 +18,17 @@ declare void @tx_free(ptr)
 @tx_interrupted = external global i32"""
 
 # What a kernel needs where no texpr runtime is linked: serial loops, the C library's memory, no interrupts.
-_ALONE = """define internal void @tx_parallel(ptr %f, ptr %context, i64 %n) {
+_ALONE = """define internal void @tx_parallel(ptr %f, ptr %context, i64 %n) alwaysinline {
   call void %f(ptr %context, i64 0, i64 %n)
   ret void
 }
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
-define internal ptr @tx_alloc(i64 %size) {
+define internal ptr @tx_alloc(i64 %size) alwaysinline {
   %p = call ptr @malloc(i64 %size)
   ret ptr %p
 }
-define internal void @tx_free(ptr %p) {
+define internal void @tx_free(ptr %p) alwaysinline {
   call void @free(ptr %p)
   ret void
 }
@@ -49,7 +51,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     arguments = (*kernel.inputs, *kernel.outputs)
     parameters = [*(f"ptr noalias %t{k}" for k in range(len(arguments))), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
     name = symbol_of(kernel.name)
-    emitter.function = Function(f'define internal i32 @"{name}.body"({", ".join(parameters)}) #0')
+    emitter.function = Function(f'define internal i32 @"{name}.body"({", ".join(parameters)}) alwaysinline #0')
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(arguments)}
     emitter.variables = {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
     for tensor in kernel.temporaries:
@@ -57,17 +59,18 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
     functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes))]
-    tail = f"attributes #0 = {{ nounwind {attributes} }}\n{_METADATA}"
+    passes = "" if carries(kernel) else llvm.BY_FUNCTION
+    tail = f"attributes #0 = {{ nounwind {attributes} {passes} }}\n{_METADATA}"
     return "\n".join([_ALONE if alone else _RUNTIME, *emitter.declared.values(), *functions, tail, ""])
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
     """Large buffers of serial loops are allocated once; those of parallel loops once per range, by their workers."""
     inside: set[Tensor] = set()
-    for node in walk(kernel):
-        if getattr(node, "kind", "") == "parallel":
-            inside |= {s.tensor for s in walk(node) if isinstance(s, Alloc)}
-    for node in walk(kernel):
+    for node in statements(kernel):
+        if isinstance(node, For) and node.kind == "parallel":
+            inside |= {s.tensor for s in statements(node) if isinstance(s, Alloc)}
+    for node in statements(kernel):
         if isinstance(node, Alloc) and node.tensor not in inside and not emitter.on_stack(node.tensor):
             emitter.allocate(node.tensor)
 

@@ -30,7 +30,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
-from texpr.targets.function import Function, Value, constant, register_type, vector_type
+from texpr.targets.function import Function, Scoped, Value, constant, register_type, vector_type
 from texpr.targets.rounding import bf16_of_integer, narrowed, widened
 
 _INT = {Add: "add", Sub: "sub", Mul: "mul"}
@@ -60,7 +60,8 @@ class Expressions:
         self.lane_values: Value | None = None
         self.mask: Value | None = None
         # The node is kept beside its value: an id is only unique while its object lives.
-        self.known: list[dict[int, tuple[Expr, Value]]] = [{}]
+        self.known: Scoped[int, tuple[Expr, Value]] = Scoped()
+        self.constants: dict[int, tuple[Const, Value]] = {}
         self.declared: dict[str, str] = {}
 
     def value(self, root: Expr) -> Value:
@@ -71,20 +72,19 @@ class Expressions:
             if self._known(e) is not None:
                 stack.pop()
                 continue
-            if isinstance(e, Select) and self._loads(e.then, e.orelse):
-                self.known[-1][id(e)] = e, self._lazy(e)
-                continue
-            if isinstance(e, Call) and e.function == "rarely":
-                self.known[-1][id(e)] = e, self._rarely(e)
-                continue
-            pending = [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr) and self._known(c) is None]
+            below = () if isinstance(e, Read) or self._branches(e) else children(e)
+            pending = [c for c in below if isinstance(c, Expr) and self._known(c) is None]
             if pending:
                 stack += pending
                 continue
-            self.known[-1][id(e)] = e, self._combined(e)
+            self.known.add(id(e), (e, self._combined(e)))
         result = self._known(root)
         assert result is not None
         return result
+
+    def _branches(self, e: Expr) -> bool:
+        """Whether an operand is computed in a branch, where it is needed."""
+        return isinstance(e, Select) and self._loads(e.then, e.orelse) or isinstance(e, Call) and e.function == "rarely"
 
     def _loads(self, *roots: Expr) -> bool:
         """Whether something below is read that is not known yet."""
@@ -103,11 +103,12 @@ class Expressions:
         if isinstance(e, Var):
             return self._variable(e)
         if isinstance(e, Const):
-            return constant(e.value, e.dtype)
-        for scope in reversed(self.known):
-            if id(e) in scope:
-                return scope[id(e)][1]
-        return None
+            found = self.constants.get(id(e))
+            if found is None:
+                found = self.constants[id(e)] = e, constant(e.value, e.dtype)
+            return found[1]
+        known = self.known.entries.get(id(e))
+        return None if known is None else known[1]
 
     def _variable(self, var: Var) -> Value:
         if var is self.lane:
@@ -138,16 +139,20 @@ class Expressions:
                 return self._one(f"xor {a}, {constant(True, BOOL, a.lanes).text}", BOOL, a.lanes)
             case Cast(a):
                 return self.cast(self.value(a), e.dtype)
+            case Select() if self._branches(e):
+                return self._lazy(e)
             case Select(c, t, o):
                 return self.select(self.value(c), self.value(t), self.value(o))
             case FloorDiv() | Mod():
                 return self._division(e)
+            case Call(function="rarely"):
+                return self._rarely(e)
             case Call():
                 return self._call(e)
         raise AssertionError(f"no code for {type(e).__name__}")
 
     def _one(self, instruction: str, dtype: DType, lanes: int) -> Value:
-        return Value(self.function.define(instruction), dtype, lanes)
+        return Value(self.function.pure(instruction), dtype, lanes)
 
     def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
         """Call `llvm.name`, declared on first use; each argument is `type text`."""
@@ -167,7 +172,7 @@ class Expressions:
         if not a.text.startswith("%"):
             return Value(f"splat ({a.type} {a.text})", a.dtype, lanes)
         t = vector_type(register_type(a.dtype), lanes)
-        first = self.function.define(f"insertelement {t} poison, {a}, i64 0")
+        first = self.function.pure(f"insertelement {t} poison, {a}, i64 0")
         return self._one(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer", a.dtype, lanes)
 
     def _same(self, *values: Value) -> list[Value]:
@@ -242,8 +247,9 @@ class Expressions:
         lanes = self.lanes if self.lane is not None and any(n is self.lane for n in walk(e.then, e.orelse)) else 0
         for label, side in zip(sides, (e.then, e.orelse)):
             f.start(label)
-            v = self._under(self.mask, side)
-            results.append((self.broadcast(v, lanes) if lanes else v, f.block))
+            with f.region():
+                v = self._under(self.mask, side)
+                results.append((self.broadcast(v, lanes) if lanes else v, f.block))
             f.branch(sides[2])
         f.start(sides[2])
         incoming = ", ".join(f"[ {v.text}, %{block} ]" for v, block in results)
@@ -259,7 +265,8 @@ class Expressions:
         before, inside, join = f.block, f.fresh("rare"), f.fresh("join")
         f.emit(f"br i1 {some}, label %{inside}, label %{join}")
         f.start(inside)
-        far = self.select(c, *self._same(self.rare(rare), near))
+        with f.region():
+            far = self.select(c, *self._same(self.rare(rare), near))
         last = f.block
         f.branch(join)
         f.start(join)
@@ -271,9 +278,8 @@ class Expressions:
 
     def _under(self, mask: Value | None, e: Expr) -> Value:
         before, self.mask = self.mask, mask
-        self.known.append({})
-        result = self.value(e)
-        self.known.pop()
+        with self.known.scope():
+            result = self.value(e)
         self.mask = before
         return result
 

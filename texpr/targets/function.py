@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, DType
 
@@ -72,8 +75,37 @@ def iota(t: DType, lanes: int) -> Value:
     return Value("<" + ", ".join(f"{register_type(t)} {k}" for k in range(lanes)) + ">", t, lanes)
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Scoped(Generic[K, V]):
+    """A dictionary that forgets, at the end of a scope, what was added in it. A key is added once."""
+
+    def __init__(self, entries: dict[K, V] | None = None) -> None:
+        self.entries: dict[K, V] = {} if entries is None else entries
+        self._order: list[K] = []
+
+    def add(self, key: K, value: V) -> None:
+        self.entries[key] = value
+        self._order.append(key)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is added in the block is forgotten after it."""
+        mark = len(self._order)
+        yield
+        for key in self._order[mark:]:
+            del self.entries[key]
+        del self._order[mark:]
+
+
 class Function:
-    """The lines of a function, its current block, its stack slots, its exits, and what is done on every way out."""
+    """The lines of a function, its current block, its stack slots, its exits, and what is done on every way out.
+
+    Values without effects are computed once for all of the code that their block dominates: what an `if` or a loop has inside is a `region`
+    of its own, after which its values are forgotten.
+    """
 
     def __init__(self, header: str) -> None:
         self.header = header
@@ -84,6 +116,8 @@ class Function:
         self.exits: list[tuple[int, str]] = []
         self.heap: list[str] = []
         self.last: list[str] = []
+        self._values: Scoped[str, str] = Scoped()
+        self.region = self._values.scope
 
     def fresh(self, prefix: str = "v") -> str:
         self.counter += 1
@@ -95,6 +129,14 @@ class Function:
     def define(self, instruction: str) -> str:
         name = "%" + self.fresh()
         self.emit(f"{name} = {instruction}")
+        return name
+
+    def pure(self, instruction: str) -> str:
+        """The value of an instruction that depends on its operands alone."""
+        name = self._values.entries.get(instruction)
+        if name is None:
+            name = self.define(instruction)
+            self._values.add(instruction, name)
         return name
 
     def start(self, label: str) -> None:

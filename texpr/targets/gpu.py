@@ -109,13 +109,13 @@ class GpuEmitter(Emitter):
             elif is_collective(s):
                 self._alone(tuple(single))
                 single = []
-                self._collective(s)
+                with self.known.scope():
+                    self._collective(s)
             else:
                 single.append(s)
         self._alone(tuple(single))
 
     def _collective(self, s: Stmt) -> None:
-        self.known.append({})
         match s:
             case Barrier():
                 self.barrier()
@@ -130,7 +130,6 @@ class GpuEmitter(Emitter):
                 self._repeated(s)
             case _:
                 raise AssertionError(f"no code for {type(s).__name__}")
-        self.known.pop()
 
     def _threads(self, loop: For) -> None:
         axis = axis_of(loop)
@@ -176,12 +175,11 @@ class GpuEmitter(Emitter):
         self.since.add(uses)
         others = sorted(self.where.several - set(self.bound))
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
-        self.known.append({})
-        if condition is TRUE:
-            self.statements(body)
-        else:
-            self.condition(condition, body)
-        self.known.pop()
+        with self.known.scope():
+            if condition is TRUE:
+                self.statements(body)
+            else:
+                self.condition(condition, body)
 
     def _uses(self, body: tuple[Stmt, ...]) -> Uses:
         inside = {axis_of(n) for n in walk(*body) if isinstance(n, For) and is_thread(n)}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
@@ -10,6 +14,10 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from texpr.runtime import jit
 
 _ready = False
+
+BY_FUNCTION = '"texpr-passes"="by function"'
+"""An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
+values that loops carry from iteration to iteration in memory stay in registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ def host_features() -> str:
     return llvm.get_host_cpu_features().flatten()
 
 
+@lru_cache(maxsize=16)
 def machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
     """A target machine. The caller has validated `cpu` and `features`: LLVM ends the process over unknown ones."""
     _initialize()
@@ -48,12 +57,29 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = False
     builder = llvm.create_pass_builder(tm, tuning)
-    passes = builder.getModulePassManager()
-    passes.run(module, builder)
-    # llvmlite 0.50 never frees this object: its class inherits the `_dispose` that does nothing before the one that frees.
-    NewPassManager._dispose(passes)
-    passes.detach()
+    # Before all else: what is simplified and then inlined would be simplified again.
+    with _freed(llvm.create_new_module_pass_manager()) as passes:
+        passes.add_always_inliner_pass()
+        passes.run(module, builder)
+    if BY_FUNCTION not in text:
+        with _freed(builder.getModulePassManager()) as passes:
+            passes.run(module, builder)
+        return module
+    with _freed(builder.getFunctionPassManager()) as passes:
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
     return module
+
+
+@contextmanager
+def _freed(passes: Any) -> Iterator[Any]:
+    """llvmlite 0.50 never frees these: their classes inherit the `_dispose` that does nothing before the one that frees."""
+    try:
+        yield passes
+    finally:
+        NewPassManager._dispose(passes)
+        passes.detach()
 
 
 def generate(text: str, triple: str, cpu: str, features: str) -> Code:

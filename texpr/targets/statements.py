@@ -7,14 +7,14 @@ from texpr.ir.dtypes import BF16, F32, I64
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
-from texpr.ir.traverse import children, tensors, variables, walk
+from texpr.ir.traverse import children, statements, tensors, variables
 from texpr.passes.flatten import flat_index
 from texpr.passes.place import STACK_BYTES
 from texpr.passes.renew import folded
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
-from texpr.targets.function import Function, Value, constant, iota, memory_type
+from texpr.targets.function import Function, Scoped, Value, constant, iota, memory_type
 from texpr.targets.instructions import emit_instruction
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
@@ -37,16 +37,14 @@ class Emitter(Accesses):
         at = 0
         while at < len(body):
             group = self.interleaving(body[at:])
-            if group:
-                self.known.append({})
-                self.store_interleaved(group)
-                self.known.pop()
-            else:
-                self.statement(body[at])
+            with self.known.scope():
+                if group:
+                    self.store_interleaved(group)
+                else:
+                    self.statement(body[at])
             at += max(1, len(group))
 
     def statement(self, s: Stmt) -> None:
-        self.known.append({})
         match s:
             case For():
                 self.loop(s)
@@ -66,7 +64,6 @@ class Emitter(Accesses):
                 self.barrier()
             case _:
                 raise AssertionError(f"no code for {type(s).__name__}")
-        self.known.pop()
 
     def rare(self, e: Expr) -> Value:
         """In a function of its own, one for all places that compute the same of other values: its code is long."""
@@ -92,7 +89,7 @@ class Emitter(Accesses):
         outer = self.function, self.known, self.mask
         parameters = [Value(f"%p{k}", v.dtype, v.lanes) for k, (_, v) in enumerate(given.values())]
         self.function, self.mask = Function(""), None
-        self.known = [{key: (node, p) for (key, (node, _)), p in zip(given.items(), parameters)}]
+        self.known = Scoped({key: (node, p) for (key, (node, _)), p in zip(given.items(), parameters)})
         result = self.value(e)
         lines = "\n".join([f"({', '.join(map(str, parameters))}) noinline #0 {{", "entry:", *self.function.lines, f"  ret {result}", "}"])
         self.function, self.known, self.mask = outer
@@ -139,7 +136,8 @@ class Emitter(Accesses):
         inside, after = f.fresh("if"), f.fresh("fi")
         f.emit(f"br {c}, label %{inside}, label %{after}")
         f.start(inside)
-        self.statements(body)
+        with f.region():
+            self.statements(body)
         f.branch(after)
         f.start(after)
 
@@ -171,7 +169,8 @@ class Emitter(Accesses):
         f.lines.append("")
         self.variables[loop.var] = Value(var, I64)
         self.looping += 1
-        self.loop_body(loop)
+        with f.region():
+            self.loop_body(loop)
         self.looping -= 1
         f.emit(f"{following} = add nuw nsw i64 {var}, 1")
         f.lines[hole] = f"  {var} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
@@ -204,7 +203,7 @@ class Emitter(Accesses):
         if self.lane is not None and tensors(*s.indices):
             return  # the data that the address depends on may be masked off
         first = {} if self.lane is None else {self.lane: index(0)}
-        at = self.index(flat_index(s.tensor, tuple(folded(i, first) for i in s.indices)).expr())
+        at = self.position(flat_index(s.tensor, tuple(folded(i, first) for i in s.indices)))
         address = self.function.define(f"getelementptr {memory_type(s.tensor.dtype)}, ptr {self.pointers[s.tensor]}, {at}")
         self.intrinsic("llvm.prefetch.p0", "void", f"ptr {address}", "i32 0", "i32 3", "i32 1")
 
@@ -240,7 +239,7 @@ class Emitter(Accesses):
         f, name = self.function, f"{symbol_of(self.kernel.name)}.worker{self.workers}"
         self.workers += 1
         extent = self.index(loop.extent)
-        declared = {s.tensor for s in walk(loop) if isinstance(s, Alloc)}
+        declared = {s.tensor for s in statements(loop) if isinstance(s, Alloc)}
         used = [t for t in self._used(loop) if t not in declared]
         # Sizes are needed for strides and buffers even where no expression names them.
         needed = variables(loop) | set(self.kernel.sizes)
@@ -258,18 +257,18 @@ class Emitter(Accesses):
             f.leave_if(f.define(f"icmp eq i64 {status}, {code}"), code)
 
     def _used(self, loop: For) -> list[Tensor]:
-        stored = dict.fromkeys(n.tensor for n in walk(loop) if isinstance(n, Store))
+        stored = dict.fromkeys(s.tensor for s in statements(loop) if isinstance(s, Store))
         return list({**tensors(loop), **stored})
 
     def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var]) -> None:
         """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
         outer = self.function, self.pointers, self.variables, self.looping, self.known
-        self.looping, self.known = 0, [{}]
+        self.looping, self.known = 0, Scoped()
         types = ["ptr"] * len(used) + ["i64"] * len(free)
         parameters = [f"%p{k}" for k in range(len(types))]
         typed = (f"ptr noalias {p}" if t == "ptr" else f"{t} {p}" for t, p in zip(types, parameters))
         signature = ", ".join([*typed, "i64 %lo", "i64 %hi"])
-        self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) #0")
+        self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) alwaysinline #0")
         self.pointers = dict(zip(used, parameters))
         self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
         self.in_worker = True
@@ -281,7 +280,7 @@ class Emitter(Accesses):
 
     def _hoisted_buffers(self, loop: For) -> None:
         """Buffers that are too large for the stack are allocated once per function, before its loops."""
-        for s in walk(loop):
+        for s in statements(loop):
             if isinstance(s, Alloc) and s.tensor not in self.pointers and not self.on_stack(s.tensor):
                 self.allocate(s.tensor)
 
