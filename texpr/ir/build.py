@@ -172,8 +172,13 @@ REBUILD = {
 }
 
 
+_FOLDED = frozenset({Compare, Select, Not, Neg, *REBUILD})
+
+
 def fold(node: object) -> Expr | None:
     """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution."""
+    if type(node) not in _FOLDED:
+        return None
     match node:
         case Compare(op, a, b) if a.dtype.is_int:
             return compare(op, a, b)

@@ -50,24 +50,27 @@ def _parts(node: Node) -> tuple[Node, ...]:
 
 def with_children(node: Node, new: tuple[Node, ...]) -> Node:
     """A copy of `node` over other children, given in the order of `children(node)`."""
-    changes, position = {}, 0
-    for name in node.parts:
-        part = getattr(node, name)
-        if isinstance(part, tuple):
-            changes[name] = tuple(new[position : position + len(part)])
-            position += len(part)
-        elif part is not None:
-            changes[name] = new[position]
-            position += 1
     kind = type(node)
     names = _NAMES.get(kind)
     if names is None:
-        names = _NAMES[kind] = tuple(f.name for f in fields(kind))  # type: ignore[arg-type]
-    return kind(**{name: changes[name] if name in changes else getattr(node, name) for name in names})
+        names = _NAMES[kind] = tuple(f.name for f in fields(kind) if f.name not in kind.parts)  # type: ignore[arg-type]
+    changes: dict[str, Any] = {name: getattr(node, name) for name in names}
+    position = 0
+    for name in node.parts:
+        part = getattr(node, name)
+        if isinstance(part, tuple):
+            changes[name] = new[position : position + len(part)]
+            position += len(part)
+        elif part is None:
+            changes[name] = None
+        else:
+            changes[name] = new[position]
+            position += 1
+    return kind(**changes)
 
 
 _NAMES: dict[type, tuple[str, ...]] = {}
-"""The fields of each class of nodes: `dataclasses.replace` asks for them anew, and takes twice as long."""
+"""The fields of each class of nodes that are no parts: `dataclasses.replace` asks for them anew, and takes twice as long."""
 
 
 def walk(*roots: Node) -> Iterator[Node]:
@@ -118,30 +121,37 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
     A node for which `keep` holds is left alone with all below it.
     """
     done: dict[int, Node] = {}
-    # A node comes back with its children once they are done.
-    stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
+    # A node comes back once its children are done.
+    waiting: dict[int, tuple[Node, ...]] = {}
+    stack: list[Node] = [root]
     while stack:
-        node, below = stack.pop()
+        node = stack.pop()
         if id(node) in done:
             continue
+        below = waiting.get(id(node))
         if below is None:
             if keep is not None and keep(node):
                 done[id(node)] = node
                 continue
             below = children(node)
             if below:
-                stack.append((node, below))
-                stack += [(child, None) for child in below if id(child) not in done]
+                waiting[id(node)] = below
+                stack.append(node)
+                stack += [child for child in below if id(child) not in done]
                 continue
-        new = tuple([done[id(child)] for child in below])
         rebuilt = node
-        for a, b in zip(new, below):
-            if a is not b:
-                rebuilt = with_children(node, new)
+        for child in below:
+            if done[id(child)] is not child:
+                rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
                 break
         changed = rule(rebuilt)
         done[id(node)] = rebuilt if changed is None else changed
     return done[id(root)]  # type: ignore[return-value]
+
+
+def is_plain(node: Node) -> bool:
+    """Whether no statement stands inside of a node: what changes statements alone need not look there."""
+    return not isinstance(node, For | If | Kernel)
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from texpr.ir.build import add, integer
 from texpr.ir.expr import Add, Expr, Max, Min, Mul, Node, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, variables, walk
-from texpr.passes.renew import folded, with_fresh_variables
+from texpr.ir.traverse import is_plain, rewrite, variables, walk
+from texpr.passes.renew import folded, folded_anew
 
 COMBINED = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
@@ -26,9 +26,9 @@ def chunk_vectors(kernel: Kernel, vector_bytes: int) -> Kernel:
         body: list[Stmt] = []
         for s in node.body:
             body += _chunks(s, vector_bytes) if isinstance(s, For) and s.kind == "vector" else (s,)
-        return replace(node, body=tuple(body))
+        return None if len(body) == len(node.body) and all(a is b for a, b in zip(body, node.body)) else replace(node, body=tuple(body))
 
-    return rewrite(kernel, rule)  # type: ignore[return-value]
+    return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
 
 
 def _chunks(loop: For, vector_bytes: int) -> list[Stmt]:
@@ -70,8 +70,9 @@ def _chunk(loop: For, at: int, width: int, extent: int) -> list[Stmt]:
     if width == extent:
         return [loop]
     if width == 1:
-        return [with_fresh_variables(folded(s, {loop.var: index(at)})) for s in loop.body]
+        return [folded_anew(s, {loop.var: index(at)}) for s in loop.body]
+    if not at:
+        return [replace(loop, extent=index(width))]
     var = Var(loop.var.name)
-    body = tuple(folded(s, {loop.var: add(var, index(at))}) for s in loop.body)
-    chunk = replace(loop, var=var, extent=index(width), body=body)
-    return [with_fresh_variables(chunk) if at else chunk]
+    body = tuple(folded_anew(s, {loop.var: add(var, index(at))}) for s in loop.body)
+    return [replace(loop, var=var, extent=index(width), body=body)]

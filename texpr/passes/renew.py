@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import extern_effect
 from texpr.ir.loop import ExternCall, For, Kernel, Store
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import children, rewrite, walk, with_children
 
 N = TypeVar("N", bound=Node)
 
@@ -48,17 +48,26 @@ def _swap(tensors: tuple[Tensor, ...], other: Mapping[Tensor, Tensor]) -> tuple[
 
 def with_fresh_variables(root: N) -> N:
     """`root` with new variables for all that it binds, and stores of its own, so that it can stand beside the original."""
+    return _renewed(root, {}, lambda node: None)
+
+
+def folded_anew(root: N, values: Mapping[Var, Expr]) -> N:
+    """`folded`, to stand beside the original."""
+    return _renewed(root, values, fold)
+
+
+def _renewed(root: N, values: Mapping[Var, Expr], otherwise: Callable[[Node], Node | None]) -> N:
     fresh = {n.var: replace(n.var) for n in walk(root) if isinstance(n, Axis | For)}
+    now: dict[Var, Expr] = {**values, **fresh}
 
     def rule(node: Node) -> Node | None:
-        match node:
-            case Var():
-                return fresh.get(node)
-            case Store():
-                return replace(node)
-            case Axis(var) | For(var) if var in fresh:
-                return replace(node, var=fresh[var])
-        return None
+        if isinstance(node, Var):
+            return now.get(node)
+        if isinstance(node, Store):
+            return with_children(node, children(node))
+        if isinstance(node, Axis | For):
+            return replace(node, var=fresh[node.var])
+        return otherwise(node)
 
     return rewrite(root, rule)  # type: ignore[return-value]
 

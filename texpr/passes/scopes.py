@@ -6,7 +6,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
-from texpr.ir.traverse import variables, walk
+from texpr.ir.traverse import statements, variables, walk
 from texpr.support.errors import CompileError
 
 
@@ -16,10 +16,10 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
     Raises:
         CompileError: there is no such memory or not enough, a loop counts through registers, or there is no such instruction.
     """
-    for n in walk(kernel):
+    for n in statements(kernel):
         if isinstance(n, For) and n.kind.startswith(INSTRUCTION):
             _check_instruction(n.kind.removeprefix(INSTRUCTION), machine)
-    buffers = (*kernel.temporaries, *(n.tensor for n in walk(kernel) if isinstance(n, Alloc)))
+    buffers = (*kernel.temporaries, *(n.tensor for n in statements(kernel) if isinstance(n, Alloc)))
     shared = [t for t in buffers if t.scope == "shared"]
     registers = [t for t in buffers if t.scope == "register"]
     if shared:
@@ -55,11 +55,11 @@ def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
             stack += [(s, counting + own) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, counting) for s in node.body]
-        elif isinstance(node, Store):
+        elif isinstance(node, Store) and counting:
             uses: list[tuple[Tensor, tuple[Expr, ...]]] = [(n.tensor, n.indices) for n in walk(node) if isinstance(n, Read | Store)]
             for tensor, indices in uses:
-                used = variables(*indices)
+                used = variables(*indices) if tensor in registers else set()
                 loop = next((v for v in counting if v in used), None)
-                if tensor in registers and loop is not None:
+                if loop is not None:
                     raise CompileError(f"`{loop.name}` counts through {tensor.name}, which lives in registers", code="scope",
                                        help=f'unroll("{loop.name}"), or scope("{tensor.name}", "stack")')

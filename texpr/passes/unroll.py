@@ -7,8 +7,8 @@ from dataclasses import replace
 from texpr.ir.build import integer
 from texpr.ir.expr import Node, index
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.traverse import rewrite
-from texpr.passes.renew import folded, with_fresh_variables
+from texpr.ir.traverse import is_plain, rewrite
+from texpr.passes.renew import folded, folded_anew
 
 
 def expand_unrolled(kernel: Kernel) -> Kernel:
@@ -22,7 +22,7 @@ def expand_unrolled(kernel: Kernel) -> Kernel:
             body += _copies(s) if isinstance(s, For) and s.kind == "unroll" else (s,)
         return None if all(a is b for a, b in zip(body, node.body)) and len(body) == len(node.body) else replace(node, body=tuple(body))
 
-    return rewrite(kernel, rule)  # type: ignore[return-value]
+    return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
 
 
 def _copies(loop: For) -> list[Stmt]:
@@ -31,9 +31,9 @@ def _copies(loop: For) -> list[Stmt]:
     result: list[Stmt] = []
     for k in range(extent):
         for s in loop.body:
-            new = folded(s, {loop.var: index(k)})
+            new = (folded_anew if k else folded)(s, {loop.var: index(k)})
             if not _never(new):
-                result.append(with_fresh_variables(new) if k else new)
+                result.append(new)
     return result
 
 
