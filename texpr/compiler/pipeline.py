@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 
 from texpr.ir.expr import Var
@@ -27,7 +28,7 @@ from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
 from texpr.poly.certify import Certificate, certify
-from texpr.runtime import cache
+from texpr.runtime.cache import shared
 from texpr.runtime.spec import Duration
 from texpr.support.options import current
 from texpr.support.trace import run_passes, timed, traced
@@ -127,7 +128,7 @@ def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:
     """Object code for this machine of a kernel as it is emitted, from the disk cache where LLVM saw it before; and its key there."""
     with timed("code", "emission"):
         text, _ = emit_llvm(final, target)
-    store, key = cache.shared(), _key(text, target)
+    store, key = shared(), _key(text, target)
     code = store.get(key)
     if code is None:
         with timed("code", "llvm"):
@@ -138,5 +139,10 @@ def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:
 
 def _key(text: str, target: Target) -> str:
     """Everything the object code depends on."""
-    parts = (text, target.triple, target.cpu, target.features, version("llvmlite"))
+    parts = (text, target.triple, target.cpu, target.features, _llvm())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@cache
+def _llvm() -> str:
+    return version("llvmlite")

@@ -112,6 +112,7 @@ def _target(target: Target) -> tuple[str, ...]:
     return (target.triple, target.cpu, target.features, machine_text(target))
 
 
+@lru_cache(maxsize=16)
 def machine_text(target: Target) -> str:
     """The machine record as text, the same in every process: sets have no order of their own."""
     machine = target.machine

@@ -53,13 +53,14 @@ def make_callable(
         KeyboardInterrupt: when called, and the user presses Ctrl-C.
     """
     spec = _normal(spec)
-    wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make
+    # Making a class takes longer than all else here.
+    wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make if len(spec.outputs) > 1 else None
     failed = _Failed(spec.name)
-    slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)  # type: ignore[arg-type]
+    slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)
     slow = otherwise or slow
     if not _is_plain(spec) or not numpy_api.layouts_are_known():
         return slow
-    words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap if len(spec.outputs) > 1 else None)
+    words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap)
     return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
 
 

@@ -32,5 +32,6 @@ def load(object_code: bytes, symbol: str, functions: Mapping[str, int] | None = 
     Raises:
         CompileError: the code is damaged, lacks `symbol`, or refers to something unknown.
     """
-    library = jit.link(object_code, (symbol,), native.symbols() | dict(functions or {}))
+    known = native.symbols()
+    library = jit.link(object_code, (symbol,), {name: known[name] for name in native.FOR_KERNELS} | dict(functions or {}))
     return Loaded(library[symbol], library)

@@ -18,15 +18,14 @@ from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
 PARTS = ("pool", "interrupt", "memory", "arguments", "call")
+FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free")
+"""What kernels may refer to."""
 RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
 """Functions that check values of an integer dtype, by its name in short."""
 DISTINCT = {kind: f"tx_distinct_{kind}" for kind in RANGES}
 """Functions that look for values that occur twice."""
 EXPORTS = (
-    "tx_parallel",
-    "tx_interrupted",
-    "tx_alloc",
-    "tx_free",
+    *FOR_KERNELS,
     "tx_set_threads",
     "tx_set_memory",
     "tx_set_main_thread",
@@ -135,7 +134,12 @@ def _function(library: llvm.ResourceTracker, name: str, arity: int):
 def symbols() -> dict[str, int]:
     """Addresses by name: what kernels may refer to, and what the call path is made of."""
     with jit.lock:
-        return {name: _library()[name] for name in EXPORTS}
+        return _symbols()
+
+
+@functools.cache
+def _symbols() -> dict[str, int]:
+    return {name: _library()[name] for name in EXPORTS}
 
 
 def all_distinct(array: np.ndarray, row: int, least: int, span: int) -> bool:

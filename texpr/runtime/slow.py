@@ -18,12 +18,12 @@ class SlowCall:
 
     Args:
         run: runs the kernel on its arrays, in order and as it wants them, and an int64 array of the sizes.
-        wrap: makes the result of a list of several outputs.
+        wrap: makes the result of a list of several outputs; None where there is one.
     """
 
     __slots__ = ("_inputs", "_outputs", "_run", "_spec", "_wrap")
 
-    def __init__(self, spec: CallSpec, run: Callable[..., object], wrap: Callable[[Sequence[np.ndarray]], object]) -> None:
+    def __init__(self, spec: CallSpec, run: Callable[..., object], wrap: Callable[[Sequence[np.ndarray]], object] | None) -> None:
         self._spec, self._run, self._wrap = spec, run, wrap
         self._inputs, self._outputs = spec.inputs, spec.outputs
 
@@ -48,7 +48,7 @@ class SlowCall:
         outputs = [_buffer(value, argument, inputs, sizes) for value, argument in zip(given, self._outputs)]
         self._run(*inputs, *outputs, np.array([_size(self._spec, name, sizes) for name in self._spec.sizes], np.int64))
         results = [output if value is None else _returned(value, output) for value, output in zip(given, outputs)]
-        return results[0] if len(results) == 1 else self._wrap(results)
+        return results[0] if self._wrap is None else self._wrap(results)
 
 
 def _assign(spec: CallSpec, positional: tuple, keywords: dict[str, object]) -> list[object]:
