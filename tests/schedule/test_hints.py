@@ -9,6 +9,9 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.verify import verify_kernel
+from texpr.passes.place import place
 from texpr.targets import find_target
 
 MATMUL, GATHER = tx.op(TEXTS["matmul"]), tx.op(TEXTS["gather"])
@@ -34,6 +37,50 @@ def test_prefetching_changes_nothing(op, steps, n):
     else:
         arrays = [random.random((5, n), np.float32), random.integers(0, 5, n).astype(np.int32)]
     np.testing.assert_array_equal(s.compile()(*arrays), tx.interpret(op, *arrays))
+
+
+CENTRED = tx.op("""op centred(X: f32[N, M]) -> Y: f32[N, M] {
+  let T: f32[N, M]
+  let S: f32[N]
+  T[i, j] = 2 * X[i, j] + 1
+  S[i] = sum(j: T[i, j])
+  Y[i, j] = T[i, j] - S[i]
+}""")
+LATER = [
+    ("", 5), ('s.layout("T", "i j -> i j/4 j%4")', 5), ('s.compute_at("T", "S.i")', 5), ('s.inline("T")', 2), ('s.vectorize("Y.i", 4)', 5),
+    ('s.compute_at("S", "Y.i").pipeline("S", 2)', 7), ('s.compute_at("S", "Y.i").fold("S", 0)', 5), ('s.parallel("S.i")', 5),
+    ('s.split("Y.i", 4, tail="peel").unroll("Y.ii").parallel("Y.io")', 8), ('s.pad("T", 1, 8).scope("T", "heap")', 5),
+]
+
+
+@pytest.mark.parametrize("steps, count", LATER)
+def test_a_prefetch_goes_where_its_tensor_goes(steps, count):
+    s = tx.schedule(CENTRED).prefetch("T", "Y.i", 2).prefetch("T", "Y.j", 3).prefetch("S", "Y.i", 1)
+    s.prefetch("S_acc", "S.j", 1).prefetch("T", "S.j", 1)
+    exec(steps, {"s": s})
+    assert str(s).count("prefetch") == count
+    verify_kernel(s.kernel)
+    verify_kernel(place(s.kernel))
+    kernel = s.compile()
+    for shape in [(0, 0), (1, 1), (5, 9), (16, 3)]:
+        X = np.random.default_rng(0).integers(-9, 9, shape).astype(np.float32)
+        np.testing.assert_array_equal(kernel(X), tx.interpret(CENTRED, X))
+
+
+TWICE = tx.op("op twice(X: f32[N]) -> Y: f32[N] { let T: f32[N]  T[i] = 2 * X[i]  Y[i] = T[i] + 1 }")
+
+
+def test_buffers_of_threads_are_not_asked_for_outside_of_them():
+    s = tx.schedule(TWICE, N=8).split("Y.i", 4).compute_at("T", "Y.ii").unroll("Y.ii").prefetch("T", "Y.io", 1).parallel("Y.ii")
+    assert "prefetch T" in show_kernel(s.kernel) and "prefetch" not in show_kernel(place(s.kernel))
+    verify_kernel(place(s.kernel))
+    X = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(s.compile()(X), tx.interpret(TWICE, X))
+
+
+def test_reads_in_loops_inside_unrolled_ones_are_asked_for_there():
+    s = tx.schedule(CENTRED, N=8).unroll("Y.i").prefetch("T", "Y.i", 1)
+    assert show_kernel(s.kernel).count("prefetch T[min(i + 1, 7), j]") == 1
 
 
 def test_a_prefetch_is_an_instruction():

@@ -93,7 +93,7 @@ class Alloc(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefetch(Stmt):
-    """A hint that the element of an input will be read soon. It has no effect on values, and the element need not exist."""
+    """A hint that the element will be read soon. It has no effect on values, and the element need not exist."""
 
     parts: ClassVar = ("indices",)
     tensor: Tensor

@@ -147,7 +147,7 @@ def verify_kernel(kernel: Kernel) -> None:
             case ExternCall() as call:
                 _verify_extern(call, kernel)
             case Prefetch(tensor, indices):
-                check(tensor in kernel.inputs, f"{tensor.name} is no input", tensor)
+                check(tensor in place.tensors, f"{tensor.name} is not there", tensor)
                 check(len(indices) == tensor.rank, f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}", tensor)
                 for e in indices:
                     _verify_value(e, place)

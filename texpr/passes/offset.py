@@ -11,7 +11,7 @@ from texpr.ir.build import integer, literal
 from texpr.ir.dtypes import I8, I32, U8
 from texpr.ir.expr import Add, Cast, Expr, Mul, Neg, Node, Read, Tensor, Var, index, plain
 from texpr.ir.instructions import meaning
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.passes.renew import with_fresh_variables
 from texpr.passes.unify import Match, unify
@@ -139,8 +139,8 @@ def _stored_unsigned(kernel: Kernel, flipped: dict[Tensor, Tensor]) -> Kernel:
                 return Cast(Add(Read(flipped[t], indices), offset), dtype=I8)
             case Store(t, _, value) if t in flipped:
                 return replace(node, tensor=flipped[t], value=Add(Cast(value, dtype=U8), offset))
-            case Alloc(t) if t in flipped:
-                return Alloc(flipped[t])
+            case Alloc(t) | Prefetch(t) if t in flipped:
+                return replace(node, tensor=flipped[t])
         return None
 
     after = rewrite(kernel, rule)

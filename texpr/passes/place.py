@@ -9,8 +9,9 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, product, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
-from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, rewrite, walk
+from texpr.passes.hints import drop_hints
 from texpr.passes.renew import over_tensors
 
 STACK_BYTES = 16 * 1024
@@ -64,14 +65,14 @@ def place(kernel: Kernel) -> Kernel:
                 return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
             case ExternCall(_, inputs, outputs):
                 return over_tensors(node, {t: homes[t].small for t in (*inputs, *outputs) if t in homes})
-            case Store(t, indices) if t in homes:
+            case Store(t, indices) | Prefetch(t, indices) if t in homes:
                 return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
             case For(var, _, body) if var in inside:
                 return replace(node, body=(*map(Alloc, inside[var]), *body))
         return None
 
     at_top = tuple(home.small for home in homes.values() if not home.loops)
-    return replace(rewrite(kernel, rule), temporaries=at_top)
+    return drop_hints(replace(rewrite(kernel, rule), temporaries=at_top))
 
 
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from texpr.ir.build import fold
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import extern_effect
-from texpr.ir.loop import ExternCall, For, Kernel, Store
+from texpr.ir.loop import ExternCall, For, Kernel, Prefetch, Store
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, rewrite, walk, with_children
 
@@ -23,7 +23,7 @@ def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
         match node:
             case Read(tensor) if tensor in other:
                 return replace(node, tensor=other[tensor])
-            case Store(tensor) if tensor in other:
+            case Store(tensor) | Prefetch(tensor) if tensor in other:
                 return replace(node, tensor=other[tensor])
             case ExternCall(_, inputs, outputs):
                 inputs, outputs = _swap(inputs, other), _swap(outputs, other)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from texpr import poly
 from texpr.ir.build import integer, mod
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
-from texpr.ir.loop import Kernel, Store
+from texpr.ir.loop import Kernel, Prefetch, Store
 from texpr.ir.traverse import rewrite, variables, walk
 from texpr.poly import Overwrite
 from texpr.schedule.independent import check_changed
@@ -68,7 +68,7 @@ def folded_storage(kernel: Kernel, tensor: Tensor, d: int, depth: int) -> Kernel
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Read(tensor=t, indices=indices) | Store(tensor=t, indices=indices) if t is tensor:
+            case Read(t, indices) | Store(t, indices) | Prefetch(t, indices) if t is tensor:
                 return replace(node, tensor=small, indices=moved(indices))
         return None
 

@@ -43,27 +43,24 @@ def annotate(kernel: Kernel, loop: str | Var, notes: Mapping[str, object]) -> Ke
 
 
 def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int) -> Kernel:
-    """Ask for what an input's reads need `distance` iterations of `loop` later. A hint: always legal. Software prefetching elsewhere.
+    """Ask for what reads of a tensor need `distance` iterations of `loop` later. A hint: always legal. Software prefetching elsewhere.
 
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
-    It stands in front of each statement that reads the input, outside of vector and unrolled loops, and asks for their first element.
-    Machines that have no such instruction leave it out.
+    It stands in front of each statement that reads or updates the tensor, outside of vector and unrolled loops, and asks for their first
+    element. It follows a buffer into another layout, and goes where its tensor goes. Machines that have no such instruction leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
     Raises:
-        ScheduleError: no such input, nothing under the loop reads it, a bad distance, or an address that depends on data which might not
+        ScheduleError: no such tensor, nothing under the loop reads it, a bad distance, or an address that depends on data which might not
             be there that early.
     Source: Mowry, Lam and Gupta, Design and Evaluation of a Compiler Algorithm for Prefetching, ASPLOS 1992.
     """
     t, found = find_tensor(kernel, tensor), find_loops(kernel, loop)
-    if t not in kernel.inputs:
-        raise ScheduleError(f"`{tensor}` is no input: what the kernel has just written is near already", span_of(kernel, found[0]),
-                            code="prefetch", help="prefetch an input")
     if not isinstance(distance, int) or isinstance(distance, bool) or not 1 <= distance <= FARTHEST:
         raise ScheduleError(f"prefetch distance {distance!r} is not an integer from 1 to 2^20", span_of(kernel, found[0]), code="prefetch")
-    users = [n for n in found if any(isinstance(e, Read) and e.tensor is t for e in walk(*n.body))]
+    users = [n for n in found if any(_reads(s, t) for s in stores(n))]
     if not users:
         raise ScheduleError(f"nothing under `{found[0].var.name}` reads {tensor}", span_of(kernel, found[0]), code="prefetch",
                             help=f"name a loop around a statement that reads {tensor}")
@@ -106,8 +103,8 @@ def _ahead(loop: For, distance: int) -> Mapping[Var, Expr]:
 
 
 def _reads(s: Store, t: Tensor) -> list[Read]:
-    """The different reads of the tensor in a statement."""
-    found: list[Read] = []
+    """The different reads of the tensor in a statement; an update is one."""
+    found: list[Read] = [Read(t, s.indices)] if s.tensor is t and s.update is not None else []
     for n in walk(*s.indices, s.value):
         if isinstance(n, Read) and n.tensor is t and not any(equal(n, other) for other in found):
             found.append(n)
@@ -122,17 +119,13 @@ def _asking(loop: For, t: Tensor, distance: int) -> tuple[Stmt, ...]:
         match s:
             case Store():
                 return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t)), s)
-            case For(var, _, _, kind) if kind in ("vector", "unroll"):
-                inner = [p for b in s.body for p in over(b) if isinstance(p, Prefetch)]
-                hints = [folded(p, {var: index(0)}) for p in inner]
-                return (*hints, s)
-            case For(_, _, body):
-                return (replace(s, body=tuple(b for each in body for b in over(each))),)
-            case If(_, body):
-                below = tuple(b for each in body for b in over(each))
-                hints = tuple(b for b in below if isinstance(b, Prefetch))
-                rest = tuple(b for b in below if not isinstance(b, Prefetch))
-                return (*hints, replace(s, body=rest))
+            case For() | If():
+                below = [b for each in s.body for b in over(each)]
+                if isinstance(s, For) and s.kind not in ("vector", "unroll"):
+                    return (replace(s, body=tuple(below)),)
+                first = {s.var: index(0)} if isinstance(s, For) else {}
+                hints = (folded(b, first) for b in below if isinstance(b, Prefetch))
+                return (*hints, replace(s, body=tuple(b for b in below if not isinstance(b, Prefetch))))
         return (s,)
 
     return tuple(p for s in loop.body for p in over(s))

@@ -10,7 +10,7 @@ from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, negation
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.nests import divided
 from texpr.schedule.independent import check_changed
@@ -105,7 +105,7 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
     def over(statement: Stmt, ranges: Mapping[Var, Expr]) -> Stmt:
         def rule(node: Node) -> Node | None:
             match node:
-                case Read(t, indices) | Store(t, indices) if t is old:
+                case Read(t, indices) | Store(t, indices) | Prefetch(t, indices) if t is old:
                     return replace(node, tensor=new, indices=place(indices, ranges))
             return None
 

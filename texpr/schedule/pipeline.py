@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from texpr import poly
 from texpr.ir.build import add, compare, integer, minimum, mod, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.nests import guarded
 from texpr.passes.renew import over_tensors, with_fresh_variables
@@ -157,7 +157,7 @@ def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], loop: For, depth: 
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Read(tensor=t, indices=indices) | Store(tensor=t, indices=indices) if t in buffers:
+            case Read(t, indices) | Store(t, indices) | Prefetch(t, indices) if t in buffers:
                 local = (tidy(sub(i, base)) for i, base in zip(indices, buffers[t].bases))
                 return replace(node, tensor=buffers[t].tensor, indices=(mod(loop.var, index(depth)), *local))
         return None

@@ -10,6 +10,7 @@ from inspect import Parameter, Signature, signature
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
+from texpr.passes.hints import drop_hints
 from texpr.schedule.attach import compute_at
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
@@ -77,7 +78,7 @@ class Step:
         except TypeError as error:
             raise ScheduleError(f"{self} does not fit the step: {error}", code="arguments",
                                 help=f"{self.name}{_parameters(step)}") from None
-        return step(*bound.args, **bound.kwargs)
+        return drop_hints(step(*bound.args, **bound.kwargs))
 
 
 def _parameters(step: Callable[..., Kernel]) -> str:

@@ -137,7 +137,7 @@ def _annotate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _prefetch(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    tensors = [t.name for t in kernel.inputs] or ["X"]
+    tensors = [t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)]
     return Step(kind, (rng.choice(tensors), rng.choice(names), rng.randint(1, 3)))
 
 

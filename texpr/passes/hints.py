@@ -1,0 +1,33 @@
+"""Hints about tensors that are no longer there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt
+from texpr.ir.traverse import statements
+
+
+def drop_hints(kernel: Kernel) -> Kernel:
+    """The kernel without prefetches of tensors that it does not have where they stand.
+
+    A step may replace a tensor, or give each iteration of a loop one of its own. Nobody waits for what a hint asks for, so it goes.
+    """
+    if not any(isinstance(s, Prefetch) for s in statements(kernel)):
+        return kernel
+    return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}))
+
+
+def _kept(body: tuple[Stmt, ...], known: Collection[Tensor]) -> tuple[Stmt, ...]:
+    """The statements without such hints. Depth is that of the loop nest."""
+    known = {*known, *(s.tensor for s in body if isinstance(s, Alloc))}
+    kept = (s for s in body if not isinstance(s, Prefetch) or s.tensor in known)
+    return tuple(_with(s, _kept(s.body, known)) if isinstance(s, For | If) else s for s in kept)
+
+
+def _with(s: For | If, body: tuple[Stmt, ...]) -> Stmt:
+    """The statement around this body; itself if that is its body."""
+    same = len(body) == len(s.body) and all(a is b for a, b in zip(body, s.body))
+    return s if same else replace(s, body=body)
