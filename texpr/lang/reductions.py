@@ -54,7 +54,7 @@ def fresh(s: Scalars, name: str, pack: bool, span: Span, scope: Scope) -> Var:
         raise CheckError(f"the index `{name}` hides another `{name}`", span, code="name",
                          notes=shown("declared", place) if place else (),
                          help="indices, tensors, sizes and constants share one namespace")
-    return Var(name, pack)
+    return Var(name, pack, span=span)
 
 
 def range_steps(s: Scalars, node: tree.Range, scope: Scope) -> Steps:

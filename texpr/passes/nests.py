@@ -37,7 +37,7 @@ class Nests:
             backward: positions of the axes that run from their end.
         """
         target, label = equation.target, self.labels[number]
-        loops = [(Var(a.var.name, a.var.pack), a) for a in nested(equation.axes)]
+        loops = [(replace(a.var), a) for a in nested(equation.axes)]
         values: dict[Var, Expr] = {}
         ranges = dict(around or {})
         for v, a in loops:
@@ -88,7 +88,7 @@ class Nests:
 
     def _reduction(self, node: Reduce, accumulator: Read, at: tuple[Expr, ...], values: dict[Var, Expr], ranges: dict[Var, Expr],
                    used: set[str], target: str, number: int) -> list[Stmt]:
-        binders = [(Var(_unused(a.var.name, used), a.var.pack), a) for a in node.axes]
+        binders = [(replace(a.var, name=_unused(a.var.name, used)), a) for a in node.axes]
         inner, extents = dict(values), {}
         for v, a in binders:  # a range may use the binders before it
             lo, hi = folded(a.lo, inner), folded(a.hi, inner)

@@ -118,7 +118,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
             raise CheckError("a sum inside another whose range is not linear is not compiled", reduced.span or equation.span, code="target",
                              help="give it an equation of its own; tx.interpret runs it")
         tensor = Tensor(name, reduced.dtype, plain(*(e for a in over if (e := lengths[a.var]) is not None)))
-        renamed = {a.var: Var(a.var.name, a.var.pack) for a in over}
+        renamed = {a.var: replace(a.var) for a in over}
         fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in over)
         value = substitute(with_fresh_variables(reduced), renamed)
         before.append(Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span))

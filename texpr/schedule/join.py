@@ -107,7 +107,7 @@ def _depth(leaf: Leaf, outer: str, inner: str) -> Var | None:
 def _joined(loop: For, name: str) -> For:
     inner, between = _below(loop)
     assert isinstance(inner, For)
-    both = Var(name)
+    both = Var(name, span=loop.var.span)
     values: dict[Var, Expr] = {loop.var: floordiv(both, inner.extent), inner.var: mod(both, inner.extent)}
     body = inner.body
     for each in reversed(between):

@@ -98,8 +98,10 @@ def _taken(kernel: Kernel) -> set[str]:
 
 
 def span_of(kernel: Kernel, node: Node) -> Span:
-    """Where `node` stands in the kernel as printed now."""
-    return source_kernel(kernel)[1][id(node)]
+    """Where `node` stands: a loop in the operator's text, at the index it comes from; else in the kernel as printed now."""
+    listed = source_kernel(kernel)[1][id(node)]
+    written = node.var.span if isinstance(node, For) else None
+    return listed if written is None else replace(written, now=listed.text.strip())
 
 
 def text_of(kernel: Kernel, node: Stmt | Read) -> Span:

@@ -176,12 +176,12 @@ def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel
     count = integer(old.extent)
     later = add(old.var, index(lead))
     head = _copied(ahead, old.var, later)
-    first = Var(old.var.name)
+    first = replace(old.var)
     parts: list[For] = [For(first, minimum(old.extent, index(lead)), _copied(ahead, old.var, first, own), tensor=old.tensor)]
     if count is None:
         parts.append(replace(old, body=(*guarded(compare("<", later, old.extent), head), *rest)))
     else:
-        last, alone, most = Var(old.var.name), _own(kernel, old, rest, "last"), max(count - lead, 0)
+        last, alone, most = replace(old.var), _own(kernel, old, rest, "last"), max(count - lead, 0)
         parts.append(replace(old, extent=index(most), body=(*head, *rest)))
         parts.append(For(last, index(count - most), _copied(rest, old.var, add(last, index(most)), alone), tensor=old.tensor))
         own = own | alone

@@ -93,7 +93,7 @@ def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
                             code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, length))
     at_total = _elements(kernel, update)
-    start, combine = Var(at.var.name), Var(f"{at.var.name}_sum")
+    start, combine = replace(at.var), replace(at.var, name=f"{at.var.name}_sum")
     zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation,
                  at=at_total)
     joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation,

@@ -63,8 +63,8 @@ def _privatized(kernel: Kernel, var: Var, update: Store) -> Kernel:
                             code="rfactor", help=f'split("{var.name}", 16), then rfactor the outer loop')
     private = Tensor(unused_name(kernel, f"{update.tensor.name}_part"), update.tensor.dtype, plain(length, *update.tensor.shape))
     count = loop.extent if variables(loop.extent) <= {*kernel.sizes, *(n.var for n in around)} else length
-    start = For(Var(var.name), count, (), tensor=loop.tensor)
-    each = For(Var(f"{var.name}_sum"), count, (), tensor=loop.tensor)
+    start = For(replace(var), count, (), tensor=loop.tensor)
+    each = For(replace(var, name=f"{var.name}_sum"), count, (), tensor=loop.tensor)
     before = _nest(kernel, around, start, update, known, lambda at: _started(update, private, start.var, at), inside=False)
     after = _nest(kernel, around, each, update, known, lambda at: _joined(update, private, each.var, at), inside=True)
     apart = replace(update, tensor=private, indices=(var, *update.indices))

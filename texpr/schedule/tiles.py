@@ -41,7 +41,7 @@ def cut(loop: For, factor: int, outer_name: str, inner_name: str, *, even: bool,
 
 def tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str, *, guarded: bool) -> For:
     """The iterations of `loop` in tiles; `guarded` where the last tile may reach past the end."""
-    outer, inner = Var(outer_name), Var(inner_name)
+    outer, inner = replace(loop.var, name=outer_name), replace(loop.var, name=inner_name)
     whole = add(mul(outer, index(factor)), inner)
     body: tuple[Stmt, ...] = tuple(folded(s, {loop.var: whole}) for s in loop.body)
     if guarded:
@@ -54,7 +54,7 @@ def peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[T
     extent = loop.extent
     tiles = floordiv(extent, index(factor))
     main = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
-    rest = Var(inner_name)
+    rest = replace(loop.var, name=inner_name)
     at = add(mul(tiles, index(factor)), rest)
     left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
     return (main, over_tensors(with_fresh_variables(left), own))
@@ -69,7 +69,7 @@ def whole(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
 def overlapped(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     """The iterations of `loop` in full tiles, the last of which ends where the loop does; fewer than a tile run one by one."""
     tiles = floordiv(add(loop.extent, index(factor - 1)), index(factor))
-    outer, inner, rest = Var(outer_name), Var(inner_name), Var(inner_name)
+    outer, inner, rest = (replace(loop.var, name=name) for name in (outer_name, inner_name, inner_name))
     at = add(minimum(mul(outer, index(factor)), sub(loop.extent, index(factor))), inner)
     body = tuple(folded(s, {loop.var: at}) for s in loop.body)
     main = For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)

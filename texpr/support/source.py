@@ -34,11 +34,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The characters `start..stop` of a source."""
+    """The characters `start..stop` of a source.
+
+    Attributes:
+        now: what has become of what is written there, shown under the caret where nothing else is said.
+    """
 
     source: Source
     start: int
     stop: int
+    now: str = field(default="", compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -57,5 +62,6 @@ class Span:
             text, column = text[left : left + 2 * _WINDOW], column - left
         width = max(1, min(self.stop - self.start, len(text) - column + 1))
         gutter = str(line)
+        label = label or (f"now `{self.now}`" if self.now else "")
         under = " " * (column - 1) + "^" * width + (f" {label}" if label else "")
         return f"  {gutter} | {text}\n  {' ' * len(gutter)} | {under}"
