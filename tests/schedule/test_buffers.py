@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import texpr as tx
@@ -18,6 +19,9 @@ MORE = {
         Y[y, x] = sum(p, q: X[y + p - 1, x + q - 1 | 0] * F[p, q]) }""",
     "twice": "op twice(X: f32[M]) -> Y: f32[M] { Y[i] = X[i - 1 | 0] + X[i + 1 | 1] }",
     "narrow": "op narrow(A: f16[M, K], B: f16[K, N]) -> C: f16[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
+    "evens": "op evens(X: f32[N]) -> Y: f32[2 * N] { Y[2 * i + 1] = X[i]  Y[2 * i] = X[i] * 2 }",
+    "thirds": "op thirds(X: f32[M]) -> Y: f32[M // 3] { Y[i] = X[3 * i] + X[3 * i - 3 | 1] }",
+    "wrapped": "op wrapped(X: f32[M], p: i64[M]) -> Y: f32[M] { Y[i] = X[2 * p[i] | 0] }",
     "prefix": "op prefix(X: f32[M]) -> Y: f32[M] { Y[i] = X[i] + Y[i - 1 | 0] }",
 }
 OPS = {name: tx.op(text) for name, text in {**TEXTS, **MORE}.items()}
@@ -38,6 +42,10 @@ STEPS = {
     "cache_write_sum": ("matmul", EIGHT, f'{TILES}.cache_write("C_acc", "ko", name="tile")'),
     "cache_write_whole_sum": ("matmul", {}, 's.cache_write("C_acc", "j")'),
     "cache_write_output": ("matmul", EIGHT, f'{TILES}.cache_write("C", "io")'),
+    "cache_write_every_other": ("evens", {}, 's.split("Y.0.i", 4, tail="overlap").cache_write("Y", "Y.0.io")'),
+    "cache_write_every_other_guarded": ("evens", {}, 's.split("Y.1.i", 4).cache_write("Y", "Y.1.io").parallel("Y.1.io")'),
+    "cache_read_every_third": ("thirds", {}, 's.split("i", 4, tail="clip").cache_read("X", "io").layout("X_cache", "i -> i/2 i%2")'),
+    "cache_read_wrapped": ("wrapped", {}, 's.split("i", 4).cache_read("X", "io")'),
     "layout": ("matmul", EIGHT, f'{TILES}.cache_read("B", "io").layout("B_cache", "k j -> j/16 k j%16")'),
     "layout_copy": ("matmul", EIGHT,
                     f'{TILES}.cache_read("B", "io").split("B_cache.d1", 16).layout("B_cache", "k j -> j/16 k/4 j%16 k%4")'
@@ -58,6 +66,19 @@ def test_step(name, golden):
     again = tx.schedule(OPS[op], **sizes).replay(s.script())
     assert show_kernel(again.kernel) == show_kernel(s.kernel)
     assert equal(parse_kernel(show_kernel(s.kernel)), s.kernel)
+
+
+@pytest.mark.parametrize("name", [name for name in STEPS if "every" in name])
+def test_elements_that_lie_apart_are_certified(name):
+    """A buffer that held what lies between them would read what nobody has written yet."""
+    op, sizes, text = STEPS[name]
+    assert eval(text, {"s": tx.schedule(OPS[op], **sizes)}).certificate().bit_exact
+
+
+def test_what_has_wrapped_is_not_divided():
+    s = tx.schedule(OPS["wrapped"], M=5).split("i", 4).cache_read("X", "io")
+    X, p = np.arange(1, 6, dtype=np.float32), np.array([1, -(1 << 63) + 2, 2, -1, (1 << 62) + 1])
+    np.testing.assert_array_equal(s.compile()(X, p), np.array([3, 5, 5, 0, 0], np.float32))
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 7, 8, 9])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from texpr import poly
-from texpr.ir.affine import linear
-from texpr.ir.build import add, compare, conjunction, disjunction, integer, maximum, negation, select, sub
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, integer, maximum, mul, negation, select, sub
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
@@ -27,17 +28,20 @@ class _Box:
     Attributes:
         chain: the loop and those around it, outermost first.
         bases: the first element of the box.
+        strides: how far apart elements are that the buffer holds beside each other.
     """
 
     tensor: Tensor
     buffer: Tensor
     chain: tuple[For, ...]
     bases: tuple[Expr, ...]
+    strides: tuple[int, ...]
     kernel: Kernel
 
     def local(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Where an element of the tensor is in the buffer."""
-        return tuple(linear(sub(i, b)).expr() for i, b in zip(indices, self.bases))
+        """Where an element that the loop uses is in the buffer."""
+        distances = (linear(sub(i, b)) for i, b in zip(indices, self.bases))
+        return tuple(Linear(tuple((t, c // by) for t, c in x.terms), x.constant // by).expr() for x, by in zip(distances, self.strides))
 
     def copy_in(self, pad: Const | None) -> tuple[Stmt, ...]:
         """Loops that fill the buffer: from the tensor, outside of it with `pad` if there is one, else not at all."""
@@ -59,7 +63,7 @@ class _Box:
     def _elements(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """An element of the buffer, one loop per dimension that has more than one, and the same element of the tensor."""
         steps = tuple(index(0) if integer(n) == 1 else Var(f"d{k}") for k, n in enumerate(self.buffer.shape))
-        return steps, tuple(add(b, d) for b, d in zip(self.bases, steps))
+        return steps, tuple(add(b, mul(d, index(by))) for b, d, by in zip(self.bases, steps, self.strides))
 
     def _for_all(self, steps: Sequence[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         for d, n in zip(reversed(steps), reversed(self.buffer.shape)):
@@ -172,10 +176,22 @@ def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> 
     if moving is not None:
         raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
                             span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
+    strides = _strides(t, at, found.bases, writes=kind == "write")
+    extents = (n if by == 1 else floordiv(add(n, index(by - 1)), index(by)) for n, by in zip(found.extents, strides))
     # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
-    extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in found.extents)
+    extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in extents)
     buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
-    return _Box(t, buffer, chain, found.bases, kernel)
+    return _Box(t, buffer, chain, found.bases, strides, kernel)
+
+
+def _strides(t: Tensor, loop: For, bases: Sequence[Expr], *, writes: bool) -> tuple[int, ...]:
+    """For each dimension a number of which the distances of all elements that the loop uses from the base are multiples."""
+    used = [n.indices for n in walk(*loop.body) if isinstance(n, Read) and n.tensor is t]
+    used += [s.indices for s in stores(loop) if writes and s.tensor is t]
+    distances = ([linear(sub(at[d], base)) for at in used] for d, base in enumerate(bases))
+    # Arithmetic on data may wrap, and half of what has wrapped is not what was doubled.
+    return tuple(gcd(*(n for x in each for n in (x.constant, *(c for _, c in x.terms)))) or 1 if all(x.is_affine for x in each) else 1
+                 for each in distances)
 
 
 def _user(kernel: Kernel, t: Tensor, loops: list[For], kind: str) -> For:
