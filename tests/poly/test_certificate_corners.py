@@ -168,3 +168,32 @@ def test_a_row_of_distinct_values_is_shared():
 def test_updates_at_distinct_places_run_at_once(steps, dtype: str):
     op = tx.op(f"op f(p: {dtype}[N] in 0..K distinct, X: f32[N], Z: f32[K]) -> Y: f32[K] {{ Y[k] = Z[k]  Y[p[i]] += X[i] }}")
     assert steps(tx.schedule(op)).certificate()
+
+
+FOLDED = "op f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3]) { H[v] = b[v]  H[X[i]] += V[i]  Y[v] = H[v] * 2 }"
+FOLDED_LOOPS = """
+kernel f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3])
+  let P: i32[3]
+  for H.0.v in 0..3
+    H[v] = b[v]  at[v]
+  for H.1.v in 0..3
+    P[v] = 0  start eq 1  at[v]
+  for H.1.i in 0..4
+    P[i64(X[i])] += V[i]  reassoc eq 1  at[i]
+  for H.1.v in 0..3
+    H[v] += P[v]  reassoc eq 1  at[v]
+  for Y.v in 0..3
+    Y[v] = H[v] * 2  eq 2  at[v]
+"""
+
+
+def test_a_part_of_a_fold_is_not_the_whole():
+    """Every element may be folded into, so nothing but what it started from tells that the part is not the element of the program."""
+    program = ready(tx.op(FOLDED).program())
+    certify(parse_kernel(FOLDED_LOOPS), program)
+    in_place_of_the_whole = FOLDED_LOOPS.replace("Y[v] = H[v] * 2", "Y[v] = P[v] * 2")
+    in_the_output = FOLDED_LOOPS.replace("H[v] = b[v]  at[v]", "H[v] = 0  start eq 1  at[v]")
+    for wrong in (in_place_of_the_whole, in_the_output):
+        with pytest.raises(tx.ScheduleError, match="holds a part of what is folded into H") as e:
+            certify(parse_kernel(wrong), program)
+        assert e.value.label == "sums"

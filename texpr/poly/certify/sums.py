@@ -55,6 +55,10 @@ class Sums:
         Raises:
             Refuted: it does not.
         """
+        for s in buffer.definitions:
+            d = self.proof.meaning.definitions.get(s.store.equation)
+            if s.store.start and d is not None and d.has_parts:  # Only a total that it is folded into makes something of it.
+                raise Refuted("sums", f"{buffer.tensor.name} holds a part of what is folded into {d.equation.target.name}", s)
         self.prepare(buffer, whole=True)
         self.finished(buffer, use)
 
