@@ -131,7 +131,7 @@ NAMED_LIKE_MARKS = """kernel f(start: f32[N], copy: f32, stream: f32, stack: f32
   let at: f32[N]  stack
   for i in 0..N
     at[i] = start[i] * copy  copy
-    reassoc[i] = stream  start
+    reassoc[i] = stream  part eq 1
     reassoc[i] += at[i] + contract + stack  reassoc stream eq 1
 """
 

@@ -70,7 +70,7 @@ kernel hist(X: i32[N] in 0..16, w: f32[N], m: i32[N]) -> (H: f32[16])
     H[v0] = 1.0  at[v0]
   for o in 0..(N + 7) // 8 parallel
     for v1 in 0..16
-      part[o, v1] = -0.0  start eq 1  at[v1]
+      part[o, v1] = -0.0  part eq 1  at[v1]
     for l in 0..8
       if o * 8 + l < N
         part[o, i64(X[o * 8 + l])] += w[o * 8 + l]  eq 1  at[o * 8 + l]

@@ -177,7 +177,7 @@ kernel f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3], Y: i32[3])
   for H.0.v in 0..3
     H[v] = b[v]  at[v]
   for H.1.v in 0..3
-    P[v] = 0  start eq 1  at[v]
+    P[v] = 0  part eq 1  at[v]
   for H.1.i in 0..4
     P[i64(X[i])] += V[i]  reassoc eq 1  at[i]
   for H.1.v in 0..3
@@ -192,8 +192,57 @@ def test_a_part_of_a_fold_is_not_the_whole():
     program = ready(tx.op(FOLDED).program())
     certify(parse_kernel(FOLDED_LOOPS), program)
     in_place_of_the_whole = FOLDED_LOOPS.replace("Y[v] = H[v] * 2", "Y[v] = P[v] * 2")
-    in_the_output = FOLDED_LOOPS.replace("H[v] = b[v]  at[v]", "H[v] = 0  start eq 1  at[v]")
+    in_the_output = FOLDED_LOOPS.replace("H[v] = b[v]  at[v]", "H[v] = 0  part eq 1  at[v]")
     for wrong in (in_place_of_the_whole, in_the_output):
-        with pytest.raises(tx.ScheduleError, match="holds a part of what is folded into H") as e:
+        with pytest.raises(tx.ScheduleError, match="holds parts of what is folded, not all of it") as e:
             certify(parse_kernel(wrong), program)
         assert e.value.label == "sums"
+
+
+SUMMED = "op f(b: i32[3], A: i32[4, 5], X: i32[4] in 0..3) -> H: i32[3] { H[v] = b[v]  H[X[i]] += 2 * sum(k: A[i, k]) }"
+SUMMED_LOOPS = """
+kernel f(b: i32[3], A: i32[4, 5], X: i32[4] in 0..3) -> (H: i32[3])
+  let S: i32[4]
+  let T: i32[4]
+  let P: i32[2, 3]
+  for H.0.v in 0..3
+    H[v] = b[v]  at[v]
+  for o in 0..2
+    for v in 0..3
+      P[o, v] = 0  part eq 1  at[v]
+  for i in 0..4
+    S[i] = 0  start eq 1  at[i]
+    for k in 0..5
+      S[i] += A[i, k]  reassoc eq 1  at[i, k]
+    P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]
+  for v in 0..3
+    for o in 0..2
+      H[v] += P[o, v]  reassoc eq 1  at[v]
+"""
+ONE_TERM = "P[i % 2, i64(X[i])] += A[i, 0]  reassoc eq 1  at[i, 0]"
+ONE_VALUE = """T[i] = 0  start eq 1  at[i]
+    T[i] += S[i] * 2  reassoc eq 1  at[i]
+    P[i % 2, i64(X[i])] += T[i] * 2  reassoc eq 1  at[i]"""
+
+
+@pytest.mark.parametrize(("old", "new", "what"), [
+    ("P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]", ONE_TERM, "the update folds a term of a reduction into P"),
+    ("P[i % 2, i64(X[i])] += S[i] * 2  reassoc eq 1  at[i]", ONE_VALUE, "the update folds a reduction into T"),
+    ("S[i] = 0  start", "S[i] = 0  part", "a fold start from another value|what is folded|folds otherwise|instance"),
+    ("P[o, v] = 0  part", "P[o, v] = 0  start", "instance|another value|folds|element"),
+    ("for i in 0..4", "for i in 0..3", "a contribution to H is missing"),
+    ("for k in 0..5", "for k in 0..4", "a contribution to S is missing"),
+    ("for o in 0..2\n      H", "for o in 0..1\n      H", "a contribution to H is missing"),
+    ("i % 2", "i % 2 * 0", "^$"),
+])
+def test_a_fold_of_sums_has_parts_and_totals(old: str, new: str, what: str):
+    """What the equation folds and what its reduction sums are told apart by the start."""
+    program = ready(tx.op(SUMMED).program())
+    certify(parse_kernel(SUMMED_LOOPS), program)
+    assert old in SUMMED_LOOPS
+    wrong = parse_kernel(SUMMED_LOOPS.replace(old, new))
+    if what == "^$":
+        certify(wrong, program)
+        return
+    with pytest.raises(tx.ScheduleError, match=what):
+        certify(wrong, program)

@@ -55,7 +55,8 @@ FAULTS = {
         ("part[o, v1] = -0.0", "part[o, v1] = 0.0", "values"),  # -0.0 + 0.0 is 0.0
         ("v1 in 0..16", "v1 in 0..15", "initialised"),
         ("v2 in 0..16", "v2 in 0..15", "sums"),  # what the last bin got is forgotten
-        ("= -0.0  start eq 1  at[v1]", "= -0.0  start eq 1  at[15 - v1]", "sums"),
+        ("= -0.0  part eq 1  at[v1]", "= -0.0  part eq 1  at[15 - v1]", "sums"),
+        ("= -0.0  part eq 1", "= -0.0  start eq 1", "values"),
         ("part[p, v2]", "part[p, 15 - v2]", "sums"),  # the parts of another bin
         ("part[o, i64(X[o * 8 + l])]", "part[o, 15 - i64(X[o * 8 + l])]", "sums"),
         ("p in 0..(N + 7) // 8", "p in 0..N // 8", "sums"),

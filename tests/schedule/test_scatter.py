@@ -19,6 +19,7 @@ OPS = {
     "sums": "op sums(X: f32[N], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] += X[i] }",
     "halves": "op halves(X: f32[M, N]) -> Y: f32[M] { Y[i] = 1  Y[(i + j) // 2 | drop] max= X[i, j] }",
     "bytes": "op bytes(X: i32[N] in 0..5) -> H: u8[5] { H[v] = 3  H[X[i]] *= u8(X[i]) }",
+    "totals": "op totals(A: f32[N, M], idx: i32[N] in 0..M, b: f32[M]) -> Y: f32[M] { Y[n] = b[n]  Y[idx[i]] += sum(k: A[i, k]) * 2 }",
     "apart": "op apart(X: i32[N], idx: i32[N] in 0..M distinct, b: i32[M]) -> Y: i32[M] { Y[n] = 0  Y[idx[i]] += X[i] }",
     "evens": "op evens(X: i32[N]) -> Y: i32[2 * N] { Y[k] = 1 for k in 0..2 * N  Y[2 * i] += X[i] }",
 }
@@ -30,6 +31,10 @@ SCHEDULES = [
     ("rows", {}, 's.split("H.1.r", 4).split("i", 4).rfactor("io").parallel("H.1.ro").parallel("io")'),
     ("largest", {}, 's.split("i", 4).rfactor("io").parallel("io")'),
     ("sums", {}, 's.split("i", 4).rfactor("io", reassoc=True).parallel("io")'),
+    ("totals", {}, 's.split("i", 4).rfactor("io", reassoc=True).parallel("io")'),
+    ("totals", {}, 's.split("i", 4).rfactor("io", reassoc=True).split("k", 3).rfactor("ki", reassoc=True)'),
+    ("totals", {}, 's.rfactor("k", reassoc=True).rfactor("i", reassoc=True).parallel("i")'),
+    ("sums", {}, 's.split("i", 4).split("ii", 2).rfactor("io", reassoc=True).rfactor("iio", reassoc=True)'),
     ("halves", {}, 's.rfactor("j").parallel("j")'),
     ("bytes", {}, 's.split("i", 4, tail="peel").rfactor("io")'),
     ("bytes", {}, 's.split("i", 4, tail="clip").rfactor("ii")'),
@@ -45,7 +50,7 @@ def test_every_bit_at_every_size(op, constant, text):
     for n in SIZES:
         sizes = {v: constant.get(v.name, max(n, int(v.name == "M"))) for v in s.program.sizes}
         arrays = random_arrays(s.program, sizes)
-        if op == "sums":
+        if op in ("sums", "totals"):
             arrays = [np.rint(a) if a.dtype.kind == "f" else a for a in arrays]  # exact in any order, and -0.0 among them
         case = Scheduled(s.program, sizes, s.kernel, s.steps)
         for order in ORDERS:

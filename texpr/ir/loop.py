@@ -63,6 +63,7 @@ class Store(Stmt):
 
     Attributes:
         start: this store gives a reduction its start value.
+        part: it is the start of a part of what the equation folds into, which is added to that later; `at` says which element.
         reassoc: the updates may be accumulated in any order (always so for max, min and integers).
         equation: position in the program of the equation this store computes; -1 for a copy.
         stream: whole vectors go past the caches to memory; a hint.
@@ -81,6 +82,7 @@ class Store(Stmt):
     equation: int = 0
     at: tuple[Expr, ...] = ()
     stream: bool = False
+    part: bool = False
     span: Span | None = None
 
 

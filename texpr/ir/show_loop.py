@@ -147,7 +147,7 @@ def _call_mark(call: ExternCall) -> list[str | Part]:
 
 
 def _marks(store: Store) -> list[str | Part]:
-    marks = ["start"] * store.start + ["reassoc"] * store.reassoc + ["stream"] * store.stream + _equation(store)
+    marks = ["part" if store.part else "start"] * store.start + ["reassoc"] * store.reassoc + ["stream"] * store.stream + _equation(store)
     return ["  " + " ".join(marks)] if marks else []
 
 

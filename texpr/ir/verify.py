@@ -183,6 +183,7 @@ def _verify_store(store: Store, place: _Place) -> None:
     check(target in place.tensors, f"{target.name} is not a tensor in scope", store.value)
     check(len(store.indices) == target.rank, f"{len(store.indices)} indices for {target.name} of rank {target.rank}", store.value)
     check(store.update in UPDATES, f"no update {store.update}", store.value)
+    check(store.start or not store.part, f"a part of {target.name} that is not started", store.value)
     check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
     check(not (store.stream and store.update), f"an update of {target.name} reads what it writes, and does not stream", store.value)
     for e in store.indices:

@@ -12,6 +12,7 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, variables, walk
 from texpr.passes.ranges import largest
 from texpr.passes.reductions import neutral
+from texpr.passes.renew import folded
 from texpr.schedule.independent import check_changed
 from texpr.schedule.loops import free_name, path_to, replace_loops, span_of, stores
 from texpr.schedule.tensors import unused_name
@@ -65,8 +66,10 @@ def _privatized(kernel: Kernel, var: Var, update: Store) -> Kernel:
     count = loop.extent if variables(loop.extent) <= {*kernel.sizes, *(n.var for n in around)} else length
     start = For(replace(var), count, (), tensor=loop.tensor)
     each = For(replace(var, name=f"{var.name}_sum"), count, (), tensor=loop.tensor)
-    before = _nest(kernel, around, start, update, known, lambda at: _started(update, private, start.var, at), inside=False)
-    after = _nest(kernel, around, each, update, known, lambda at: _joined(update, private, each.var, at), inside=True)
+    before = _nest(kernel, around, start, update, known, lambda at: _started(update, private, start.var, at, _element(kernel, update, at)),
+                   inside=False)
+    after = _nest(kernel, around, each, update, known, lambda at: _joined(update, private, each.var, at, _element(kernel, update, at)),
+                  inside=True)
     apart = replace(update, tensor=private, indices=(var, *update.indices))
     swapped = rewrite(kernel, lambda n: apart if n is update else None)
     made = replace_loops(swapped, [chain[first]], lambda n: (before, n, after))
@@ -81,12 +84,22 @@ def _known(kernel: Kernel, update: Store, around: Sequence[For]) -> dict[int, Ex
     return {d: i for d, i in enumerate(update.indices) if not tensors(i) and variables(i) <= loops}
 
 
-def _started(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...]) -> Store:
-    return Store(private, (var, *at), neutral(update.update or "", private.dtype), start=True, equation=update.equation, at=at)
+def _started(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], element: tuple[Expr, ...]) -> Store:
+    return Store(private, (var, *at), neutral(update.update or "", private.dtype), start=True, equation=update.equation, at=element,
+                 part=True)
 
 
-def _joined(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...]) -> Store:
-    return Store(update.tensor, at, Read(private, (var, *at)), update.update, reassoc=True, equation=update.equation, at=at)
+def _joined(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], element: tuple[Expr, ...]) -> Store:
+    return Store(update.tensor, at, Read(private, (var, *at)), update.update, reassoc=True, equation=update.equation, at=element)
+
+
+def _element(kernel: Kernel, update: Store, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The element of the equation's tensor of which an element of the updated one is a part, or which it is."""
+    start = next((s for s in stores(kernel) if s.part and s.tensor is update.tensor), None)
+    if start is None:
+        return at
+    values = {v: e for v, e in zip(start.indices, at) if isinstance(v, Var)}
+    return tuple(folded(e, values) for e in start.at)
 
 
 def _nest(kernel: Kernel, around: Sequence[For], loop: For, update: Store, known: Mapping[int, Expr],

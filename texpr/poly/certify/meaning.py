@@ -51,11 +51,6 @@ class Definition:
     def is_fold(self) -> bool:
         return self.equation.update is not None
 
-    @property
-    def has_parts(self) -> bool:
-        """Whether a start is of partial results of the fold: there is no reduction that it could be of."""
-        return self.is_fold and self.reduction is None
-
 
 class Meaning:
     """The definitions of a program, by the position of their equations."""

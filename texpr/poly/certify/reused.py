@@ -98,7 +98,7 @@ class _Lives:
             if copied is None:
                 raise self.why
             return self.proof.named.get(copied.tensor, copied.tensor), copied.indices
-        if d is not None and d.has_parts and store.start:
+        if d is not None and store.part:
             return d.equation.target, store.at
         if d is None or len(store.at) < len(d.axes):
             raise self.why

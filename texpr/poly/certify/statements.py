@@ -205,19 +205,24 @@ def reads(e: Expr) -> bool:
     return any(isinstance(n, Read) for n in walk(e))
 
 
-def joined(nest: Nest, s: Statement, *, fold: bool) -> Buffer | None:
-    """The partial results that an update folds into others: it reads what the same equation starts, and nothing else.
-
-    Args:
-        fold: the equation folds into what others define, and has no reduction.
+def joined(nest: Nest, s: Statement) -> Buffer | None:
+    """The partial results that an update folds into others, or parts of a fold into what has more: it reads what the same equation
+    starts, and nothing else.
     """
     match s.node:
-        case Store(tensor, _, Read(partial), str(), equation=equation):
-            buffer = nest.buffers.get(partial)
-            target = nest.buffers[tensor]
-            if not fold and not (target.definitions and all(d.store.start for d in target.definitions)):
-                return None
-            if partial is not tensor and buffer is not None and buffer.definitions and all(
-                    d.store.start and d.store.equation == equation for d in buffer.definitions):
+        case Store(tensor, _, Read(partial), str(), equation=equation) if partial is not tensor and partial in nest.buffers:
+            buffer = nest.buffers[partial]
+            if _is_started(buffer) and all(d.store.equation == equation for d in buffer.definitions) and (
+                    of_parts(buffer) or _is_started(nest.buffers[tensor]) and not of_parts(nest.buffers[tensor])):
                 return buffer
     return None
+
+
+def of_parts(buffer: Buffer) -> bool:
+    """Whether the buffer holds parts of what a fold folds into."""
+    return any(d.store.part for d in buffer.definitions)
+
+
+def _is_started(buffer: Buffer) -> bool:
+    """Whether all that defines the elements is the start of one kind of sum."""
+    return {d.store.start for d in buffer.definitions} == {True} and len({d.store.part for d in buffer.definitions}) == 1

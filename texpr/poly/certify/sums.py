@@ -12,7 +12,7 @@ from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
 from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond
-from texpr.poly.certify.statements import Buffer, Statement, joined
+from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
 from texpr.poly.certify.trace import Tracer, access, updated, written
 
 
@@ -55,10 +55,8 @@ class Sums:
         Raises:
             Refuted: it does not.
         """
-        for s in buffer.definitions:
-            d = self.proof.meaning.definitions.get(s.store.equation)
-            if s.store.start and d is not None and d.has_parts:  # Only a total that it is folded into makes something of it.
-                raise Refuted("sums", f"{buffer.tensor.name} holds a part of what is folded into {d.equation.target.name}", s)
+        if of_parts(buffer):  # Only a total that they are folded into makes something of them.
+            raise Refuted("sums", f"{buffer.tensor.name} holds parts of what is folded, not all of it", use.statement)
         self.prepare(buffer, whole=True)
         self.finished(buffer, use)
 
@@ -116,10 +114,12 @@ class Sums:
         if d is None:
             raise Refuted("sums", f"the program has no equation {u.store.equation}", u)
         place = access(buffer, u, u.indices).place
-        partial = joined(self.proof.nest, u, fold=d.has_parts)
+        partial = joined(self.proof.nest, u)
         if partial is None:
-            at = tuple(map(u.frame.plain, u.at))
-            return [Contribution(u, d, at if folds(buffer, d) else at[len(d.axes) :], place)]
+            at, whole = tuple(map(u.frame.plain, u.at)), folds(buffer, d)
+            if len(at) != len(d.axes) + (0 if whole else len(d.binders)):
+                raise Refuted("sums", f"the update folds a{' term of a reduction' if whole else ' reduction'} into {buffer.tensor.name}", u)
+            return [Contribution(u, d, at if whole else at[len(d.axes) :], place)]
         value = u.store.value
         assert isinstance(value, Read)
         use = access(partial, u, tuple(self.tracer.traced(u, i) for i in value.indices))
@@ -193,8 +193,9 @@ class Sums:
         with self.proof.asking("sums"):
             for u in buffer.updates:
                 d = self.proof.meaning.definitions[u.store.equation]
-                if d.has_parts and joined(self.proof.nest, u, fold=True) is not None:
-                    continue  # Its parts are of the same element.
+                partial = joined(self.proof.nest, u)
+                if partial is not None and of_parts(partial):
+                    continue  # They are of the same element.
                 held = self.tracer.content(buffer, u, u.indices)
                 match held:
                     case Total(number, axes) if not folds(buffer, d) and number == d.number:
@@ -218,7 +219,7 @@ class Sums:
         number = start.store.equation
         if start.store.start:
             d = self.proof.meaning.definitions[number]
-            inside = d.inside if d.has_parts or beyond(self.proof, start, d) is None else conjunction(d.domain, d.inside)
+            inside = d.inside if beyond(self.proof, start, d) is None else conjunction(d.domain, d.inside)
             self._every_instance(d, start, start.at, inside, d.binders, folded, buffer)
             return
         target = self.proof.meaning.definitions[number].equation.target if number >= 0 else None
@@ -284,7 +285,7 @@ class Sums:
 
 def folds(buffer: Buffer, d: Definition) -> bool:
     """Whether updates are instances of a fold, rather than terms of the reduction in its value."""
-    return d.has_parts or d.is_fold and not any(s.store.start for s in buffer.definitions)
+    return d.is_fold and not any(s.store.start and not s.store.part for s in buffer.definitions)
 
 
 def ordered(s: Statement) -> bool:

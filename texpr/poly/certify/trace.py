@@ -224,7 +224,7 @@ class Tracer:
         if store.equation < 0:
             return self.value(s)
         d = self.proof.meaning.definitions.get(store.equation)
-        if d is not None and d.has_parts and store.start and len(s.at) == len(d.element):
+        if d is not None and store.part and len(s.at) == len(d.element):
             return Read(d.equation.target, s.at)
         if d is None or len(s.at) != len(d.axes):
             raise Refuted("values", "the store does not say which instance of its equation it computes", s)

@@ -16,7 +16,7 @@ from texpr.poly.certify.cells import answered, integral, question
 from texpr.poly.certify.frame import Frame, alike, same_node
 from texpr.poly.certify.meaning import UPDATES, Definition, Meaning, Total, at_instance, is_identity, is_neutral, within
 from texpr.poly.certify.proof import Context, Proof, Refuted, beyond
-from texpr.poly.certify.statements import Statement, joined
+from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
 from texpr.poly.certify.trace import Tracer, called, carried_over
 
 _Item = tuple[Expr, Expr, Context]
@@ -205,9 +205,8 @@ def check_store(proof: Proof, tracer: Tracer, s: Statement) -> None:
     store = s.store
     context = Context(proof, s.frame, s)
     with proof.asking("values"):
-        d = proof.meaning.definitions.get(store.equation)
-        if joined(proof.nest, s, fold=d is not None and d.has_parts) is not None:
-            _check_joined(proof, s)
+        if (partial := joined(proof.nest, s)) is not None:
+            _check_joined(proof, s, partial)
         elif store.equation >= 0:
             _check_equation(proof, s, tracer.value(s), context)
         else:
@@ -239,7 +238,7 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     d = proof.meaning.definitions.get(store.equation)
     if d is None:
         raise Refuted("values", f"the program has no equation {store.equation}", s)
-    if store.start and d.has_parts:
+    if store.part:
         _check_part(s, d, context)
         return
     axes, binders = s.at[: len(d.axes)], s.at[len(d.axes) :]
@@ -268,15 +267,15 @@ def _update(s: Statement, proof: Proof) -> str:
 def _check_part(s: Statement, d: Definition, context: Context) -> None:
     """A partial result of a fold begins as nothing, and says which element of the target it is a part of."""
     target, update = d.equation.target, d.equation.update
-    if len(s.at) != target.rank or s.store.tensor.dtype != target.dtype or not is_neutral(update or "", s.store.value):
+    if not d.is_fold or len(s.at) != target.rank or s.store.tensor.dtype != target.dtype or not is_neutral(update or "", s.store.value):
         raise Refuted("values", "the parts of a fold start from another value", s)
     _inside(s, within(s.at, target.shape), context)
 
 
-def _check_joined(proof: Proof, s: Statement) -> None:
+def _check_joined(proof: Proof, s: Statement, partial: Buffer) -> None:
     """A partial result is folded into another one; which instances it stands for is told with the sum."""
     d = proof.meaning.definitions.get(s.store.equation)
-    if d is not None and d.has_parts and s.store.update == d.equation.update:
+    if d is not None and of_parts(partial) and d.is_fold and s.store.update == d.equation.update:
         return
     if d is None or d.reduction is None or s.store.update != _update(s, proof) or len(s.at) != len(d.axes):
         raise Refuted("values", "the store folds otherwise than its equation", s)
