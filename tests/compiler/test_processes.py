@@ -236,3 +236,10 @@ def test_intermediates_of_concurrent_calls_are_their_own():
     for t in threads:
         t.join()
     assert results == dict.fromkeys(range(4), True)
+
+
+def test_calling_an_operator_imports_no_derivatives():
+    code = ("import sys, numpy as np, texpr as tx; tx.op('op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }')(np.ones(4, 'f4')); "
+            "assert not [m for m in sys.modules if m.startswith('texpr.autodiff')]; "
+            "from texpr.compiler import grad; assert tx.grad is grad")
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,15 +5,31 @@ text -lang-> Program -specialize, lower-> Kernel -steps-> Kernel -loop passes-> 
 operator (`grad`, `vjp`) is an Op whose Programs come from another one's.
 """
 
-from texpr.compiler.check import check_grad
-from texpr.compiler.gradients import grad, jvp, register_vjp, vjp
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
 from texpr.compiler.pipeline import build
 from texpr.compiler.schedule import Schedule, schedule
 from texpr.ir.extern import register_extern
 
+if TYPE_CHECKING:
+    from texpr.compiler.check import check_grad
+    from texpr.compiler.gradients import grad, jvp, register_vjp, vjp
+
 __all__ = [
     "CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "register_extern",
     "register_vjp", "schedule", "vjp",
 ]
+_DERIVATIVES = {"check_grad": "check", "grad": "gradients", "jvp": "gradients", "register_vjp": "gradients", "vjp": "gradients"}
+
+
+def __getattr__(name: str) -> Any:
+    """Derivatives are imported when one is first used: most programs that call operators need none."""
+    if name not in _DERIVATIVES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"texpr.compiler.{_DERIVATIVES[name]}"), name)
+    return found
