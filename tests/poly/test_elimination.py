@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from texpr.poly.elimination import Remainder, Row
-from texpr.poly.solver import Question, asked
+from texpr.poly.solver import Question, Region, System, asked
 
 WIDTH, LARGEST = 3, 3
 BOX: list[Row] = [row for k in range(WIDTH) for row in (([(k, 1)], 0, False), ([(k, -1)], LARGEST, False))]
@@ -97,3 +97,26 @@ def test_found_whatever_the_order(name: str):
     rows = FOUND[name]
     assert Remainder(reversed(rows)).is_contradiction
     assert Remainder(rows[:-1]).also(rows[-1:]).is_contradiction
+
+
+@many
+@given(constraints, constraints.filter(bool))
+def test_what_is_said_holds_in_every_solution(first: list[Row], more: list[Row]):
+    left = Remainder(BOX + first)
+    assert all(holds(row, at) for row in more if left.says(row) for at in solutions(first))
+
+
+@settings(max_examples=200)
+@given(constraints, constraints)
+def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], more: list[Row]):
+    rows = [*BOX, *first, *more]
+    system = System(WIDTH, rows, Remainder(BOX + first).also(more))
+
+    def inside(at: tuple[int, ...]) -> bool:
+        region = Region(2, [system])
+        for k, value in enumerate(at):
+            region = region.also(([(k, 1)], -value, True))
+        return not region.is_empty
+
+    points = list(product(range(LARGEST + 1), repeat=2))
+    assert asked(lambda: set(filter(inside, points))) == {at[:2] for at in solutions(first + more)}

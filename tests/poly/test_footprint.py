@@ -96,6 +96,6 @@ def test_out_of_quota(monkeypatch):
     monkeypatch.setattr(solver, "ROWS", 3)
     monkeypatch.setattr(nest, "_MEMO", OrderedDict())
     monkeypatch.setattr(nest, "_SHARED", OrderedDict())
-    assert not permutable(s.kernel, [find_loops(s.kernel, "Y.i")[0].var])
+    assert not permutable(s.kernel, [[find_loops(s.kernel, "Y.i")[0].var]])
     assert picture(s.kernel, "T", "Y.i") == "T[0 +: M]"
     assert not solver._LOOKED_AT[0]

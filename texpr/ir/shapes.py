@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from texpr.ir.affine import linear
+from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import (
     Add,
     And,
+    Binary,
     Call,
     Cast,
     Compare,
@@ -83,6 +85,24 @@ def _size_of(node: Node, value: dict[int, int], sizes: Sizes) -> int:
             return _BINARY[type(node)](value[id(a)], value[id(b)])
         case _:
             raise AssertionError(f"{type(node).__name__} in a size")
+
+
+def value_at(expr: Expr, values: Sizes, otherwise: int) -> int | None:
+    """The value of an index or a condition on indices, in exact integers; None where data are part of it.
+
+    Args:
+        otherwise: the value of all other variables.
+    """
+    value: dict[int, int] = {}
+    for node in postorder(expr):
+        match node:
+            case Var():
+                value[id(node)] = values.get(node, otherwise)
+            case Const() | Compare() | Select() | Neg() | Not() | Binary() if node.dtype in (I64, BOOL):
+                value[id(node)] = _size_of(node, value, values)
+            case _:
+                return None
+    return value[id(expr)]
 
 
 def flat_shape(tensor: Tensor, sizes: Sizes) -> Shape:

@@ -232,4 +232,12 @@ def _is_value(x: object) -> bool:
 
 
 def _field_pairs(x: object, y: object, skip: tuple[str, ...]) -> list[tuple[object, object]]:
-    return [(getattr(x, f.name), getattr(y, f.name)) for f in fields(x) if f.name not in skip]  # type: ignore[arg-type]
+    kind = type(x)
+    names = _COMPARED.get((kind, skip))
+    if names is None:
+        names = _COMPARED[kind, skip] = tuple(f.name for f in fields(kind) if f.name not in skip)  # type: ignore[arg-type]
+    return [(getattr(x, name), getattr(y, name)) for name in names]
+
+
+_COMPARED: dict[tuple[type, tuple[str, ...]], tuple[str, ...]] = {}
+"""The fields of each class that are compared."""

@@ -12,7 +12,7 @@ from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, No
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.reach import is_wild
 from texpr.ir.traverse import children, equal, rewrite, with_children
-from texpr.passes.intervals import interval
+from texpr.passes.intervals import interval, never_below
 from texpr.passes.nests import divided
 
 
@@ -59,20 +59,12 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Compare(lhs=Expr(dtype=dtype)) | Max(dtype=dtype) | Min(dtype=dtype) | FloorDiv(dtype=dtype) | Mod(dtype=dtype) if (
-                    dtype == I64 and is_wild(node)):
-                pass  # What differences and quotients say of numbers is not so where arithmetic wraps.
-            case Compare(op, a, b) if a.dtype == I64:
-                return _compared(op, *interval(Sub(a, b), ranges)) or fold(node)
-            case Max(a, b) | Min(a, b) if node.dtype == I64:
-                low, high = interval(Sub(a, b), ranges)
-                larger, smaller = (a, b) if isinstance(node, Max) else (b, a)
-                if low is not None and low >= 0:
-                    return larger
-                return smaller if high is not None and high <= 0 else None
-            case FloorDiv(a, Const(int(n))) | Mod(a, Const(int(n))) if node.dtype == I64 and n > 0:
-                found = divided(a, n, ranges)[0 if isinstance(node, FloorDiv) else 1]
-                return None if equal(found, node) else found
+            case Compare() | Max() | Min() | FloorDiv() | Mod() if node.lhs.dtype == I64:
+                found = _decided(node, ranges)
+                # What differences and quotients say of numbers is not so where arithmetic wraps.
+                if found is None or is_wild(node):
+                    return fold(node)
+                return None if found is node else found
             case Read(_, indices):
                 tidied = tuple(map(_tidy, indices))
                 return None if _same(tidied, indices) else replace(node, indices=tidied)
@@ -81,9 +73,25 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
     return rewrite(e, rule)  # type: ignore[return-value]
 
 
+def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
+    """What an operation on indices is in these ranges, the node itself where it stays; None where they say nothing of such."""
+    match node:
+        case Compare(op, a, b):
+            return _compared(op, *interval(Sub(a, b), ranges))
+        case Max(a, b) | Min(a, b):
+            larger, smaller = (a, b) if isinstance(node, Max) else (b, a)
+            if never_below(Sub(a, b), ranges):
+                return larger
+            return smaller if never_below(Sub(b, a), ranges) else node
+        case FloorDiv(a, Const(int(n))) | Mod(a, Const(int(n))) if n > 0:
+            found = divided(a, n, ranges)[0 if isinstance(node, FloorDiv) else 1]
+            return node if equal(found, node) else found
+    return None
+
+
 def _tidy(i: Expr) -> Expr:
     """608 + x + 1 + j - 1   ->   x + j + 608"""
-    if not isinstance(i, Add | Sub):
+    if not isinstance(i, Add | Sub) or isinstance(i.lhs, Var) and isinstance(i.rhs, Const) and i.rhs.value > 0:
         return i
     tidied = linear(i).expr()
     return i if equal(i, tidied) else tidied

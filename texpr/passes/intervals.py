@@ -24,6 +24,12 @@ def interval(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
     return _least(form, ranges), None if high is None else -high
 
 
+def never_below(e: Expr, ranges: Ranges) -> bool:
+    """Whether an expression is seen to be at least 0."""
+    least = _least(linear(e), ranges)
+    return least is not None and least >= 0
+
+
 def _negated(form: Linear) -> Linear:
     return Linear(tuple((t, -c) for t, c in form.terms), -form.constant)
 

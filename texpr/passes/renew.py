@@ -39,7 +39,7 @@ def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
                 return replace(node, **swapped)
         return None
 
-    return rewrite(root, rule)  # type: ignore[return-value]
+    return rewrite(root, rule) if other else root  # type: ignore[return-value]
 
 
 def _swap(tensors: tuple[Tensor, ...], other: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:

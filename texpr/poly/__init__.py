@@ -27,10 +27,10 @@ from texpr.poly.legality import (
            same_work,
 )
 from texpr.poly.program import check_program
-from texpr.poly.prove import always, never
+from texpr.poly.prove import always, fails_somewhere, never
 from texpr.poly.storage import Overwrite, Storage
 from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "always", "carried", "check_program", "extent_of",
-           "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable", "read_after_write",
-           "read_too_early", "reordered", "runs_in_order", "same_work", "unclamped"]
+           "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
+           "read_after_write", "read_too_early", "reordered", "runs_in_order", "same_work", "unclamped"]

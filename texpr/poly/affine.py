@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product
 from math import prod
+from typing import TypeVar
 
+from texpr.ir.build import integer
 from texpr.ir.dtypes import BOOL, I64, U64, DType, int_range
 from texpr.ir.expr import (
     Add,
@@ -34,10 +35,10 @@ from texpr.ir.expr import (
     Sub,
     Tensor,
     Var,
-    index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
+from texpr.poly.compared import compared, taken_apart
 from texpr.poly.forms import (
     ALWAYS,
     ANYTHING,
@@ -52,7 +53,7 @@ from texpr.poly.forms import (
     at_least,
     below,
     conjoined,
-    is_exact,
+    defining,
     variable,
 )
 
@@ -62,17 +63,23 @@ Case = tuple[Piece, tuple[Form, ...]]
 """When integer expressions have these values."""
 
 
-class _Bounded(OrderedDict):
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Bounded(OrderedDict[K, V]):
     """A dictionary that forgets its oldest entries."""
 
-    def __setitem__(self, key: object, value: Values) -> None:
+    def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
         if len(self) > 4096:
             self.popitem(last=False)
 
 
-_SHARED = _Bounded()
+_SHARED: _Bounded[tuple, Values] = _Bounded()
 """Unknowns that depend on sizes alone: the same objects in all programs over these sizes, so that versions of one compare."""
+_QUOTIENTS: _Bounded[tuple[Form, int], Unknown] = _Bounded()
+"""The same, of quotients."""
 
 
 def fingerprint(e: Expr) -> tuple:
@@ -111,7 +118,7 @@ class Converter:
         self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
         self._done: dict[int, tuple[Expr, Values | Truth]] = {}
         self._unknowns: dict[tuple, Values] = {}
-        self._ranges: dict[tuple[Var, int], tuple[Expr, Truth]] = {}
+        self._ranges: dict[tuple, tuple[Expr, Expr, Truth]] = {}
 
     @property
     def expressions(self) -> int:
@@ -150,27 +157,30 @@ class Converter:
             cases = tuple((p + q, forms + (form,)) for (p, forms), (q, form) in product(cases, found.cases))
         return cases, exact
 
-    def within(self, var: Var, extent: Expr) -> Truth:
-        """A loop's variable counts from 0 to below its extent; remembered, for the statements of a loop have it in common."""
-        found = self._ranges.get((var, id(extent)))
+    def within(self, var: Var, lo: Expr, hi: Expr) -> Truth:
+        """`lo <= var < hi`; remembered, for the statements of a loop have it in common. Nobody asks when it is false."""
+        first = integer(lo)
+        key = var, id(lo) if first is None else (first,), id(hi)
+        found = self._ranges.get(key)
         if found is None:
-            found = self._ranges[var, id(extent)] = extent, within(self, Axis(var, index(0), extent))
-        return found[1]
+            above = self.truth(Compare("<=", lo, var)) if first is None else Truth(((Constraint(Form(((var, 1),), -first)),),), ())
+            inside = conjoined(above, self.truth(Compare("<", var, hi)))
+            found = self._ranges[key] = lo, hi, replace(inside, false=())
+        return found[2]
 
     def _convert(self, root: Expr) -> Values | Truth:
         if (known := self._done.get(id(root))) is not None:
             return known[1]
-        stack: list[tuple[Expr, bool]] = [(root, False)]
+        stack: list[tuple[Expr, tuple[Expr, ...] | None]] = [(root, None)]
         while stack:
-            node, ready = stack.pop()
+            node, below_it = stack.pop()
             if id(node) in self._done:
                 continue
-            below_it = _operands(node)
-            if ready or not below_it:
-                self._done[id(node)] = node, self._combine(node, [self._done[id(o)][1] for o in below_it])
+            if below_it is None and (found := _operands(node)):
+                stack.append((node, found))
+                stack.extend((o, None) for o in found)
             else:
-                stack.append((node, True))
-                stack.extend((o, False) for o in below_it)
+                self._done[id(node)] = node, self._combine(node, [self._done[id(o)][1] for o in below_it or ()])
         return self._done[id(root)][1]
 
     def _combine(self, e: Expr, of: list) -> Values | Truth:
@@ -219,19 +229,17 @@ class Converter:
         return None
 
     def _divided(self, e: Expr, of: list[Values]) -> Values:
-        """x // c is the q with 0 <= x - c*q < |c| (or, for c below 0, c < x - c*q <= 0); x // 0 and x % 0 are 0."""
+        """A quotient or a remainder by constants; x // 0 and x % 0 are 0."""
         cases = []
         for (p, x), (q, by) in product(of[0].cases, of[1].cases):
             c = by.constant
             if c == 0 or not x.terms:
-                value = 0 if c == 0 else x.constant // c if isinstance(e, FloorDiv) else x.constant % c
-                cases.append((p + q, Form((), value)))
+                constant = 0 if c == 0 else x.constant // c if isinstance(e, FloorDiv) else x.constant % c
+                cases.append((p + q, Form((), constant)))
                 continue
             quotient = self._quotient(e, x, c)
-            rest = x.plus(quotient, -c)
-            inside = rest if c > 0 else rest.times(-1)
-            defining = (Constraint(inside), below(inside, Form((), abs(c))))
-            cases.append((p + q + defining, quotient if isinstance(e, FloorDiv) else rest))
+            value = variable(quotient)
+            cases.append((p + q + defining(quotient), value if isinstance(e, FloorDiv) else x.plus(value, -c)))
         return Values(tuple(cases))
 
     def _sizes_multiplied(self, e: Expr) -> list[Var]:
@@ -275,16 +283,15 @@ class Converter:
             found = known[name] = Values(((self._bounds(e, form), form),))
         return found
 
-    def _quotient(self, e: Expr, x: Form, c: int) -> Form:
+    def _quotient(self, e: Expr, x: Form, c: int) -> Unknown:
         """The q of x = c*q + rest; one object for all programs where it depends on sizes alone."""
         shared = all(self.is_shared(k) for k, _ in x.terms)
-        if not shared:
-            return variable(Unknown(False, False, e))
-        found = _SHARED.get((x, c))
+        found = _QUOTIENTS.get((x, c)) if shared else None
         if found is None:
-            form = variable(Unknown(False, True, e))
-            found = _SHARED[x, c] = Values((((), form),))
-        return found.cases[0][1]
+            found = Unknown(False, shared, e, (x, c))
+            if shared:
+                _QUOTIENTS[x, c] = found
+        return found
 
     def _bounds(self, e: Expr, form: Form) -> Piece:
         """What is known of a value of data: its declared range, the range of its type, the range of a binder."""
@@ -363,7 +370,8 @@ def _operands(e: Expr) -> tuple[Expr, ...]:
         case Not(a):
             return (a,)
         case Compare(_, a, b) if a.dtype.is_int or a.dtype == BOOL:
-            return a, b
+            parts = taken_apart(e)
+            return (a, b) if parts is None else (parts,)
         case Select(c, t, o) if e.dtype.is_int or e.dtype == BOOL:
             return c, t, o
         case Cast(a) if a.dtype.is_int and e.dtype.is_int:
@@ -393,45 +401,11 @@ def _condition(e: Expr, of: list) -> Truth | None:
             chosen = conjoined(of[0], of[1]), conjoined(of[0].negated, of[2])
             against = conjoined(of[0], of[1].negated), conjoined(of[0].negated, of[2].negated)
             return Truth(chosen[0].true + chosen[1].true, against[0].true + against[1].true, all(t.exact for t in chosen))
+        case Compare() if len(of) == 1:  # taken apart
+            return of[0]
         case Compare(op) if of and isinstance(of[0], Values):
-            return _compared(op, of)
+            return compared(op, *of)
     return None
-
-
-_COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-
-
-def _compared(op: str, of: list[Values]) -> Truth:
-    true: list[Piece] = []
-    false: list[Piece] = []
-    exact = True
-    for (p, a), (q, b) in product(of[0].cases, of[1].cases):
-        difference = a.plus(b, -1)
-        true += [p + q + atom for atom in _atoms(op, difference)]
-        false += [p + q + atom for atom in _atoms(_OPPOSITE[op], difference)]
-        exact = exact and not difference.opaque and is_exact(p + q)
-    return Truth(tuple(true), tuple(false), exact)
-
-
-def _atoms(op: str, difference: Form) -> list[Piece]:
-    """`difference op 0` as a disjunction."""
-    if not difference.terms:
-        return [()] if _COMPARE[op](difference.constant, 0) else []
-    negative = Constraint(difference.times(-1).shifted(-1))
-    positive = Constraint(difference.shifted(-1))
-    match op:
-        case "<":
-            return [(negative,)]
-        case "<=":
-            return [(Constraint(difference.times(-1)),)]
-        case ">":
-            return [(positive,)]
-        case ">=":
-            return [(Constraint(difference),)]
-        case "==":
-            return [(Constraint(difference, equality=True),)]
-    return [(negative,), (positive,)]
 
 
 def _pairwise(of: list[Values], combine) -> Values:
@@ -460,19 +434,3 @@ def _selected(of: list) -> Iterator[tuple[Piece, Form]]:
         for piece, (p, form) in product(pieces, value.cases):
             yield piece + p, form
 
-
-def within(converter: Converter, axis: Axis) -> Truth:
-    """The axis' variable lies in its range. At least the larger of two is at least both: no cases, and so for the smaller end."""
-    at = variable(axis.var)
-    found = ALWAYS
-    for bound, kind, end in ((axis.lo, Max, False), (axis.hi, Min, True)):
-        todo = [bound]
-        while todo:
-            e = todo.pop()
-            if isinstance(e, kind):
-                todo += [e.rhs, e.lhs]
-                continue
-            values = converter.values(e)
-            cases = tuple((*p, below(at, form) if end else at_least(at, form)) for p, form in values.cases)
-            found = conjoined(found, Truth(cases, (), values.exact))
-    return found

@@ -7,28 +7,39 @@ in the loops over tiles and inside tiles, for tiles of any size. Asked once per 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from texpr.ir.expr import Var
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import Kernel, Stmt
 from texpr.poly.forms import variable
 from texpr.poly.legality import SINK, SOURCE, Pair, access_pairs, meetings, reassociable
 from texpr.poly.nest import Nest, holds, model, part
 from texpr.poly.order import in_order
-from texpr.poly.solver import OutOfQuota, Question, asked
+from texpr.poly.solver import OutOfQuota, asked
 
-_MEMO: OrderedDict[tuple[int, tuple[Var, ...]], tuple[Kernel, bool]] = OrderedDict()
+Band = tuple[frozenset[Var], ...]
+"""Loops from the outside in; each may stand in several places."""
+
+_MEMO: OrderedDict[tuple[int, Band], tuple[Kernel, bool]] = OrderedDict()
 _MEMO_SIZE = 256
 
 
-def permutable(kernel: Kernel, band: Sequence[Var]) -> bool:
-    """Whether the loops of these variables, which follow each other inwards, are a band. False where that cannot be proven."""
-    top = next(s for s in kernel.body if holds(s, band[0]))
+def permutable(kernel: Kernel, band: Sequence[Collection[Var]]) -> bool:
+    """Whether the loops of these variables, which follow each other inwards, are a band. False where that cannot be proven.
+
+    Args:
+        band: for each loop its variables in the places where it stands.
+    """
+    loops = tuple(map(frozenset, band))
+    return all(_permutable_in(kernel, top, loops) for top in kernel.body if any(holds(top, v) for v in loops[0]))
+
+
+def _permutable_in(kernel: Kernel, top: Stmt, band: Band) -> bool:
     alone = part(kernel, (top,))
-    key = id(alone), tuple(band)
+    key = id(alone), band
     if key not in _MEMO:
         try:
-            _MEMO[key] = alone, asked(lambda: _permutable(model(alone), tuple(band)))
+            _MEMO[key] = alone, asked(lambda: _permutable(model(alone), band))
         except OutOfQuota:
             _MEMO[key] = alone, False
         while len(_MEMO) > _MEMO_SIZE:
@@ -36,30 +47,30 @@ def permutable(kernel: Kernel, band: Sequence[Var]) -> bool:
     return _MEMO[key][1]
 
 
-def _permutable(nest: Nest, band: tuple[Var, ...]) -> bool:
-    inside = [s for s in nest.statements if any(n.var is band[0] for n in s.loops)]
+def _permutable(nest: Nest, band: Band) -> bool:
+    inside = [s for s in nest.statements if any(n.var in band[0] for n in s.loops)]
     return all(_forward(nest, pair, band) for pair in access_pairs(inside, reassociable, ()))
 
 
-def _forward(nest: Nest, pair: Pair, band: tuple[Var, ...]) -> bool:
+def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
     """No dependence of the pair goes backward in a loop of the band that both statements are in.
 
     Statements that share only some of the band are set apart by the step, in textual order: a dependence may not need the other one.
+    Those that share none of it stay as they are to each other.
     """
-    first = next(k for k, n in enumerate(pair.source.loops) if n.var is band[0])
-    shared = [v for v in band if all(any(n.var is v for n in s.loops) for s in (pair.source, pair.sink))]
-    apart = len(shared) < len(band)
-    for question, _ in meetings(nest, nest, pair):
-        _equal_outside(question, pair, first)
+    common = pair.source.loops[: pair.source.common(pair.sink)]
+    shared = [n.var for n in common if any(n.var in each for each in band)]
+    if not shared:
+        return True
+    apart, against = len(shared) < len(band), pair.source.order > pair.sink.order
+    if apart and not against and len(shared) == 1:
+        return True  # What runs first is in an earlier iteration of it, or in the same one.
+    around = [n.var for n in common].index(shared[0])
+    for question, _ in meetings(nest, nest, pair, shown=False):
+        # Only iterations that are equal in the loops around the band: others keep their order.
+        question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in common[:around]])
         for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
-            backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared)
-            wrong = [ordered] if apart and pair.source.order > pair.sink.order else backward
-            if any(True for system in wrong for _ in question.cases(system)):
+            backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared[1:])
+            if any(True for system in ([ordered] if apart and against else backward) for _ in question.cases(system)):
                 return False
     return True
-
-
-def _equal_outside(question: Question, pair: Pair, first: int) -> None:
-    """Only iterations that are equal in the loops around the band: others keep their order."""
-    for n in pair.source.loops[:first]:
-        question.add(question.compare(variable(n.var), SOURCE, variable(n.var), SINK))

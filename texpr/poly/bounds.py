@@ -14,7 +14,6 @@ from texpr.ir.show_expr import show
 from texpr.ir.show_types import type_text
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import tensors, variables
-from texpr.poly.affine import within
 from texpr.poly.forms import Truth, Unknown, conjoined
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import Site
@@ -246,7 +245,7 @@ def _empty_for(proof: Proof, site: Site, node: Reduce) -> Region:
     """Outer instances for which no instance of the binders satisfies the condition for certain."""
     inner = site.condition
     for axis in node.axes:
-        inner = conjoined(inner, within(proof.converter, axis))
+        inner = conjoined(inner, proof.converter.within(axis.var, axis.lo, axis.hi))
     if node.where is not None:
         inner = conjoined(inner, proof.converter.truth(node.where))
     nothing = Truth((), ())

@@ -44,18 +44,38 @@ class Remainder:
 
     def also(self, rows: Sequence[Row]) -> Remainder:
         """These rows on top."""
-        if self.is_contradiction or all([self._follows(row) for row in rows]):
+        if self.is_contradiction:
+            return self
+        left = [(*self._left(terms, constant), equality) for terms, constant, equality in rows]
+        new = [row for row in left if not self._is_said(*row)]
+        if not new:
             return self
         other = Remainder()
-        other.is_contradiction = self.is_contradiction
-        other._forms, other._bounds, other._sums = self._forms.copy(), self._bounds.copy(), self._sums.copy()
-        other._add(rows)
+        other.is_contradiction = any([self._is_excluded(*row) for row in new])
+        if not other.is_contradiction:
+            other._forms, other._bounds, other._sums = self._forms.copy(), self._bounds.copy(), self._sums.copy()
+            other._add([(list(terms.items()), constant, equality) for terms, constant, equality in new])
         return other
 
-    def _follows(self, row: Row) -> bool:
-        """Whether equalities say the row already: most questions about order are decided so."""
-        terms, constant = self._left(row[0], row[1])
-        return not terms and (constant == 0 if row[2] else constant >= 0)
+    def says(self, row: Row) -> bool:
+        """Whether a row is seen to follow, without looking further than the bounds of its columns."""
+        return self.is_contradiction or self._is_said(*self._left(row[0], row[1]), row[2])
+
+    def _is_said(self, terms: _Terms, constant: int, equality: bool) -> bool:
+        """Whether the bounds of the columns that are left say a row already."""
+        if not terms:
+            return constant == 0 if equality else constant >= 0
+        if equality:
+            return False
+        least = self._range(terms)[0]
+        return least is not None and least + constant >= 0
+
+    def _is_excluded(self, terms: _Terms, constant: int, equality: bool) -> bool:
+        """Whether they say the opposite: most questions about order are decided so."""
+        if not terms:
+            return True
+        least, most = self._range(terms)
+        return most is not None and most + constant < 0 or equality and least is not None and least + constant > 0
 
     def rows(self) -> Iterator[Row]:
         """The constraints that are left, over the columns that are left. Every other column has a value whatever these are."""
@@ -65,6 +85,12 @@ class Remainder:
                 yield list(terms), -low, low == high
             if high is not None and low != high:
                 yield [(column, -c) for column, c in terms], high, False
+
+    def values(self, count: int) -> Iterator[Row]:
+        """What the first columns are that are gone."""
+        for column, (terms, constant) in self._forms.items():
+            if column < count:
+                yield [(column, -1), *terms.items()], constant, True
 
     def is_met(self) -> bool:
         """Whether a solution is found at once: columns at a bound of theirs, then moved where a sum is too small or too large."""
@@ -137,6 +163,10 @@ class Remainder:
 
     def _at_least(self, terms: _Terms, constant: int) -> None:
         """terms + constant >= 0."""
+        if len(terms) == 1:
+            (column, c), = terms.items()
+            self._bound(column, c, constant)
+            return
         least, most = self._range(terms)
         if most is not None and most + constant < 0:
             self.is_contradiction = True
@@ -158,10 +188,28 @@ class Remainder:
             self.is_contradiction = low > high
             self._forget(direction)
             self._late.append((direction, -low, True))
-        elif len(direction) == 1:
-            self._bounds[direction[0][0]] = low, high
         else:
             self._sums[direction] = low, high
+
+    def _bound(self, column: int, c: int, constant: int) -> None:
+        """c * column + constant >= 0."""
+        low, high = self._bounds.get(column, _FREE)
+        if c > 0:
+            bound = -(constant // c)
+            if low is not None and low >= bound:
+                return
+            low = bound
+        else:
+            bound = constant // -c
+            if high is not None and high <= bound:
+                return
+            high = bound
+        if low is None or high is None or low < high:
+            self._bounds[column] = low, high
+            return
+        self.is_contradiction = self.is_contradiction or low > high
+        self._bounds.pop(column, None)
+        self._late.append((((column, 1),), -low, True))
 
     def _known(self, direction: _Sum) -> _Bounds:
         return self._bounds.get(direction[0][0], _FREE) if len(direction) == 1 else self._sums.get(direction, _FREE)

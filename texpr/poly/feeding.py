@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
+from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, defining, variable
 from texpr.poly.nest import Access, Nest, Statement
 from texpr.poly.solver import Given
 
@@ -30,9 +30,10 @@ def _feeds(nest: Nest, reader: Statement, case: tuple[Piece, tuple[Form, ...]], 
         _solve(i, j, values, {n.var for n in writer.loops} - values.keys())
     if len(values) < len(writer.loops) or not all(_is_zero(i.plus(j.over(values), -1)) for i, j in zip(at, to)):
         return False
-    given = Given(nest.converter, nest.facts + reads)
-    known = set(reads)
-    return all(_follows(given, wanted) for c in writes if (wanted := Constraint(c.form.over(values), c.equality)) not in known)
+    quotients = {k: None for c in writes for k, _ in c.form.terms if isinstance(k, Unknown) and k.of is not None}
+    given = Given(nest.converter, nest.facts + reads + tuple(c for k in quotients for c in defining(k)))
+    known = set(given.piece)
+    return all(given.implies(wanted) for c in writes if (wanted := Constraint(c.form.over(values), c.equality)) not in known)
 
 
 def _solve(i: Form, j: Form, values: dict[Key, Form], unknown: Container[Key]) -> None:
@@ -53,8 +54,3 @@ def _solve(i: Form, j: Form, values: dict[Key, Form], unknown: Container[Key]) -
 
 def _is_zero(form: Form) -> bool:
     return not form.terms and form.constant == 0
-
-
-def _follows(given: Given, wanted: Constraint) -> bool:
-    above, below = wanted.form.shifted(-1), wanted.form.times(-1).shifted(-1)
-    return not given.allows((Constraint(below),)) and not (wanted.equality and given.allows((Constraint(above),)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
-from texpr.ir.expr import Read, Tensor, index
+from texpr.ir.expr import Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Stmt, Store
 from texpr.ir.traverse import walk
 from texpr.poly.feeding import is_fed
@@ -22,19 +23,30 @@ def flow_stays_within(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> b
     That is: before each read, in the same iteration, some write to the element certainly happens; the last of them is what is
     read. False where this is not so or cannot be proven.
     """
-    def proven() -> bool:
-        nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
-        uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
-        variables = [n.var for n in loops]
-        if any(tuple(n.var for n in s.loops[: len(loops)]) != tuple(variables) for s, _ in uses):
-            return False
-        writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
-        return all(_fed(nest, reader, access, writes, len(loops)) for reader, access in uses if access.kind != "write")
+    near = part(kernel, [s for s in kernel.body if mentions(s, tensor)])
+    key = id(near), tensor, tuple(n.var for n in loops)
+    if key not in _MEMO:
+        try:
+            _MEMO[key] = near, asked(lambda: _stays_within(near, tensor, [n.var for n in loops]))
+        except OutOfQuota:
+            _MEMO[key] = near, False
+        while len(_MEMO) > _MEMO_SIZE:
+            _MEMO.popitem(last=False)
+    return _MEMO[key][1]
 
-    try:
-        return asked(proven)
-    except OutOfQuota:
+
+_MEMO: OrderedDict[tuple[int, Tensor, tuple[Var, ...]], tuple[Kernel, bool]] = OrderedDict()
+"""What was proven of the last kernels: a step asks again what the one before it had to prove."""
+_MEMO_SIZE = 256
+
+
+def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
+    nest = model(kernel)
+    uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
+    if any([n.var for n in s.loops[: len(loops)]] != loops for s, _ in uses):
         return False
+    writes = [(s, a) for s, a in uses if a.kind == "write"] + [(s, a) for s, a in uses if a.kind == "update"]
+    return all(_fed(nest, reader, access, writes, len(loops)) for reader, access in uses if access.kind != "write")
 
 
 def mentions(s: Stmt, tensor: Tensor) -> bool:

@@ -23,11 +23,13 @@ class Unknown:
         opaque: nothing but bounds is known of it (a value of data); else its constraints define it (a quotient).
         shared: the same for all instances, because it depends on sizes and rank-0 inputs alone.
         node: the expression it stands for.
+        of: the form and the number whose quotient it is, if it is one.
     """
 
     opaque: bool
     shared: bool
     node: Expr
+    of: tuple[Form, int] | None = None
 
 
 Key = Var | Unknown
@@ -61,14 +63,17 @@ class Form:
         return Form(self.terms, self.constant + by)
 
     def over(self, values: Mapping[Key, Form]) -> Form:
-        """With forms instead of some keys."""
+        """With forms instead of some keys, in their places: other names do not change the order."""
         if not any(k in values for k, _ in self.terms):
             return self
-        found = Form(tuple((k, c) for k, c in self.terms if k not in values), self.constant)
-        for k, c in self.terms:
-            if k in values:
-                found = found.plus(values[k], c)
-        return found
+        terms: dict[Key, int] = {}
+        constant = self.constant
+        for key, c in self.terms:
+            value = values.get(key)
+            for k, n in ((key, 1),) if value is None else value.terms:
+                terms[k] = terms.get(k, 0) + c * n
+            constant += 0 if value is None else c * value.constant
+        return Form(tuple((k, c) for k, c in terms.items() if c), constant)
 
     @property
     def opaque(self) -> bool:
@@ -145,6 +150,15 @@ def conjoined(a: Truth, b: Truth) -> Truth:
         smaller = min(a, b, key=lambda t: len(t.true))
         return Truth(smaller.true, ((),), exact=False)
     return Truth(both(a.true, b.true), a.false + b.false, a.exact and b.exact)
+
+
+def defining(quotient: Unknown) -> Piece:
+    """What makes a quotient one: x // c is the q with 0 <= x - c*q < |c| or, for c below 0, c < x - c*q <= 0."""
+    assert quotient.of is not None
+    x, c = quotient.of
+    rest = x.plus(variable(quotient), -c)
+    inside = rest if c > 0 else rest.times(-1)
+    return Constraint(inside), below(inside, Form((), abs(c)))
 
 
 def is_exact(piece: Piece) -> bool:

@@ -18,10 +18,11 @@ from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.traverse import tensors
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.forms import Unknown, variable
-from texpr.poly.instances import Image, Renewed, images, require_instance, same_instances
+from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part
-from texpr.poly.order import at_level, in_order, in_order_of
+from texpr.poly.order import at_level, in_order
 from texpr.poly.solver import OutOfQuota, Question, System, asked
+from texpr.poly.turned import Turns
 from texpr.support.errors import ScheduleError
 
 SOURCE, SINK, NEW_SOURCE, NEW_SINK = 1, 2, 3, 4
@@ -104,7 +105,8 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
                                 help="their ranges are not linear in the loops around; take this step before the loops are split")
         marked = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
         pairs = access_pairs(old.statements, lambda s: reassociable(s) or s in marked, ())
-        return _smallest(old, (w for pair in pairs for w in _turned_around(old, new, pair, found)))
+        turns = Turns(old, new)
+        return _smallest(old, (w for pair in pairs for w in _turned_around(turns, pair, found)))
 
     return _within_quota(search, "the new order")
 
@@ -129,7 +131,8 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
             return False
         updates = [(s, a) for s in old.statements for a in s.accesses if a.tensor in tensors and a.kind == "update"]
         pairs = (Pair(s, t, a, b) for (s, a), (t, b) in product(updates, updates) if a.tensor is b.tensor and not reassociable(s.store))
-        return not any(True for pair in pairs for _ in _turned_around(old, new, pair, found))
+        turns = Turns(old, new)
+        return not any(True for pair in pairs for _ in _turned_around(turns, pair, found))
 
     try:
         return asked(search)
@@ -287,12 +290,13 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
         yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
 
 
-def _turned_around(old: Nest, new: Nest, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
-    """Solutions with the source first in `old` and the sink first in `new`."""
+def _turned_around(turns: Turns, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
+    """Solutions with the source first before the step and the sink first after it."""
+    old = turns.old
     for source, sink in product(of[pair.source.store], of[pair.sink.store]):
-        if _same_order(pair, source, sink) or _seen_to_stay(old, new, pair, source, sink):
+        if _same_order(pair, source, sink) or turns.none(pair.first.tensor, source, pair.first.cases, sink, pair.second.cases):
             continue
-        for question, shown in meetings(old, new, pair):
+        for question, shown in meetings(old, turns.new, pair):
             for given in product(source.cases(), sink.cases()):
                 both = question.copy()
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
@@ -309,30 +313,6 @@ def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) 
             yield from (wrong for wrong in turned if not wrong.is_empty)
 
 
-def _seen_to_stay(old: Nest, new: Nest, pair: Pair, source: Image, sink: Image) -> bool:
-    """Whether no two instances change places, as elimination sees it: in terms of the new loops alone, half the columns.
-
-    The old statements run for the instances of the new ones, so their domains say nothing more.
-    """
-    for (p, at), (q, to), here, there in product(pair.first.cases, pair.second.cases, source.cases(), sink.cases()):
-        one, two = Renewed(source, here), Renewed(sink, there)
-        equal = [*zip(at, to), *distinct_arguments(old.converter, at, to)]
-        if not all(one.knows(i) and two.knows(j) for i, j in equal):
-            return False
-        equal += [(variable(v), variable(v)) for v in old.private.get(pair.first.tensor, ())]
-        loops = [variable(n.var) for n in pair.source.loops[: pair.source.common(pair.sink)]]
-        question = Question(new.converter.is_shared)
-        question.require(new.facts)
-        question.require(one.conditions(p), NEW_SOURCE)
-        question.require(two.conditions(q), NEW_SINK)
-        question.add_all([question.compare(one.form(i), NEW_SOURCE, two.form(j), NEW_SINK) for i, j in equal])
-        times = [(one.form(v), two.form(v)) for v in loops]
-        for ordered in in_order_of(question.system(), question, times, pair.source.order < pair.sink.order, NEW_SOURCE, NEW_SINK):
-            if any(True for _ in in_order(ordered, question, sink.statement, source.statement, NEW_SINK, NEW_SOURCE)):
-                return False
-    return True
-
-
 def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
     """The loops that the two share, and their order, are what they were."""
     common = pair.source.common(pair.sink)
@@ -343,20 +323,16 @@ def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
     return all(image.keeps(common) for image in (source, sink))
 
 
-def meetings(old: Nest, new: Nest, pair: Pair) -> Iterator[tuple[Question, int]]:
-    """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows."""
-    rank = pair.first.tensor.rank
+def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True) -> Iterator[tuple[Question, int]]:
+    """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows,
+    which are there where one is to be `shown`.
+    """
+    here, there = old.converter.is_shared, new.converter.is_shared
+    is_shared = here if old.converter is new.converter else lambda k: here(k) and there(k)
     for (p, at), (q, to) in product(pair.first.cases, pair.second.cases):
-        question = Question(lambda k: old.converter.is_shared(k) and new.converter.is_shared(k))
-        for size in old.kernel.sizes:
-            question.column(size)
-        for statement, copy in ((pair.source, SOURCE), (pair.sink, SINK)):
-            for n in statement.loops:
-                question.column(n.var, copy)
-        elements = [Unknown(False, True, index(k)) for k in range(rank)]
-        for e in elements:
-            question.column(e)
-        shown = question.width
+        question = Question(is_shared)
+        elements = _shown(question, old, pair) if shown else []
+        width = question.width
         question.require(old.facts)
         for pieces in old.choices:
             question.either([[question.row(c) for c in piece] for piece in pieces])
@@ -364,13 +340,25 @@ def meetings(old: Nest, new: Nest, pair: Pair) -> Iterator[tuple[Question, int]]
         question.require(q, SINK)
         for v in old.private.get(pair.first.tensor, ()):
             question.add(question.compare(variable(v), SOURCE, variable(v), SINK))
-        for e, i, j in zip(elements, at, to):
-            question.add(question.compare(variable(e), 0, i, SOURCE))
-            question.add(question.compare(variable(e), 0, j, SINK))
+        question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in zip(at, to)])
+        question.add_all([question.compare(variable(e), 0, i, SOURCE) for e, i in zip(elements, at)])
         question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(old.converter, at, to)])
         for choice in hold_each_once(old.converter, question, SOURCE, SINK):
             question.either(choice)
-        yield question, shown
+        yield question, width
+
+
+def _shown(question: Question, nest: Nest, pair: Pair) -> list[Unknown]:
+    """The columns of an example: sizes, the iterations of both statements and the element, which is given back."""
+    for size in nest.kernel.sizes:
+        question.column(size)
+    for statement, copy in ((pair.source, SOURCE), (pair.sink, SINK)):
+        for n in statement.loops:
+            question.column(n.var, copy)
+    elements = [Unknown(False, True, index(k)) for k in range(pair.first.tensor.rank)]
+    for e in elements:
+        question.column(e)
+    return elements
 
 
 def _smallest(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:

@@ -13,9 +13,9 @@ from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.poly.affine import Converter
-from texpr.poly.forms import Constraint, Form, Piece, Truth, below, conjoined
+from texpr.poly.forms import CASES_LIMIT, Constraint, Form, Piece, Truth, below, conjoined
 from texpr.poly.sites import sites
-from texpr.poly.solver import Given, possible
+from texpr.poly.solver import Given
 from texpr.support.errors import ScheduleError
 
 
@@ -77,9 +77,6 @@ class Nest:
     choices: tuple[tuple[Piece, ...], ...]
     private: dict[Tensor, tuple[Var, ...]]
 
-
-FEW_CASES = 8
-"""Cases of a domain that are multiplied without asking which of them happen."""
 
 _MEMO: OrderedDict[int, Nest] = OrderedDict()
 _MEMO_SIZE = 256
@@ -159,15 +156,18 @@ class _Shared:
         self._statements: dict[tuple, tuple[Statement, tuple[Expr, ...], set[Tensor], set[Tensor]]] = {}
 
     def statement(self, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int, written: set[Tensor]) -> Statement:
-        """The statement of a store; for the same loops and conditions it is what it was, wherever in the text it stands now."""
-        key = store, *((n.var, id(n.extent)) for n in loops), *map(id, conditions)
+        """The statement of a store; for the same expressions, loops and conditions it is what it was, wherever in the text it stands now
+        and in whatever order the loops stand.
+        """
+        key = (store.tensor, store.update, id(store.value), *map(id, store.indices), frozenset((n.var, id(n.extent)) for n in loops),
+               *map(id, conditions))
         known = self._statements.get(key)
         if known is None or known[2] & written != known[3]:
             reads = set(tensors(store.value, *store.indices, *conditions))
             found = _statement(self.converter, store, loops, conditions, order, written)
             self._statements[key] = found, conditions, reads, reads & written
             return found
-        return replace(known[0], loops=loops, order=order)
+        return replace(known[0], store=store, loops=loops, order=order)
 
 
 _SHARED: OrderedDict[tuple[tuple[Var, ...], tuple[Tensor, ...]], _Shared] = OrderedDict()
@@ -238,13 +238,11 @@ def _stays_true(node: If) -> None:
 
 def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
                written: set[Tensor]) -> Statement:
+    truths = (*(within_extent(converter, n) for n in loops), *map(converter.truth, conditions))
     domain = Truth(((),), ())
-    for truth in (*(within_extent(converter, n) for n in loops), *map(converter.truth, conditions)):
-        if len(domain.true) * len(truth.true) > FEW_CASES:
-            domain, truth = (replace(t, true=_possible(converter, t.true)) for t in (domain, truth))
-        domain = conjoined(domain, truth)
+    for truth in sorted(truths, key=lambda t: len(t.true) != 1):
+        domain = _restricted(converter, domain, truth)
     exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
-    domain = replace(domain, true=_possible(converter, domain.true), exact=exact)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
     for site in sites((*store.indices, store.value, *conditions), converter, domain):
         if isinstance(site.node, Read) and site.node.tensor in written:
@@ -252,16 +250,21 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     return Statement(store, loops, order, domain.true, exact, _distinct(accesses))
 
 
-def _possible(converter: Converter, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Without the cases that never happen. A single case is left unasked: it nearly always does."""
-    if len(pieces) == 1:
-        return pieces
-    return tuple(p for p in dict.fromkeys(pieces) if possible(converter, p))
+def _restricted(converter: Converter, domain: Truth, truth: Truth) -> Truth:
+    """Both conditions, without the cases that never happen. Where there is one case nothing is asked: it nearly always does."""
+    if len(truth.true) == 1:
+        return conjoined(domain, truth)
+    cases = [(p, Given(converter, p)) for p in domain.true]
+    found = tuple(dict.fromkeys(p + q for p, given in cases for q in truth.true if given.allows(q)))
+    return Truth(found, (), domain.exact and truth.exact) if len(found) <= CASES_LIMIT else conjoined(domain, truth)
+
+
+_START = index(0)
 
 
 def within_extent(converter: Converter, loop: For) -> Truth:
     """The loop's variable counts from 0 to below its extent."""
-    return converter.within(loop.var, loop.extent)
+    return converter.within(loop.var, _START, loop.extent)
 
 
 def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr, ...], condition: Truth) -> Access:

@@ -16,7 +16,7 @@ from texpr.ir.expr import Axis, Cast, Expr, Reduce, Tensor, Var, index
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, variables, walk
-from texpr.poly.affine import Converter, within
+from texpr.poly.affine import Converter
 from texpr.poly.forms import ALWAYS, Constraint, Form, Key, Piece, Truth, both, conjoined
 from texpr.poly.sites import Site, sites
 from texpr.poly.solver import Question, Region, Row, System
@@ -92,7 +92,7 @@ class Proof:
         found: list[Site] = []
         for k, axis in enumerate(equation.axes):
             found += sites((axis.lo, axis.hi), self.converter, domain, equation.axes[:k])
-            domain = conjoined(domain, within(self.converter, axis))
+            domain = conjoined(domain, self.converter.within(axis.var, axis.lo, axis.hi))
         if equation.where is not None:
             found += sites((equation.where,), self.converter, domain, equation.axes)
             domain = conjoined(domain, self.converter.truth(equation.where))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Expr, Var
-from texpr.poly.affine import Converter, within
+from texpr.ir.shapes import value_at
+from texpr.poly.affine import Converter
 from texpr.poly.forms import ALWAYS, conjoined
 from texpr.poly.solver import Given, OutOfQuota, asked
 
@@ -21,23 +24,63 @@ def never(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> 
     return _impossible(condition, axes, facts, negated=False)
 
 
+def fails_somewhere(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr] = ()) -> bool:
+    """Whether a condition is seen to fail in the first iteration at some sizes: cheap, where most conditions do not always hold."""
+    point: dict[Var, int] = {}
+    for a in axes:
+        lo, hi = value_at(a.lo, point, SOME_SIZE), value_at(a.hi, point, SOME_SIZE)
+        if lo is None or hi is None or lo >= hi:
+            return False
+        point[a.var] = lo
+    return value_at(condition, point, SOME_SIZE) == 0 and all(value_at(f, point, SOME_SIZE) for f in facts)
+
+
+SOME_SIZE = 7
+"""What every size is there."""
+
+
 def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], negated: bool) -> bool:
-    converter = _converter(frozenset(a.var for a in axes))
-    truth = converter.truth(condition)
+    known = _known(axes, facts)
+    truth = known.converter.truth(condition)
     wanted = truth.negated if negated else truth
-    given = ALWAYS
-    for axis in axes:
-        given = conjoined(given, within(converter, axis))
-    for fact in facts:
-        given = conjoined(given, converter.truth(fact))
-
-    def none() -> bool:
-        return not any(any(map(Given(converter, piece).allows, wanted.true)) for piece in given.true)
-
     try:
-        return not wanted.true or asked(none)
+        return not wanted.true or asked(lambda: not any(any(map(given.allows, wanted.true)) for given in known.cases))
     except OutOfQuota:
         return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What holds of the values of some axes.
+
+    Attributes:
+        cases: one of them holds.
+        about: the expressions that say so; while they are there, others are not taken for them.
+    """
+
+    converter: Converter
+    cases: tuple[Given, ...]
+    about: tuple[Expr, ...]
+
+
+_KNOWN: OrderedDict[tuple, _Known] = OrderedDict()
+_MOST_KNOWN = 64
+
+
+def _known(axes: Sequence[Axis], facts: Sequence[Expr]) -> _Known:
+    """Remembered: a step asks several questions with the same axes and facts."""
+    ends = [e for a in axes for e in (a.lo, a.hi)]
+    key = *(a.var for a in axes), *(id(e) if (n := integer(e)) is None else (n,) for e in ends), None, *map(id, facts)
+    found = _KNOWN.get(key)
+    if found is None:
+        converter = _converter(frozenset(a.var for a in axes))
+        truth = ALWAYS
+        for each in (*(converter.within(a.var, a.lo, a.hi) for a in axes), *map(converter.truth, facts)):
+            truth = conjoined(truth, each)
+        found = _KNOWN[key] = _Known(converter, tuple(Given(converter, p) for p in truth.true), (*ends, *facts))
+        while len(_KNOWN) > _MOST_KNOWN:
+            _KNOWN.popitem(last=False)
+    return found
 
 
 _CONVERTERS: OrderedDict[frozenset[Var], Converter] = OrderedDict()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
 from texpr.ir.expr import And, Axis, Const, Expr, Guard, Or, Read, Reduce, Select, Var, index
 from texpr.ir.traverse import children, walk
-from texpr.poly.affine import Converter, within
+from texpr.poly.affine import Converter
 from texpr.poly.forms import Piece, Truth, conjoined
 
 
@@ -87,7 +87,7 @@ def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes:
     below: _Below = []
     for axis in node.axes:
         below += [(axis.lo, condition, axes), (axis.hi, condition, axes)]
-        condition, axes = conjoined(condition, within(converter, axis)), (*axes, axis)
+        condition, axes = conjoined(condition, converter.within(axis.var, axis.lo, axis.hi)), (*axes, axis)
     if node.where is None:
         return [*below, (node.body, condition, axes)]
     return [*below, (node.where, condition, axes), (node.body, conjoined(condition, converter.truth(node.where)), axes)]

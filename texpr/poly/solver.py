@@ -88,42 +88,50 @@ class Question:
         self._columns: dict[tuple[Key, int], int] = {}
         self._rows: list[Row] = []
         self._choices: list[Sequence[Sequence[Row]]] = []
+        self.width = 0
+        """How many columns there are."""
 
     def copy(self) -> Question:
         other = Question(self._is_shared, self._least)
-        other._columns, other._rows, other._choices = dict(self._columns), list(self._rows), list(self._choices)
+        other._columns, other._rows, other._choices = self._columns.copy(), self._rows.copy(), self._choices.copy()
+        other.width = self.width
         return other
-
-    @property
-    def width(self) -> int:
-        """How many columns there are."""
-        return len(self._columns)
 
     def column(self, key: Key, copy: int = 0) -> int:
         """The column of a key in a copy; a size is at least `least`."""
-        shared = self._is_shared(key)
-        at = (key, -1 if shared else copy)
-        found = self._columns.get(at)
+        found = self._columns.get((key, copy))
         if found is None:
-            found = self._columns[at] = len(self._columns)
-            if shared and isinstance(key, Var):
+            found = self._columns[key, copy] = self._shared_column(key) if self._is_shared(key) else self._next()
+        return found
+
+    def _shared_column(self, key: Key) -> int:
+        """The column of a key that all copies share."""
+        found = self._columns.get((key, -1))
+        if found is None:
+            found = self._columns[key, -1] = self._next()
+            if isinstance(key, Var):
                 self._rows.append(([(found, 1)], -self._least, False))
         return found
+
+    def _next(self) -> int:
+        self.width += 1
+        return self.width - 1
 
     def require(self, piece: Piece, copy: int = 0) -> None:
         self._rows += [self.row(c, copy) for c in piece]
 
     def unknowns(self, copy: int) -> list[Unknown]:
         """The unknowns that have a column in a copy or in all of them."""
-        return [key for key, of in self._columns if isinstance(key, Unknown) and of in (copy, -1)]
+        return list(dict.fromkeys(key for key, of in self._columns if isinstance(key, Unknown) and of in (copy, -1)))
 
     def either(self, choice: Sequence[Sequence[Row]]) -> None:
         """One of these conjunctions holds: to be looked at by `cases`, since most systems are empty without."""
         self._choices.append(choice)
 
     def row(self, constraint: Constraint, copy: int = 0) -> Row:
-        form = constraint.form
-        return [(self.column(k, copy), c) for k, c in form.terms], form.constant, constraint.equality
+        form, columns = constraint.form, self._columns
+        terms = [(self.column(k, copy) if (at := columns.get((k, copy))) is None else at, c) for k, c in form.terms]
+        return terms, form.constant, constraint.equality
 
     def compare(self, lhs: Form, of: int, rhs: Form, to: int, gap: int | None = None) -> Row:
         """lhs in copy `of` equals rhs in copy `to`, or exceeds it by at least `gap`."""
@@ -139,7 +147,7 @@ class Question:
 
     def system(self) -> System:
         """All of it, to be solved."""
-        return System(len(self._columns), list(self._rows), Remainder(_counted(self._rows)))
+        return System(self.width, list(self._rows), Remainder(_counted(self._rows)))
 
     def cases(self, system: System) -> Iterator[System]:
         """A system of this question in each case of what either holds, without those that are empty."""
@@ -169,6 +177,10 @@ class System:
         """Elimination finds that there is no solution: `is_empty` at no cost, where it is enough to leave out much."""
         return self._remainder.is_contradiction
 
+    def says(self, row: Row) -> bool:
+        """Whether elimination finds at once that a row follows."""
+        return self._remainder.says(row)
+
     @property
     def is_empty(self) -> bool:
         if self._remainder.is_contradiction:
@@ -192,7 +204,11 @@ class System:
         return found.to_python() if found.is_int() else None
 
     def projected(self, count: int) -> isl.Set:
-        return self._basic.project_out(_SET, count, self._basic.dim(_SET) - count).to_set()
+        """The values of the first columns in solutions. Columns that are expressed by others, and beyond those, say nothing."""
+        if self._remainder.is_contradiction:
+            return isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, count))
+        width, rows = _numbered([*self._remainder.rows(), *self._remainder.values(count)], count)
+        return _basic_set(width, rows).project_out(_SET, count, width - count).to_set()
 
     def smallest(self, count: int) -> tuple[int, ...]:
         """The lexicographically smallest values of the first `count` columns; there must be a solution."""
@@ -200,9 +216,9 @@ class System:
         return tuple(point.get_coordinate_val(_SET, k).to_python() for k in range(count))
 
 
-def _numbered(rows: Sequence[Row]) -> tuple[int, list[Row]]:
-    """The same constraints over columns from 0 on without gaps, and how many there are."""
-    numbers: dict[int, int] = {}
+def _numbered(rows: Sequence[Row], first: int = 0) -> tuple[int, list[Row]]:
+    """The same constraints over columns without gaps, and how many there are; the first ones stay where they are."""
+    numbers = {column: column for column in range(first)}
     numbered = [([(numbers.setdefault(column, len(numbers)), c) for column, c in terms], constant, equality)
                 for terms, constant, equality in rows]
     return len(numbers), numbered
@@ -235,28 +251,35 @@ def _constraint(space: isl.LocalSpace, row: Row) -> isl.Constraint:
     return c.set_constant_val(_value(constant))
 
 
-def possible(converter: Converter, piece: Piece, least: int = 0) -> bool:
-    """Whether the constraints, all of one instance, have a solution with sizes of at least `least`."""
-    question = Question(converter.is_shared, least)
-    question.require(piece)
-    return not question.system().is_empty
-
-
 class Given:
     """What can be true of an instance of which a piece is."""
 
     def __init__(self, converter: Converter, piece: Piece) -> None:
+        self.piece = piece
         self._question = Question(converter.is_shared)
         self._question.require(piece)
         self._system: System | None = None
 
     def allows(self, more: Piece) -> bool:
         """Whether more constraints have a solution together with the piece."""
-        if self._system is None:
-            self._system = self._question.system()
         question = self._question.copy()
         question.require(more)
-        return not question.system_beyond(self._question, self._system).is_empty
+        return not question.system_beyond(self._question, self._solved).is_empty
+
+    def implies(self, wanted: Constraint) -> bool:
+        """Whether a constraint follows from the piece."""
+        question = self._question.copy()
+        if self._solved.says(question.row(wanted)):
+            return True
+        form = wanted.form
+        return not self.allows((Constraint(form.times(-1).shifted(-1)),)) and not (
+            wanted.equality and self.allows((Constraint(form.shifted(-1)),)))
+
+    @property
+    def _solved(self) -> System:
+        if self._system is None:
+            self._system = self._question.system()
+        return self._system
 
 
 class Region:

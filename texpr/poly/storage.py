@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from texpr.ir.expr import Tensor, index
 from texpr.ir.loop import Kernel, Store
+from texpr.poly.elimination import Row
 from texpr.poly.flow import mentions, parameters
 from texpr.poly.forms import Form, Key, Piece, Unknown, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
@@ -101,26 +102,38 @@ class Storage:
 def _needed(kernel: Kernel, tensor: Tensor, d: int) -> Iterator[_Needed]:
     nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
     uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
-    reads = [(s, a) for s, a in uses if a.kind != "write"]
-    writes = [(s, a) for s, a in uses if a.kind == "write"]
-    for (reader, read), (writer, over) in product(reads, [(s, a) for s, a in uses if a.kind != "read"]):
+    writes = [(s, a) for s, a in uses if a.kind == "write" and s.exact and a.exact]
+    for (reader, read), (writer, over) in product(*([u for u in uses if u[1].kind != kind] for kind in ("write", "read"))):
         keys = tuple(parameters(nest, read))
-        for sign in (1, -1):
-            count = len(keys) + len(reader.loops) + len(writer.loops) + tensor.rank + 3
-            for question, element in _overwritten(nest, keys, reader, read, writer, over, d, sign):
-                base = question.system()
-                left = Region(count, _ordered(question, base, ((writer, reader, CLOBBER, READ),)))
-                if left.is_empty:
-                    continue
-                again = [s for w, a in writes if w.exact and a.exact for s in _written_again(question, base, element, reader, writer, w, a)]
-                left = left.minus(Region(count, again))
-                if not left.is_empty:
-                    yield _Needed(reader, writer, keys, left)
+        count = len(keys) + len(reader.loops) + len(writer.loops) + tensor.rank + 3
+        for clash in _overwritten(nest, keys, reader, read, writer, over, d):
+            base = clash.question.system()
+            before = list(_ordered(clash.question, base, ((writer, reader, CLOBBER, READ),)))
+            left = [(further, Region(count, found)) for further in clash.further
+                    if (found := [both for s in before if not (both := s.also([further])).is_empty])]
+            for w, a in writes:
+                if left and (again := list(_written_again(clash, base, reader, writer, w, a))):
+                    cut = [(further, region.minus(Region(count, (s.also([further]) for s in again)))) for further, region in left]
+                    left = [(further, region) for further, region in cut if not region.is_empty]
+            yield from (_Needed(reader, writer, keys, region) for _, region in left)
 
 
-def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Access, writer: Statement, over: Access, d: int,
-                 sign: int) -> Iterator[tuple[Question, list[Unknown]]]:
-    """A read of one element and a write of another one along dimension `d`, further on for sign 1."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clash:
+    """A read of one element and a write of another one.
+
+    Attributes:
+        element: the columns of the one that is read.
+        further: that the other one is further on along the dimension, and that it is before.
+    """
+
+    question: Question
+    element: list[Unknown]
+    further: list[Row]
+
+
+def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Access, writer: Statement, over: Access,
+                 d: int) -> Iterator[_Clash]:
     for (p, at), (q, to) in product(read.cases, over.cases):
         question = Question(nest.converter.is_shared)
         for key in keys:
@@ -136,10 +149,9 @@ def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Acces
         _at(question, p, at, element, READ)
         _at(question, q, to, [other if k == d else e for k, e in enumerate(element)], CLOBBER)
         question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(apart), 0))
-        question.add(question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0))
         for v in nest.private.get(read.tensor, ()):
             question.add(question.compare(variable(v), READ, variable(v), CLOBBER))
-        yield question, element
+        yield _Clash(question, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
 
 
 def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:
@@ -147,13 +159,14 @@ def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[
     question.add_all([question.compare(variable(e), 0, i, copy) for e, i in zip(element, at)])
 
 
-def _written_again(question: Question, base: System, element: Sequence[Unknown], reader: Statement, clobber: Statement,
-                   writer: Statement, write: Access) -> Iterator[System]:
-    """The cases of the question where the element is written between the other write and the read."""
+def _written_again(clash: _Clash, base: System, reader: Statement, clobber: Statement, writer: Statement,
+                   write: Access) -> Iterator[System]:
+    """The cases of the clash where the element is written between the other write and the read."""
     for piece, at in write.cases:
-        both = question.copy()
-        _at(both, piece, at, element, WRITE)
-        yield from _ordered(both, both.system_beyond(question, base), ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
+        both = clash.question.copy()
+        _at(both, piece, at, clash.element, WRITE)
+        yield from _ordered(both, both.system_beyond(clash.question, base),
+                            ((clobber, writer, CLOBBER, WRITE), (writer, reader, WRITE, READ)))
 
 
 def _ordered(question: Question, base: System, pairs: Sequence[tuple[Statement, Statement, int, int]]) -> Iterator[System]:

@@ -12,7 +12,7 @@ from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, int
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, rewrite, walk
+from texpr.ir.traverse import equal, rewrite, statements, walk
 from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
@@ -247,7 +247,7 @@ def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
 def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:
     """The body of the loop with the buffer in place of the tensor."""
     at, t = box.chain[-1], box.tensor
-    extents = {n.var: n.extent for n in walk(*at.body) if isinstance(n, For)}
+    extents = {n.var: n.extent for n in statements(*at.body) if isinstance(n, For)}
 
     def rule(node: Node) -> Node | None:
         match node:

@@ -10,6 +10,7 @@ from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, compare, integer, maximum, minimum, sub
 from texpr.ir.expr import Axis, Expr, Read, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import statements as statements_of
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import find_loops, path_to, paths, qualified, span_of, stores, text_of
@@ -114,7 +115,7 @@ def _later(a: Cut, b: Cut) -> Cut:
 
 def _cut(kernel: Kernel, production: Production, reads: Sequence[Read], d: int, span: Span, place: Place) -> tuple[str, Cut]:
     """The loop whose variable the index along dimension `d` tells, and the iterations whose largest index lies in the span."""
-    own = {n.var: n for s in production.statements for n in walk(s) if isinstance(n, For)}
+    own = {n.var: n for s in production.statements for n in statements_of(s) if isinstance(n, For)}
     spatial = _spatial(production, own)
     found: list[tuple[For, int, Linear]] = []
     for read in reads:

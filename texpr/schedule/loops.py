@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -172,18 +172,20 @@ def loops_around(kernel: Kernel, loop: For) -> tuple[For, ...]:
     return tuple(n for n in path_to(kernel, loop)[:-1] if isinstance(n, For))
 
 
-def private_temporaries(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
-    """Temporaries whose values never leave an iteration of `loop`."""
-    inside = {s.tensor for s in stores(loop)}
+def private_temporaries(kernel: Kernel, loop: For, among: Collection[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """Temporaries whose values never leave an iteration of `loop`; of these only, if given."""
+    inside = {s.tensor for s in stores(loop)}.intersection(kernel.temporaries if among is None else among)
     around = (*loops_around(kernel, loop), loop)
     return tuple(t for t in kernel.temporaries if t in inside and poly.flow_stays_within(kernel, t, around))
 
 
-def twins(kernel: Kernel, loop: For, suffix: str) -> dict[Tensor, Tensor]:
-    """Temporaries whose values stay within an iteration of `loop`, with the ones that iterations set apart use instead."""
+def twins(kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | None = None) -> dict[Tensor, Tensor]:
+    """Temporaries (of these only, if given) whose values stay within an iteration of `loop`, with the ones that iterations set apart use
+    instead.
+    """
     taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)}
     found: dict[Tensor, Tensor] = {}
-    for t in private_temporaries(kernel, loop):
+    for t in private_temporaries(kernel, loop, among):
         name = f"{t.name}_{suffix}"
         while name in taken:
             name += "_"

@@ -8,7 +8,7 @@ from texpr.ir.build import add, integer, maximum, minimum, sub
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.passes.guards import drop_guards
-from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.passes.renew import folded, folded_anew, over_tensors, with_fresh_variables
 from texpr.schedule.loops import find_loops, replace_loops, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
 
@@ -43,9 +43,12 @@ def peel(kernel: Kernel, loop: str | Var, first: int, last: int) -> Kernel:
         head, tail = own[n.var]
         before, after = _counts(n.extent, first, last)
         start = maximum(sub(n.extent, index(last)), index(first))  # where fewer are left, and so none run in the middle
-        middle = replace(_part(n, index(first), maximum(sub(n.extent, index(first + last)), index(0))), var=n.var)
-        parts = [over_tensors(with_fresh_variables(_part(n, index(0), before)), head), middle,
-                 over_tensors(with_fresh_variables(_part(n, start, after)), tail)]
+        between = maximum(sub(n.extent, index(first + last)), index(0))
+        again = replace(n.var)
+        rest = tuple(folded_anew(s, {n.var: add(again, start)}) for s in n.body)
+        parts = [over_tensors(with_fresh_variables(replace(n, extent=before)), head),
+                 replace(n, extent=between, body=tuple(folded(s, {n.var: add(n.var, index(first))}) for s in n.body)),
+                 over_tensors(replace(n, var=again, extent=after, body=rest), tail)]
         return tuple(p for p in parts if integer(p.extent) != 0)
 
     after = replace_loops(kernel, found, make)
@@ -57,8 +60,3 @@ def _counts(extent: Expr, first: int, last: int) -> tuple[Expr, Expr]:
     before = minimum(index(first), extent) if first else index(0)
     left = maximum(sub(extent, index(first)), index(0)) if first else extent
     return before, minimum(index(last), left) if last else index(0)
-
-
-def _part(loop: For, start: Expr, count: Expr) -> For:
-    body = loop.body if integer(start) == 0 else tuple(folded(s, {loop.var: add(loop.var, start)}) for s in loop.body)
-    return replace(loop, extent=count, body=body)

@@ -198,4 +198,4 @@ def _own(kernel: Kernel, loop: For, statements: Sequence[Stmt], suffix: str) -> 
     """Temporaries that only these statements use in the loop, with the ones that copies of them use instead."""
     here, others = ({n.tensor for s in loop.body if (s in statements) is inside for n in walk(s) if isinstance(n, Store | Read)}
                     for inside in (True, False))
-    return {t: u for t, u in twins(kernel, loop, suffix).items() if t in here and t not in others}
+    return twins(kernel, loop, suffix, here - others)

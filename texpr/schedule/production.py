@@ -9,7 +9,7 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, tensors, walk
+from texpr.ir.traverse import children, statements, tensors, walk
 from texpr.schedule.loops import paths, span_of, stores, text_of
 from texpr.schedule.refuse import refused
 from texpr.support.errors import ScheduleError
@@ -50,7 +50,7 @@ def find_tensor(kernel: Kernel, name: object, step: str) -> Tensor:
     known = {t.name: t for t in (*kernel.temporaries, *kernel.outputs)} | {s.tensor.name: s.tensor for s in stores(kernel)}
     if not isinstance(name, str) or name not in known:
         raise ScheduleError(f"the kernel computes no tensor {name!r}", code=step, notes=[f"tensors: {', '.join(known) or 'none'}"])
-    call = next((n for n in walk(kernel) if isinstance(n, ExternCall) and known[name] in (*n.inputs, *n.outputs)), None)
+    call = next((n for n in statements(kernel) if isinstance(n, ExternCall) and known[name] in (*n.inputs, *n.outputs)), None)
     if call is not None:
         raise ScheduleError(f"`{name}` passes to or from `{call.name}`, which is not written here", span_of(kernel, call), code=step,
                             help="steps move what this kernel itself computes and reads")
@@ -151,7 +151,7 @@ def _may_change(kernel: Kernel, production: Production, depth: int) -> bool:
     own = set(production.stores)
     read = {n.tensor for s in own for n in walk(s) if isinstance(n, Read)} - production.private
     after = depth < len(production.loops)
-    for s in walk(kernel):
+    for s in statements(kernel):
         if s in own:
             after = True
         elif after and isinstance(s, Store | ExternCall) and not read.isdisjoint(s.outputs if isinstance(s, ExternCall) else (s.tensor,)):

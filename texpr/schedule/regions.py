@@ -11,6 +11,7 @@ from texpr.ir.build import add, compare, conjunction, floordiv, integer, sub
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_types import unused
+from texpr.ir.traverse import statements as statements_of
 from texpr.ir.traverse import variables, walk
 from texpr.passes.nests import guarded
 from texpr.schedule.indices import put, tidy
@@ -95,7 +96,7 @@ def _joined_cuts(cuts: dict[str, Cut], more: dict[str, Cut]) -> dict[str, Cut]:
 
 def _cuts(production: Production, store: Store, box: Sequence[Span | None]) -> dict[str, Cut]:
     """For each dimension the loop with the largest stride is cut to what reaches into the box."""
-    own = {n.var: n for s in production.statements if store in stores(s) for n in walk(s) if isinstance(n, For)}
+    own = {n.var: n for s in production.statements if store in stores(s) for n in statements_of(s) if isinstance(n, For)}
     cuts: dict[str, Cut] = {}
     for at, span in zip(store.indices, box):
         form = linear_index(at, own) if span is not None else None
@@ -129,7 +130,7 @@ def _cut(span: Span, rest: Linear, c: int, low: int, high: int) -> Cut | None:
 
 def _alone(production: Production, loop: For) -> bool:
     """Each iteration of the loop, and of the copies that distribution made of it, keeps to its own elements of what is private."""
-    own = {n.var: n for s in production.statements for n in walk(s) if isinstance(n, For)}
+    own = {n.var: n for s in production.statements for n in statements_of(s) if isinstance(n, For)}
     for tensor in production.private:
         accesses = [n for s in production.statements for n in walk(s) if isinstance(n, Store | Read) and n.tensor is tensor]
         ways = [_ways(n, own, qualified(loop)) for n in accesses]

@@ -11,7 +11,7 @@ from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.guards import drop_guards
-from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
+from texpr.passes.renew import folded_anew, over_tensors, resized
 from texpr.schedule.conditions import condition_on, in_words
 from texpr.schedule.loops import find_loops, free_name, stores
 from texpr.schedule.tensors import unused_name
@@ -83,7 +83,7 @@ def _versions(kernel: Kernel, s: Stmt, condition: Expr, values: Mapping[Var, int
     def renamed(node: Node) -> Node | None:
         return copies.get(node) if isinstance(node, Var) else replace(node, var=copies[node.var]) if isinstance(node, For) else None
 
-    special = over_tensors(with_fresh_variables(folded(s, {v: index(n) for v, n in values.items()})), own)
+    special = over_tensors(folded_anew(s, {v: index(n) for v, n in values.items()}), own)
     copies = {n.var: replace(n.var, name=free_name(kernel, n.tensor, f"{n.var.name}_{suffix}"))
               for n in walk(special) if isinstance(n, For)}
     return If(condition, (rewrite(special, renamed),)), If(negation(condition), (s,))

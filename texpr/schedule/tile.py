@@ -10,7 +10,7 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.independent import check_moved
 from texpr.schedule.leaves import checked, rearranged
-from texpr.schedule.loops import find_loops, loops_around, qualified, span_of
+from texpr.schedule.loops import find_loops, loops_around, paths, qualified, span_of
 from texpr.schedule.marks import MOST_STATEMENTS, unrolled
 from texpr.schedule.order import in_scope, reordered
 from texpr.schedule.regroup import Leaf
@@ -40,8 +40,7 @@ def tile(kernel: Kernel, loops: Sequence[str | Var], sizes: Sequence[int], *, ta
     names = [(n.tensor, n.var.name) for n in found]
     if len(set(names)) < len(names):
         raise ScheduleError(f"tile names a loop twice: {', '.join(map(qualified, found))}", code="tile")
-    alone = all(len(find_loops(kernel, name)) == 1 for name in loops)
-    band = _band(kernel, found) if alone else []
+    band = _band(kernel, found)
     cut = kernel
     for n, size in zip(found, sizes):
         cut = split(cut, qualified(n), size, tail=tail)
@@ -54,20 +53,26 @@ def tile(kernel: Kernel, loops: Sequence[str | Var], sizes: Sequence[int], *, ta
     return checked(cut, moved, "tile", f"tile({text})", "tile loops along which all dependences go forward")
 
 
-def _band(kernel: Kernel, found: list[For]) -> list[Var]:
-    """The variables of the loops from the outside in, if they follow each other; else nothing.
+def _band(kernel: Kernel, found: list[For]) -> list[list[Var]]:
+    """The variables of the loops from the outside in, in all places where they stand, if they follow each other in each; else nothing.
 
     Raises:
         ScheduleError: they are not nested.
     """
+    copies = {qualified(n): [m.var for m in find_loops(kernel, qualified(n))] for n in found}
     deepest = max(found, key=lambda n: len(loops_around(kernel, n)))
     chain = [n.var for n in (*loops_around(kernel, deepest), deepest)]
     outside = next((n for n in found if n.var not in chain), None)
-    if outside is not None:
+    if outside is not None and all(len(of) == 1 for of in copies.values()):
         raise ScheduleError(f"`{outside.var.name}` and `{deepest.var.name}` are not nested in one another", span_of(kernel, outside),
                             code="tile", help="tile takes loops that enclose one statement")
-    places = sorted(chain.index(n.var) for n in found)
-    return chain[places[0] : places[-1] + 1] if places[-1] - places[0] + 1 == len(places) else []
+    order = [qualified(n) for n in (*loops_around(kernel, deepest), deepest) if qualified(n) in copies]
+    for above, _ in paths(kernel):
+        names = [qualified(n) for n in above if isinstance(n, For)]
+        places = [k for k, name in enumerate(names) if name in copies]
+        if places and ([names[k] for k in places] != order[: len(places)] or places[-1] - places[0] + 1 != len(places)):
+            return []
+    return [copies[name] for name in order]
 
 
 def jam(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "peel") -> Kernel:

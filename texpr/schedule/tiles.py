@@ -9,7 +9,7 @@ from texpr.ir.build import add, compare, floordiv, integer, minimum, mod, mul, s
 from texpr.ir.expr import Axis, Expr, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import tensors
-from texpr.passes.renew import folded, over_tensors, with_fresh_variables
+from texpr.passes.renew import folded, folded_anew, over_tensors
 from texpr.schedule.loops import path_to
 
 
@@ -21,8 +21,9 @@ def divides(kernel: Kernel, loop: For, factor: int) -> bool:
     *around, _ = path_to(kernel, loop)
     facts = (*kernel.requires, *(n.cond for n in around if isinstance(n, If) and not tensors(n.cond)))
     axes = [Axis(n.var, index(0), n.extent) for n in around if isinstance(n, For)]
+    even = compare("==", mod(loop.extent, index(factor)), index(0))
     worth_asking = facts or not isinstance(loop.extent, Var)
-    return bool(worth_asking) and poly.always(compare("==", mod(loop.extent, index(factor)), index(0)), axes, facts)
+    return bool(worth_asking) and not poly.fails_somewhere(even, axes, facts) and poly.always(even, axes, facts)
 
 
 def cut(loop: For, factor: int, outer_name: str, inner_name: str, *, even: bool, clipped: bool) -> For:
@@ -56,8 +57,8 @@ def peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[T
     main = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
     rest = replace(loop.var, name=inner_name)
     at = add(mul(tiles, index(factor)), rest)
-    left = For(rest, mod(extent, index(factor)), tuple(folded(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
-    return (main, over_tensors(with_fresh_variables(left), own))
+    left = For(rest, mod(extent, index(factor)), tuple(folded_anew(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
+    return (main, over_tensors(left, own))
 
 
 def whole(loop: For, factor: int, outer_name: str, inner_name: str) -> For:
@@ -75,6 +76,6 @@ def overlapped(loop: For, factor: int, outer_name: str, inner_name: str, own: di
     main = For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
     if integer(loop.extent) is not None:
         return (main,)
-    left = For(rest, loop.extent, tuple(folded(s, {loop.var: rest}) for s in loop.body), tensor=loop.tensor)
-    short = over_tensors(with_fresh_variables(left), own)
+    left = For(rest, loop.extent, tuple(folded_anew(s, {loop.var: rest}) for s in loop.body), tensor=loop.tensor)
+    short = over_tensors(left, own)
     return If(compare("<=", index(factor), loop.extent), (main,)), If(compare("<", loop.extent, index(factor)), (short,))

@@ -94,6 +94,7 @@ reverse("V.i")
 split("V.i", 4)
 fuse("V.io", "V.ii")
 fold("U", "t")"""),
+    "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold("U", "t")'),
     "attention": (ATTENTION, """\
 split("O.i", 8)
 compute_at("z", "O.io")

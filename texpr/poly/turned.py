@@ -1,0 +1,62 @@
+"""Which pairs of instances change places, as far as elimination sees it, in terms of the loops after a step alone.
+
+That leaves half the columns: the statements before the step run for the instances of those after it, so their domains say nothing more.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from texpr.ir.expr import Tensor
+from texpr.poly.congruence import distinct_arguments
+from texpr.poly.forms import Form, Piece, variable
+from texpr.poly.instances import Image, Renewed
+from texpr.poly.nest import Nest
+from texpr.poly.order import in_order, in_order_of
+from texpr.poly.solver import Question
+
+SOURCE, SINK = 1, 2
+
+Place = tuple[Piece, tuple[Form, ...]]
+"""A case of an access: when, and which element."""
+
+
+class Turns:
+    """The pairs that a step turns round."""
+
+    def __init__(self, old: Nest, new: Nest) -> None:
+        self.old, self.new = old, new
+        self._renewed: dict[Image, list[Renewed]] = {}
+
+    def none(self, tensor: Tensor, source: Image, first: tuple[Place, ...], sink: Image, second: tuple[Place, ...]) -> bool:
+        """Whether no two instances that access one element of a tensor change places, as far as is seen.
+
+        Args:
+            first: where the source accesses the tensor.
+            second: where the sink does.
+        """
+        return not any(self._turn(tensor, source, one, places[0], sink, two, places[1])
+                       for one, two in product(self._cases(source), self._cases(sink)) for places in product(first, second))
+
+    def _cases(self, image: Image) -> list[Renewed]:
+        if image not in self._renewed:
+            self._renewed[image] = [Renewed(image, case) for case in image.cases()]
+        return self._renewed[image]
+
+    def _turn(self, tensor: Tensor, source: Image, one: Renewed, first: Place, sink: Image, two: Renewed, second: Place) -> bool:
+        """Whether instances may access the same element, the first running first before the step and the second after it."""
+        (p, at), (q, to) = first, second
+        equal = [*zip(at, to), *distinct_arguments(self.old.converter, at, to)]
+        if not all(one.knows(i) and two.knows(j) for i, j in equal):
+            return True
+        equal += [(variable(v), variable(v)) for v in self.old.private.get(tensor, ())]
+        question = Question(self.new.converter.is_shared)
+        question.require(self.new.facts)
+        question.require(one.conditions(p), SOURCE)
+        question.require(two.conditions(q), SINK)
+        question.add_all([question.compare(one.form(i), SOURCE, two.form(j), SINK) for i, j in equal])
+        shared = source.origin.loops[: source.origin.common(sink.origin)]
+        times = [(one.form(variable(n.var)), two.form(variable(n.var))) for n in shared]
+        before = in_order_of(question.system(), question, times, source.origin.order < sink.origin.order, SOURCE, SINK)
+        return any(True for ordered in before
+                   for _ in in_order(ordered, question, sink.statement, source.statement, SINK, SOURCE))
