@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version as installed
 from pathlib import Path
 from types import SimpleNamespace
