@@ -244,7 +244,7 @@ def _longest(plan: Plan, name: str) -> int:
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
     nest = _in_parts(plan, nest)
-    for structure in (dotted, windowed, packed, streamed):
+    for structure in (dotted, streamed, windowed, packed):
         names = structure(plan, nest)
         if names is not None:
             return names

@@ -17,8 +17,10 @@ from texpr.schedule.plan import Plan
 
 DEPTH = 16
 """Rows that are read together: prefetchers of hardware follow about so many streams."""
-MOST_USES = 32
-"""How often an element is used, from which on packing saves more."""
+BUSY = 32
+"""How often an element is used, from which on twice the rows are: arithmetic hides what is not prefetched, and sums move less often."""
+MOST_USES = 48
+"""How often an element is used, beyond which packing saves more."""
 LEAST_STRIP = 1024
 """Bytes of a row that are worth a stream."""
 
@@ -60,7 +62,7 @@ def _stream(plan: Plan, nest: Nest) -> _Stream | None:
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
-        if in_rows and prod(map(constant_extent, shared)) < MOST_USES and _is_far(plan, nest, a):
+        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and _is_far(plan, nest, a):
             return _Stream(nest, lane, depth, a, shared)
     return None
 
@@ -75,7 +77,8 @@ def _scheduled(plan: Plan, s: _Stream) -> list[str]:
     width = 2 * plan.lanes(s.nest)
     tiles, lane = plan.cut(qualified(s.lane), width)
     strips, tiles = plan.cut(tiles, max(1, _strip(plan, s) // width), "clip")
-    rows, depth = plan.cut(qualified(s.depth), DEPTH)
+    uses = prod(map(constant_extent, s.shared))
+    rows, depth = plan.cut(qualified(s.depth), DEPTH if uses < BUSY else 2 * DEPTH)
     tall = max(s.shared, key=constant_extent, default=None)
     around = [qualified(n) for n in s.shared if n is not tall]
     inside: list[str] = []
