@@ -156,8 +156,9 @@ class Expressions:
 
     def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
         """Call `llvm.name`, declared on first use; each argument is `type text`."""
-        types = ", ".join(_TYPE.match(a)[1] for a in args)  # type: ignore[index]
-        self.declared[name] = f"declare {result} @{name}({types})"
+        if name not in self.declared:
+            types = ", ".join(_TYPE.match(a)[1] for a in args)  # type: ignore[index]
+            self.declared[name] = f"declare {result} @{name}({types})"
         call = f"call {flags}{result} @{name}({', '.join(args)})"
         if result == "void":
             self.function.emit(call)
