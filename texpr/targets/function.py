@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, DType
+from texpr.ir.dtypes import BOOL, DType
 
 
 def register_type(t: DType) -> str:
@@ -56,17 +56,17 @@ def constant(value: int | float | bool, t: DType, lanes: int = 0) -> Value:
 
 
 def _scalar_text(value: int | float | bool, t: DType) -> str:
-    if t == BOOL:
-        return "true" if value else "false"
-    if t.is_int:
-        return str(int(value))
-    if t == F16:
-        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if t == BF16:
-        return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
-    if t == F32:
-        value = struct.unpack("<f", struct.pack("<f", value))[0]
-    assert t in (F32, F64)
+    match t.kind, t.bits:
+        case "bool", _:
+            return "true" if value else "false"
+        case "i" | "u", _:
+            return str(int(value))
+        case "f", 16:
+            return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+        case "bf", _:
+            return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
+        case "f", 32:
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
