@@ -14,7 +14,8 @@ What is not changed, because no answer depends on it:
 * limits of effort: comparisons with names in capitals that speak of one (`LIMIT`, `QUOTA`, `SIZE`, `MOST`, `LARGEST`, `LONGEST`, `FEW`,
   `ATTEMPTS`).
 
-* the order of the arguments of functions that ask whether two things are alike: the answer is the same by what the question means.
+* the order of the arguments of functions that ask whether two things are alike, and of `compare` with `==` or `!=`: the answer is the same
+  by what the question means.
 
 A change of speed alone is not recognised: it survives, and `tests/mutants.txt` says why.
 """
@@ -259,7 +260,7 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
             yield "conjunct", f"`{_text(a)}` without `{_text(b)}`", lambda: _put(node, a, parents)
         case ast.Call(func=ast.Attribute(value=whole, attr=name)) if name in FURTHER:
             yield "conjunct", f"without `.{_text(node).removeprefix(ast.unparse(whole) + '.')}`", lambda: _put(node, whole, parents)
-    if ast.unparse(node.func).rpartition(".")[2] in {"isinstance", *SYMMETRIC}:
+    if _is_symmetric(node):
         return
     plain = [k for k, a in enumerate(node.args) if isinstance(a, ast.Name)]
     copies = [k for k in plain if node.args[k].id.isupper()]  # type: ignore[attr-defined]
@@ -268,6 +269,11 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
         if ast.unparse(a) != ast.unparse(b):
             said = f"exchange {_text(a)} and {_text(b)} in `{_text(node)}`"
             yield "direction", said, lambda i=first, j=second: _exchange(node.args, i, j)
+
+
+def _is_symmetric(call: ast.Call) -> bool:
+    name = ast.unparse(call.func).rpartition(".")[2]
+    return name in {"isinstance", *SYMMETRIC} or name == "compare" and ast.unparse(call.args[0]) in ("'=='", "'!='")
 
 
 def _exchange(args: list, i: int, j: int) -> None:

@@ -65,6 +65,7 @@ SILENT = [
     "def f(a):\n    _MEMO[a] = a and b",
     "def f(a):\n    return a > QUOTA",
     "def f(a):\n    return a.equal(b, c)",
+    "def f(a):\n    return compare('==', b, c)",
     "A = B and C",
     "A = {2, 3}",
     "__all__ = ['a', 'b']",

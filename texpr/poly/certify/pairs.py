@@ -9,7 +9,7 @@ import islpy as isl
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction
-from texpr.ir.expr import Expr, Read, Sub, Var, index
+from texpr.ir.expr import Expr, Read, Var, index
 from texpr.ir.loop import Store
 from texpr.ir.traverse import substitute
 from texpr.poly.certify.frame import Frame
@@ -87,8 +87,8 @@ def _of_distinct(frame: Frame, count: int) -> Iterator[Expr]:
                 case Read(tensor, (*row, last)), Read(again, (*other_row, other_last)) if tensor is again and tensor.distinct and (
                         tensor in frame.parameters.inputs):
                     fact = compare("==", last, other_last)
-                    for a, b in zip((value, *row), (other, *other_row)):
-                        fact = disjunction(fact, compare("!=", a, b))
+                    for pair in zip((value, *row), (other, *other_row)):
+                        fact = disjunction(fact, compare("!=", *pair))
                     for i, n in zip((*mine.indices, *theirs.indices), 2 * tensor.shape):  # Nothing is known of what does not exist.
                         fact = disjunction(fact, disjunction(compare("<", i, index(0)), compare(">=", i, frame.plain(n))))
                     yield fact
@@ -220,8 +220,3 @@ def _plainly_before(source: Access, a: Access) -> bool:
         return False
     around = {id(c) for c in t.conditions}
     return all(id(c) in around for c in s.conditions) and all(same_value(x, y) for x, y in zip(source.place, a.place))
-
-
-def equal_forms(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    """Pairwise equal, as far as linear arithmetic shows."""
-    return len(a) == len(b) and all(not (f := linear(Sub(x, y))).terms and f.constant == 0 for x, y in zip(a, b))

@@ -209,7 +209,7 @@ class _Lives:
         steps: list[Expr] = [e for n in s.loops for e in (index(self._first[n.var]), joint.there(n.var))]
         steps += [index(s.order), *(index(0) for _ in range(len(times) - len(steps) - 1))]
         frame = Frame(self.nest.parameters, [*joint.frame.variables, *times], joint.frame.ranges)
-        timed = pairs.add_dims(_SET, len(times)) & frame.holds(conjunction(*(compare("==", t, e) for t, e in zip(times, steps))))
+        timed = pairs.add_dims(_SET, len(times)) & frame.holds(conjunction(*(compare("==", times[k], e) for k, e in enumerate(steps))))
         return timed.project_out(_SET, joint.count, len(joint.renamed))
 
 
@@ -233,9 +233,9 @@ def _whole(i: Expr) -> Expr:
 
 
 def _unknown(s: Statement, name: Name) -> bool:
-    """Whether a name depends on data, or on what is not a loop around."""
+    """Whether a name depends on data that differs between instances, or on what is not a loop around."""
     known = {*(n.var for n in s.loops), *s.frame.parameters.position}
-    return any(isinstance(n, Read) for e in name for n in walk(e)) or not all(variables(s.frame.plain(e)) <= known for e in name)
+    return not all(variables(s.frame.plain(e)) <= known for e in name)
 
 
 def _rebuilt(kernel: Kernel, stores: Sequence[Store], whole: Tensor, apart: Tensor) -> Kernel:

@@ -72,7 +72,7 @@ class Statement:
 
     def renew(self) -> None:
         """Forget the instances: more is known of the statement now."""
-        self._domain = None
+        self._domain = self.beyond = None
 
     def common(self, other: Statement) -> int:
         """How many loops the two share, from the outside in."""

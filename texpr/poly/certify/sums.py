@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.traverse import substitute, variables
-from texpr.poly.certify.frame import Frame
+from texpr.ir.traverse import children, substitute, variables
+from texpr.poly.certify.frame import Frame, same_node
 from texpr.poly.certify.meaning import Definition, Total, at_instance
 from texpr.poly.certify.pairs import Access, Joint, Order, collide, difference, later, meeting, met
 from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond
@@ -75,11 +75,10 @@ class Sums:
             wanted = {d.number for t in _targets(self.proof, buffer) for d in self.proof.meaning.of[t] if not d.is_fold}
             if buffer.home or {s.store.equation for s in buffer.definitions} != wanted:
                 raise Refuted("covered", f"whether {buffer.tensor.name} is written depends on data", buffer.definitions[0])
+            instances = [Contribution(s, self.proof.meaning.definitions[s.store.equation], s.at, ()) for s in buffer.definitions]
             for number in wanted:
                 d = self.proof.meaning.definitions[number]
-                own = [s for s in buffer.definitions if s.store.equation == number]
-                instances = [Contribution(s, d, s.at, ()) for s in own]
-                self._every_instance(d, own[0], None, conjunction(d.domain, d.stored), d.axes, instances, buffer)
+                self._every_instance(d, buffer.definitions[0], None, conjunction(d.domain, d.stored), d.axes, instances, buffer)
             for s in buffer.definitions:
                 self._never(Access(use.statement, (), False), Access(s, (), True), "initialised",
                             f"{buffer.tensor.name} is read before all of it is written", use.statement)
@@ -133,18 +132,15 @@ class Sums:
 
     def _of_the_same(self, buffer: Buffer, u: Statement, partial: Expr) -> None:
         """Partial results are folded into the total that they are parts of."""
-        total = self.tracer.content(buffer, u, u.indices)
-        match partial, total:
-            case Total(number, mine), Total(other, theirs) if number == other:
-                self._same_element(buffer, u, mine, theirs)
-            case Read(tensor, mine), Read(other, theirs) if tensor is other:
-                self._same_element(buffer, u, mine, theirs)
-            case _:
-                raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
+        self._belongs(buffer, u, partial, self.tracer.content(buffer, u, u.indices))
 
-    def _same_element(self, buffer: Buffer, u: Statement, mine: Sequence[Expr], theirs: Sequence[Expr]) -> None:
+    def _belongs(self, buffer: Buffer, u: Statement, mine: Expr, theirs: Expr) -> None:
+        """Two totals, or elements, are one."""
+        if not same_node(mine, theirs):
+            raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
         context = Context(self.proof, u.frame, u)
-        for a, b in zip(mine, theirs):
+        for a, b in zip(children(mine), children(theirs)):
+            assert isinstance(a, Expr) and isinstance(b, Expr), "indices"
             if not context.equal(a, b):
                 wrong = context.also(compare("!=", a, b)).set
                 raise Refuted("sums", f"the update is of another element than {buffer.tensor.name} holds there", u, u.frame, wrong)
@@ -154,7 +150,7 @@ class Sums:
         _no_other_data(u, set())
         joint = Joint(use, c.access, 0, self.proof.facts)
         pairs = joint.also(met(joint, use, c.access))
-        statement = replace(u, frame=joint.frame, at=(*u.at, *(joint.there(b) for b in c.binders)), held=[], _domain=pairs)
+        statement = replace(u, frame=joint.frame, held=[], _domain=pairs)
         return Contribution(statement, c.definition, tuple(joint.there(b) for b in c.binders), place, c)
 
     def _reassociated(self, u: Statement, d: Definition) -> None:
@@ -196,15 +192,9 @@ class Sums:
                 partial = joined(self.proof.nest, u)
                 if partial is not None and of_parts(partial):
                     continue  # They are of the same element.
-                held = self.tracer.content(buffer, u, u.indices)
-                match held:
-                    case Total(number, axes) if not folds(buffer, d) and number == d.number:
-                        wanted = u.at[: len(d.axes)]
-                    case Read(tensor, axes) if folds(buffer, d) and tensor is d.equation.target:
-                        wanted = tuple(at_instance(i, d.axes, u.at) for i in d.element)
-                    case _:
-                        raise Refuted("sums", f"{buffer.tensor.name} is not what the update folds into", u)
-                self._same_element(buffer, u, axes, wanted)
+                element = Read(d.equation.target, tuple(at_instance(i, d.axes, u.at) for i in d.element))
+                wanted = element if folds(buffer, d) else Total(d.number, u.at[: len(d.axes)], dtype=u.store.tensor.dtype)
+                self._belongs(buffer, u, self.tracer.content(buffer, u, u.indices), wanted)
 
     def _once(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
         with self.proof.asking("sums"):

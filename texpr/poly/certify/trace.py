@@ -76,7 +76,7 @@ class Tracer:
 
     def _place(self, s: Statement) -> None:
         stays_true(self.proof, s)
-        s.extents = ()
+        s.extents, s.at = (), s.store.at
         for k, n in enumerate(s.loops):  # An extent is read in the loops around, which have theirs by then.
             s.extents = (*s.extents, self._outside(s, k, n.extent, ()))
         for k, c in enumerate(s.conditions):
@@ -92,7 +92,7 @@ class Tracer:
         if not reads(e):
             return e
         outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], conditions, s.order)
-        outer.extents, outer.held = s.extents[:depth], list(s.held)
+        outer.extents, outer.held, outer.at = s.extents[:depth], list(s.held), s.at
         return self.traced(outer, e)
 
     def value(self, s: Statement) -> Expr:

@@ -1,0 +1,157 @@
+"""Tiles that are fetched, updated and put back: what the certificate proves of them, and why it refuses others."""
+
+from __future__ import annotations
+
+import pytest
+
+import texpr as tx
+from tests.poly.tables import Rows, kernel, refused, under
+from texpr.compiler.pipeline import ready
+from texpr.lang import parse_kernel
+from texpr.poly.certify import certify
+
+HEAD = "total(X: f32[4, 6], m: bool[4], n: i64[4] in 0..3, w: f32[4])"
+TOTAL = f"op {HEAD} -> y: f32[4] {{ y[i] = sum(k: X[i, k]) }}"
+SOME = f"op {HEAD} -> y: f32[4] {{ y[i] = sum(k where k == 1 or m[i]: X[i, k]) }}"
+ADDED = f"op {HEAD} -> y: f32[4] {{\n  y[i] = w[i]\n  y[r % 4] += X[r % 4, r // 4] for r in 0..24 }}"
+START = """
+for i0 in 0..4
+  acc[i0] = 0.0  start  at[i0]"""
+FETCH = """
+for a in 0..2
+  tile[a] = acc[h * 2 + a]  copy"""
+TERMS = """
+for k in 0..3
+  for b in 0..2
+    tile[b] += X[h * 2 + b, o * 3 + k]  at[h * 2 + b, o * 3 + k]"""
+RETURN = """
+for c in 0..2
+  acc[h * 2 + c] = tile[c]  copy"""
+RESULT = """
+for i1 in 0..4
+  y[i1] = acc[i1]  at[i1]"""
+EARLY = """
+if o == 1
+  for d in 0..2
+    y[h * 2 + d] = {}[{}d]  at[h * 2 + d]"""
+
+
+def total(*parts: str) -> str:
+    return kernel(f"{HEAD} -> (y: f32[4])", *parts)
+
+
+def tiles(*parts: str, start: str = START, result: str = RESULT, tile: str = "tile: f32[2]") -> str:
+    """A sum of which two blocks of terms are added to two elements at a time."""
+    inner = under("for o in 0..2", under("for h in 0..2", f"\nlet {tile}", *parts))
+    return total("\nlet acc: f32[4]", start, inner, result)
+
+
+def elements(*parts: str) -> str:
+    """A sum whose terms are added to each element on its own."""
+    return total("\nlet acc: f32[4]", START, under("for i in 0..4", "\nlet tile: f32", *parts), RESULT)
+
+
+def one(k: int) -> str:
+    return f"\ntile += X[i, {k}]  at[i, {k}]"
+
+
+TAKE, BRING, FIVE = "\ntile = acc[i]  copy", "\nacc[i] = tile  copy", "".join(map(one, range(2, 6)))
+LATE_START = under("if o == 0", "\nfor i0 in 0..2\n  acc[h * 2 + i0] = 0.0  start  at[h * 2 + i0]")
+LAST_TERM = "\nfor e in 0..2\n  acc[h * 2 + e] += X[h * 2 + e, o * 3 + 2]  at[h * 2 + e, o * 3 + 2]"
+AGAIN = FETCH.replace("a in", "f in").replace("[a]", "[f]").replace("+ a]", "+ f]")
+COPY = RESULT.replace("at[i1]", "copy")
+SCRATCH = "\nlet S: f32[2]\nfor d in 0..2\n  S[d] = tile[d]  copy"
+FOLDED = TERMS.replace("h * 2 + b, o * 3 + k", "R % 4, R // 4", 1).partition("  at")[0].replace("R", "(o * 12 + k * 4 + h * 2 + b)") + (
+    "  eq 1  at[o * 12 + k * 4 + h * 2 + b]")
+GIVEN = "\nfor i0 in 0..4\n  acc[i0] = w[i0]  at[i0]"
+LOOKED_UP = "op total(X: i64[3], Z: i64[9]) -> y: i64 { y = sum(k: X[k]) }"
+LOOK_UP = """kernel total(X: i64[3], Z: i64[9]) -> (y: i64)
+  let acc: i64[1]
+  acc[0] = 0  start
+  for o in 0..3
+    let tile: i64[1]
+    for a in 0..1
+      tile[a] = acc[0]  copy
+    for b in 0..1
+      tile[b] += X[o]  at[o]
+    acc[0] = Z[tile[0]]  copy
+  y = acc[0]
+"""
+ALL_FETCH, ALL_RETURN = "\nfor a in 0..4\n  tile[a] = acc[a]  copy", "\nfor c in 0..4\n  acc[c] = tile[c]  copy"
+COME, MORE, BACK = "\ntile[b] = acc[b]  copy", "\ntile[b] += X[b, o]  at[b, o]", "\nacc[b] = tile[b]  copy"
+
+
+def rows(*parts: str, terms: int = 6) -> str:
+    """A sum of which one term is added to all elements at a time."""
+    return total("\nlet acc: f32[4]", START, under(f"for o in 0..{terms}", "\nlet tile: f32[4]", *parts), RESULT)
+
+
+LOANS: Rows = {
+    "a tile that is put back": (TOTAL, tiles(FETCH, TERMS, RETURN), ""),
+    "and read meanwhile": (TOTAL, tiles(FETCH, TERMS, EARLY.format("tile", ""), RETURN, result=""), ""),
+    "an element that is read before it is put back": (
+        TOTAL, tiles(FETCH, TERMS, EARLY.format("acc", "h * 2 + "), RETURN, result=""), "once"),
+    "an element that is updated before it is put back": (TOTAL, tiles(FETCH, TERMS.replace("0..3", "0..2"), LAST_TERM, RETURN), "once"),
+    "an element that is started after it is fetched": (TOTAL, tiles(FETCH, LATE_START, TERMS, RETURN, start=""), "initialised"),
+    "a tile that is put back before it is updated": (TOTAL, tiles(FETCH, RETURN, TERMS), "once"),
+    "a tile that is fetched after it is updated": (TOTAL, tiles(TERMS, FETCH, RETURN), "once"),
+    "a tile that is fetched again": (TOTAL, tiles(FETCH, TERMS, AGAIN, RETURN), "once"),
+    "a tile that is added to what it was fetched from": (TOTAL, tiles(FETCH, TERMS, RETURN.replace(" =", " +=")), "sums"),
+    "half of a tile that is put back": (TOTAL, tiles(FETCH, TERMS, RETURN.replace("0..2", "0..1")), "once"),
+    "half of a tile that is put back, and the whole copied": (TOTAL, tiles(FETCH, TERMS, RETURN.replace("0..2", "0..1"), SCRATCH), "once"),
+    "half of a tile that is fetched, and another half": (TOTAL, tiles(FETCH.replace("0..2", "0..1"), TERMS, RETURN), "once"),
+    "an element that is fetched past the end": (TOTAL, tiles(FETCH.replace("0..2", "0..3"), TERMS, RETURN, tile="tile: f32[3]"), "bounds"),
+    "a tile past the end of its buffer": (TOTAL, tiles(FETCH, TERMS, RETURN, tile="tile: f32[1]"), "once"),
+    "what is fetched from one sum and put back to another": (
+        TOTAL, tiles(FETCH, TERMS, RETURN.replace("acc", "y"), result=""), "sums"),
+    "an element that is put back from another tensor": (TOTAL, tiles(FETCH, TERMS, RETURN.replace("tile[c]", "w[c]")), "once"),
+    "elements that data says are fetched": (TOTAL, tiles(FETCH.replace("\n ", "\n  if m[a]\n   "), TERMS, RETURN), "once"),
+    "elements that data says are put back": (TOTAL, tiles(FETCH, TERMS, RETURN.replace("\n ", "\n  if m[c]\n   ")), "covered"),
+    "as many elements fetched as data says": (TOTAL, tiles(FETCH.replace("0..2", "0..n[h]"), TERMS, RETURN), "once"),
+    "as many elements put back as data says": (TOTAL, tiles(FETCH, TERMS, RETURN.replace("0..2", "0..min(2, n[h])")), "covered"),
+    "terms that data says are there": (SOME, elements(TAKE, under("if m[i]", one(0)), one(1), under("if m[i]", FIVE), BRING), ""),
+    "terms under one condition of data": (
+        TOTAL.replace("(k:", "(k where m[i]:"), elements(under("if m[i]", TAKE, one(0), one(1), FIVE, BRING)), ""),
+    "and what is read outside of it": (TOTAL.replace("(k:", "(k where m[i]:"), elements(
+        under("if m[i]", TAKE, one(0), one(1), FIVE, BRING), "\ny[i] = tile  at[i]").replace(RESULT.replace("\n", "\n  "), ""), "covered"),
+    "a term that no condition of data is around": (
+        SOME, elements(under("if m[i]", TAKE, one(0)), one(1), under("if m[i]", FIVE, BRING)), "covered"),
+    "terms put back under another condition": (
+        SOME, elements(TAKE, under("if m[i]", one(0)), one(1), under("if m[i]", FIVE, BRING)), "covered"),
+    "the elements that data says": (TOTAL.replace("m:", "p: i32[2] in 0..4 distinct, m:"), total(
+        "\nlet acc: f32[4]", START, under("for o in 0..6", "\nlet tile: f32[4]\nfor a in 0..2\n  tile[i64(p[a])] = acc[i64(p[a])]  copy",
+                                         "\nfor b in 0..4\n  tile[b] += X[b, o]  at[b, o]\nfor c in 0..4\n  acc[c] = tile[c]  copy"),
+        RESULT).replace("m:", "p: i32[2] in 0..4 distinct, m:"), "once"),
+    "elements of a histogram": (ADDED, tiles(FETCH, FOLDED, RETURN, start=GIVEN, result=COPY), ""),
+    "an element of a histogram that starts anew": (ADDED, tiles(
+        FETCH.replace("0..2", "0..1"), "\ntile[1] = w[h * 2 + 1]  at[h * 2 + 1]", FOLDED, RETURN, start=GIVEN, result=COPY), "once"),
+    "two tensors that are fetched from": (
+        TOTAL, tiles(FETCH.replace("0..2", "0..1"), "\ntile[1] = other[h * 2 + 1]  copy", TERMS, RETURN,
+                     start=f"{START}\nlet other: f32[4]{START.replace('acc', 'other').replace('i0', 'j0')}"), "once"),
+    "what is put back is looked up": (LOOKED_UP, LOOK_UP, "once"),
+    "a fetch past the end of a tile, of what exists": (TOTAL, tiles(FETCH.replace("0..2", "0..3 - h"), TERMS, RETURN), "once"),
+    "a tile that is fetched before a loop": (TOTAL, rows(ALL_FETCH, under("for b in 0..4", MORE, BACK)), ""),
+    "a tile that is fetched before a loop, of what is updated before the loop": (TOTAL, rows(
+        ALL_FETCH, "\nfor e in 0..4\n  acc[e] += X[e, o]  at[e, o]", under("for b in 0..4", MORE.replace("o]", "o + 3]"), BACK),
+        terms=3), "once"),
+    "a tile that is put back after a loop": (TOTAL, rows(under("for b in 0..4", COME, MORE), ALL_RETURN), ""),
+    "a tile that is updated after a loop": (
+        TOTAL, rows(under("for d in 0..4", COME.replace("[b]", "[d]"), BACK.replace("[b]", "[d]")), under("for b in 0..4", MORE)), "once"),
+    "an element that data says": (ADDED.partition("y[r")[0] + "y[n[r]] += w[r] }", total(GIVEN.replace("acc", "y"), under(
+        "for i in 0..4", "\nlet tile: f32", TAKE.replace("acc[i]", "y[n[i]]"), "\ntile += w[i]  eq 1  at[i]",
+        BRING.replace("acc[i]", "y[n[i]]"))), ""),
+}
+
+
+@pytest.mark.parametrize("name", LOANS)
+def test_what_is_proven(name: str):
+    op, loops, obligation = LOANS[name]
+    assert refused(op, loops) == obligation
+
+
+def test_a_refusal_points_at_the_store_as_it_is_written():
+    """Where a buffer stands for what it was fetched from, too."""
+    loops = tiles(FETCH, TERMS, RETURN, result=RESULT.replace("acc[i1]", "acc[3 - i1]"))
+    with pytest.raises(tx.ScheduleError) as e:
+        certify(parse_kernel(loops), ready(tx.op(TOTAL).program()))
+    assert "16 |     y[i1] = acc[3 - i1]" in str(e.value)
