@@ -147,6 +147,17 @@ def test_what_is_read_along_and_across_is_not():
     assert "cache_read" not in s.script() and s.certificate()
 
 
+def test_rows_too_short_for_lanes_are_walked_as_one():
+    """A product whose vectors would be 14 long: pointwise windows over images with channels first."""
+    op = tx.op("op f(X: f32[C, H, W], F: f32[K, C]) -> Y: f32[K, H, W] { Y[k, y, x] = sum(c: X[c, y, x] * F[k, c]) }")
+    s = tx.schedule(op, C=40, H=14, W=14, K=16).auto("x86-64-v4")
+    assert 'fuse("Y.y", "Y.x"' in s.script() and s.certificate()
+    asm = s.compile("x86-64-v4").asm
+    assert "vgather" not in asm and "vscatter" not in asm
+    X, F = (np.random.default_rng(0).integers(-9, 9, n).astype("f4") for n in ((40, 14, 14), (16, 40)))
+    assert (op(X, F) == tx.interpret(op, X, F)).all()
+
+
 STENCIL = "op f(X: f32[N, M]) -> Y: f32[N - 2, M] require N >= 3 { Y[i, j] = X[i, j] + X[i + 1, j] * 2 + X[i + 2, j] }"
 BIAS = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(X[i, j] + b[j], 0) }"
 CENTRED = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])\n Y[i, j] = X[i, j] - m[i] + b[j] }"

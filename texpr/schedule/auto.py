@@ -199,7 +199,7 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
     while len(nest.spatial) >= 2 and not nest.recurrent:
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
-        if size is not None and size >= 2 * plan.lanes(nest) and _rows_together(plan, nest, inner) is not None:
+        if not nest.reduction and size is not None and size >= 2 * plan.lanes(nest) and _rows_together(plan, nest, inner) is not None:
             break
         if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):
             break
@@ -244,10 +244,11 @@ def _longest(plan: Plan, name: str) -> int:
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
     nest = _in_parts(plan, nest)
-    for structure in (dotted, streamed, windowed, packed):
-        names = structure(plan, nest)
-        if names is not None:
-            return names
+    names = _structured(plan, nest)
+    if names is None and (joined := _joined(plan, nest)) is not nest:
+        nest, names = joined, _structured(plan, joined)
+    if names is not None:
+        return names
     lanes = plan.lanes(nest)
     candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
@@ -256,6 +257,11 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if any(best is n for n in nest.reduction):
         return _along_reduction(plan, nest, best, lanes)
     return _across(plan, nest, best, lanes)
+
+
+def _structured(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a nest whose structure is known; None if it is not."""
+    return next((names for schedule in (dotted, streamed, windowed, packed) if (names := schedule(plan, nest)) is not None), None)
 
 
 def _in_parts(plan: Plan, nest: Nest) -> Nest:
