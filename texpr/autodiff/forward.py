@@ -155,7 +155,7 @@ def _needed(node: Expr, scope: Scope) -> tuple[tuple[Axis, ...], tuple[Expr, ...
     return tuple(axis for axis in scope.axes if axis.var in used), conditions
 
 
-def store(node: Reduce, scope: Scope, names: Names, wish: str) -> tuple[Read, Equation]:
+def store(node: Expr, scope: Scope, names: Names, wish: str) -> tuple[Read, Equation]:
     """A temporary that holds `node` at every instance of the axes it depends on: its read and its equation."""
     axes, conditions = _needed(node, scope)
     value: Expr = node

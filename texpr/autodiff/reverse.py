@@ -10,6 +10,7 @@ from typing import NamedTuple
 from texpr.autodiff.activity import active_tensors, targets
 from texpr.autodiff.backward import Backward
 from texpr.autodiff.custom import custom_gradient, with_primal
+from texpr.autodiff.formulas import formulas
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names
@@ -124,6 +125,8 @@ class _Reverse:
         check_defined(program, active, forward.equations)
         backward = Backward(forward, names, seeds, results, active, _grad)
         backward.run(program)
-        self.forward, self.backward = forward.equations, backward.equations
+        self.forward = forward.equations
         self.seeds, self.results = tuple(seeds.values()), tuple(results.values())
-        self.own = {t for e in self.backward for t in targets(e) if accumulator(t.dtype) == t.dtype}
+        self.own = {t for e in backward.equations for t in targets(e) if accumulator(t.dtype) == t.dtype}
+        shorter = simplify(backward.equations, self.results, self.own)
+        self.backward = formulas(shorter, self.forward, self.results, self.own, names)

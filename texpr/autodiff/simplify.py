@@ -68,7 +68,7 @@ def without_dead(equations: Sequence[Equation | Invoke], outputs: Sequence[Tenso
     return [e for e in equations if any(t in needed for t in targets(e))]
 
 
-def _definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation]:
+def definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation]:
     """The equation of every tensor that has exactly one, a definition of all its elements in bare indices."""
     found: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
@@ -108,7 +108,7 @@ def _without_duplicates(equations: Equations, outputs: Sequence[Tensor]) -> Equa
     while True:
         same: dict[Tensor, Tensor] = {}
         buckets: dict[tuple[object, ...], list[Equation]] = {}
-        for tensor, equation in _definitions(equations).items():
+        for tensor, equation in definitions(equations).items():
             key = (tensor.dtype, len(equation.axes), type(equation.value), frozenset(tensors(equation.value)))
             twin = next((e for e in buckets.get(key, ()) if _same_definition(e, equation)), None)
             if twin is None or tensor in outputs:
@@ -129,7 +129,7 @@ def _without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
     names: dict[Tensor, Tensor] = {}
     copies: set[Equation] = set()
     defined = {t for e in equations for t in targets(e)}
-    for tensor, equation in _definitions(equations).items():
+    for tensor, equation in definitions(equations).items():
         source = _copied(equation)
         while source in names:
             source = names[source]
@@ -168,13 +168,13 @@ def _renamed_targets(equation: Equation | Invoke, names: dict[Tensor, Tensor]) -
 def _inlined(equations: Equations, candidates: set[Tensor]) -> Equations:
     """A temporary that one read uses, at every instance a different element, is written in place of the read."""
     once = _written_once(equations)
-    definitions = _definitions(equations)
+    whole = definitions(equations)
     ready: dict[Tensor, Equation] = {}
     gone: set[Tensor] = set()
     result: Equations = []
     for equation in in_order(equations):
         if isinstance(equation, Equation):
-            movable = equation.target in candidates & once and equation.target in definitions
+            movable = equation.target in candidates & once and equation.target in whole
             equation = _inline_into(equation, ready, gone)
             if movable and not any(isinstance(n, Reduce) for n in walk(equation.value)):
                 ready[equation.target] = equation
