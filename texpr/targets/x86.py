@@ -98,6 +98,10 @@ class WideEmitter(Emitter):
         a, n = self._same(*(self.value(operand) for operand in e.args))
         if self._is_wide(a):
             return self._masked("scalef", a, str(a), str(n))
+        if a.lanes and (bits := a.lanes * a.dtype.bits) in (128, 256):
+            # Beside indices of 64 bits there are fewer lanes. LLVM converts those one by one where a conversion saturates.
+            name = f"llvm.x86.avx512.mask.scalef.{'ps' if a.dtype == F32 else 'pd'}.{bits}"
+            return Value(self.intrinsic(name, a.type, str(a), str(n), f"{a.type} zeroinitializer", "i8 -1"), a.dtype, a.lanes)
         whole = self.cast(n, I32)
         return Value(self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)), a.dtype, a.lanes)
 
