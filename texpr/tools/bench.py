@@ -23,6 +23,7 @@ from texpr.poly import check_program
 from texpr.support.errors import Error
 from texpr.tools import calling, compiling, proofs
 from texpr.tools.certificates import bench_certificates
+from texpr.tools.gradients import bench_gradients
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
 """Milliseconds of processor time, which is what passes on a machine that does nothing else; the last two per operator."""
@@ -41,13 +42,15 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench`."""
-    parser.add_argument("what", choices=("frontend", "proofs", "certificates", "compile", "calls"), help="what to measure")
+    parser.add_argument("what", choices=("frontend", "proofs", "certificates", "compile", "calls", "grad"), help="what to measure")
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """Print what something costs: reading (`frontend`), proofs of schedules, certificates of operators, compiling, or calling kernels."""
+    """Print what something costs: reading (`frontend`), proofs of schedules, certificates, compiling, calling kernels, or gradients."""
+    if arguments.what == "grad":
+        return bench_gradients(max(1, arguments.runs))
     if arguments.what == "certificates":
         return bench_certificates(arguments)
     if arguments.what in ("compile", "calls"):
