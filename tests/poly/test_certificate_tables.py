@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import texpr as tx
 from tests.poly.tables import Rows, changed, kernel, out, refused, under
+from texpr.compiler.pipeline import ready
+from texpr.ir.loop import For
+from texpr.lang import parse_kernel
+from texpr.poly.certify import certify
 
 TURNED = "op turned(X: f32[N, 32]) -> Y: f32[N, 32] { Y[n, t] = X[n, 31 - t] for t in 0..32 }"
 SUMMED = "op summed(X: f32[8, 32]) -> y: f32[32] { y[t] = sum(k: X[k, 31 - t]) for t in 0..32 }"
@@ -348,6 +355,8 @@ CALLS = changed(CALLED, CALLED_LOOPS, {
     "another array": ("argsort(Z", "argsort(X", "values"),
     "an array of another length": ("argsort(Z", "argsort(O", "values"),
     "one array more": ("argsort(Z", "argsort(Z, X", "values"),
+    "a call under a condition": ("  p = extern", "  if N > 3\n    p = extern", "values"),
+    "a call in a loop": ("  p = extern", "  for q in 0..N - 3\n    p = extern", "values"),
     "arrays exchanged": ("swap(X, Z)", "swap(Z, X)", "values"),
     "results exchanged": ("P, Q =", "Q, P =", "values"),
     "one array that is not all written": ("for i in 0..N\n", "for i in 0..N - 1\n", "initialised"),
@@ -368,3 +377,14 @@ TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row
 def test_what_is_proven(name: str):
     op, loops, obligation = TABLES[name]
     assert refused(op, loops) == obligation
+
+
+def test_loops_and_stores_are_told_apart():
+    """Two loops with one variable would be taken for one, and two places of a store for one."""
+    made, program = parse_kernel(ahead(out(CHOSEN), "X[I] * 2.0", CHOICE)), ready(tx.op(BRANCHES).program())
+    first, loop = made.body[-2:]
+    assert isinstance(loop, For)
+    with pytest.raises(tx.ScheduleError, match="two loops have one variable"):
+        certify(replace(made, body=(*made.body[:-1], replace(loop, body=loop.body[:1]), replace(loop, body=loop.body[1:]))), program)
+    with pytest.raises(tx.ScheduleError, match="a store stands at two places"):
+        certify(replace(made, body=(*made.body, first)), program)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -10,10 +10,9 @@ import islpy as isl
 
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.loop import Kernel, Poll, Store
+from texpr.ir.loop import ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
-from texpr.ir.traverse import walk
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
@@ -132,12 +131,26 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
 
 
 def _of_the_program(kernel: Kernel, program: Program) -> None:
-    """The kernel has the sizes that the program has, and leaves its inputs as they are."""
+    """It has the sizes that the program has, leaves its inputs as they are and calls outside code once; its loops are told apart."""
     missing = {v.name for v in program.sizes} - {v.name for v in kernel.sizes}
     if missing:
         raise Refuted("bounds", f"it has no size {min(missing)}", None)
-    if any(isinstance(n, Store) and n.tensor in kernel.inputs for n in walk(kernel)):
+    placed = list(_placed(kernel.body))
+    if any(isinstance(s, Store) and s.tensor in kernel.inputs for s in placed):
         raise Refuted("values", "it writes an input", None)
+    if any(isinstance(s, For | If) and any(isinstance(inner, ExternCall) for inner in s.body) for s in placed):
+        raise Refuted("values", "outside code is called in a loop or under a condition", None)
+    told = [s.var if isinstance(s, For) else s for s in placed if isinstance(s, For | Store)]
+    if len(set(told)) < len(told):
+        raise Refuted("values", "two loops have one variable, or a store stands at two places", None)
+
+
+def _placed(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    """All statements, as often as they stand there. Depth is that of the loop nest."""
+    for s in body:
+        yield s
+        if isinstance(s, For | If):
+            yield from _placed(s.body)
 
 
 def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> ScheduleError:
