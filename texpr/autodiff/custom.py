@@ -12,6 +12,7 @@ from texpr.support.errors import CheckError
 
 CustomGradient = Callable[[Program, Sequence[str], Sequence[str]], Program | None]
 _GRADIENTS: dict[str, CustomGradient] = {}
+_REMEMBERED: list[Callable[[], None]] = []
 
 
 def register_vjp(name: str, function: CustomGradient) -> None:
@@ -21,6 +22,13 @@ def register_vjp(name: str, function: CustomGradient) -> None:
     order; its outputs are the cotangents of `wrt`, in that order. A later registration replaces an earlier one.
     """
     _GRADIENTS[name] = function
+    for forget in _REMEMBERED:
+        forget()
+
+
+def remembers_gradients(forget: Callable[[], None]) -> None:
+    """Have `forget` called when a gradient is registered."""
+    _REMEMBERED.append(forget)
 
 
 def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from texpr.autodiff.activity import active_tensors, targets
 from texpr.autodiff.backward import Backward
-from texpr.autodiff.custom import custom_gradient, with_primal
+from texpr.autodiff.custom import custom_gradient, remembers_gradients, with_primal
 from texpr.autodiff.formulas import formulas
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.invariance import irrelevant
@@ -88,6 +88,10 @@ def _grad(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> P
     parts = _Reverse(program, wrt, outputs)
     equations = simplify([*parts.forward, *parts.backward], parts.results, parts.own)
     return _backward_program(program, "grad", (*program.inputs, *parts.seeds), parts.results, equations)
+
+
+for _cached in (_vjp, _grad):
+    remembers_gradients(_cached.cache_clear)
 
 
 def _backward_program(program: Program, suffix: str, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...],

@@ -9,8 +9,9 @@ from itertools import islice, product
 from texpr import autodiff
 from texpr.compiler.op import Make, Op, op
 from texpr.compiler.signature import Parameter, Signature, signature_of
-from texpr.ir.dtypes import DType
+from texpr.ir.dtypes import F64, DType
 from texpr.ir.tensor import Program
+from texpr.passes.widen import widened
 from texpr.support.errors import CallError, CheckError
 
 STAND_INS = (1, 2, 3, 4, 8)
@@ -66,7 +67,8 @@ def register_vjp(name: str, operator: Op | str) -> None:
     """Let `operator` be the gradient of every operator called `name`, such as an `extern op`.
 
     Its inputs are named after inputs and outputs of `name`, any of them, and `dY` for the cotangent of an output `Y`; its outputs are the
-    cotangents of the float inputs, in their order. Constants and dtype variables have the names that they have there.
+    cotangents of the float inputs, in their order. Constants and dtype variables have the names that they have there. Gradients that are
+    derived from then on use it; `check_grad` tells whether it is right.
 
     Args:
         operator: an operator, or its text.
@@ -79,6 +81,8 @@ def register_vjp(name: str, operator: Op | str) -> None:
         constants = {c.name: dict(program.constants)[c.name] for c in known.constants if c.name in dict(program.constants)}
         dtypes = {n: t for n, t in program.constants if isinstance(t, DType) and n in {v for v, _ in known.variables}}
         found = backward.program(known.bind_dtypes({}) | dtypes, constants, frozenset())
+        if all(t.dtype == F64 for t in program.inputs if t.dtype.is_float):
+            found = widened(found)  # a check asks in f64 what is written for other floats
         return replace(found, outputs=tuple(found.outputs[floats.index(n)] for n in wrt)) if list(wrt) != floats else found
 
     autodiff.register_vjp(name, gradient)
