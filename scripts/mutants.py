@@ -14,8 +14,8 @@ What is not changed, because no answer depends on it:
 * limits of effort: comparisons with names in capitals that speak of one (`LIMIT`, `QUOTA`, `SIZE`, `MOST`, `LARGEST`, `LONGEST`, `FEW`,
   `ATTEMPTS`).
 
-* the order of the arguments of functions that ask whether two things are alike, and of `compare` with `==` or `!=`: the answer is the same
-  by what the question means.
+* the order of the arguments of functions that ask whether two things are alike, make them so or say what holds of both, and of `compare`
+  with `==` or `!=`: the answer is the same by what the question means.
 
 A change of speed alone is not recognised: it survives, and `tests/mutants.txt` says why.
 """
@@ -45,7 +45,7 @@ PAIRED = {"any": "all", "all": "any", "max": "min", "min": "max"}
 TURNED = {"in_": "out", "out": "in_"}
 FURTHER = {"also", "intersect", "intersect_domain", "intersect_range", "intersect_params", "subtract", "subtract_range"}
 """Methods that keep a part of what they are called on."""
-SYMMETRIC = {"alike", "equal", "equivalent", "identical", "same_node", "same_value"}
+SYMMETRIC = {"alike", "conjoined", "equate", "hold_each_once", "shared_by", "equal", "equivalent", "identical", "same_node", "same_value"}
 WORDING = {"help", "label", "notes", "code", "span", "name"}
 MEMO = re.compile(r"[A-Z_]*(MEMO|PARTS)[A-Z_]*")
 EFFORT = re.compile(r"[A-Z_]*(LIMIT|QUOTA|SIZE|MOST|LARGEST|LONGEST|FEW|ATTEMPTS)[A-Z_]*")

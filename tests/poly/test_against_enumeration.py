@@ -71,7 +71,7 @@ def stores(draw, tensors: tuple[Tensor, ...], variables: tuple[Var, ...]) -> Stm
 
 
 @st.composite
-def kernels(draw, extents=EXTENTS) -> Kernel:
+def kernels(draw, extents=EXTENTS, nests: int = 1) -> Kernel:
     tensors = tensor("A", 9, 9), tensor("B", 9), tensor("C", dtype=I32)
     tensors = tuple(tensors[: draw(st.integers(1, 3))])
 
@@ -85,8 +85,8 @@ def kernels(draw, extents=EXTENTS) -> Kernel:
                 made.append(draw(stores(tensors, outer)))
         return tuple(made)
 
-    v = Var("i")
-    return kernel(loop(v, draw(extents), *body((v,), 2)))
+    outer = [Var("i" * n) for n in range(1, nests + 1)]
+    return kernel(*(loop(v, draw(extents), *body((v,), 2)) for v in outer))
 
 
 def is_real(conflict: Conflict, found: list[Event]) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from tests.poly.nests import events
+from tests.poly.nests import at, events, kernel, less, loop, plus, put, tensor
 from tests.poly.test_against_enumeration import kernels
-from texpr.ir.loop import Kernel
+from texpr.ir.dtypes import I32, I64
+from texpr.ir.expr import Cast, Var
+from texpr.ir.expr import index as index_of
+from texpr.ir.loop import If, Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.poly.feeding import is_fed
@@ -60,6 +63,7 @@ NOT_FED = {
     "another element": "T[i + 1] = X[i]\n    Y[i] = T[i]",
     "too short a row": "for j in 0..i\n      T[j] = X[j]\n    Y[i] = T[i]",
     "where it may not run": "if i < 7\n      T[i] = X[i]\n    Y[i] = T[i]",
+    "the first alone": "if i == 0\n      T[i] = X[i]\n    Y[i] = T[i]",
     "where data say so": "if X[i] < 1.0\n      T[i] = X[i]\n    Y[i] = T[i]",
     "every second element": "for j in 0..N\n      if 2*j < N\n        T[2*j] = X[j]\n    Y[i] = T[i]",
     "fewer tiles": TILED.replace("0..4", "0..3") + "for ro in 0..4\n      for ri in 0..8\n        if 8*ro + ri < N\n"
@@ -81,3 +85,14 @@ def test_seen(name: str):
 @pytest.mark.parametrize("name", NOT_FED)
 def test_not_seen(name: str):
     assert not fed(NOT_FED[name])
+
+
+def test_data_of_another_iteration():
+    """Two loops may count by one variable, and what is read in one is not what is read in the other."""
+    i, j, w, X, Y, T = Var("i"), Var("j"), tensor("w", 9, dtype=I32), tensor("X", 9), tensor("Y", 9, 9), tensor("T", 9, 9)
+    data = Cast(at(w, j), dtype=I64)
+    for by, seen in ((0, True), (1, False)):
+        for index, condition in ((data, less(0, 1)), (index_of(0), less(data, 3))):
+            write, read = put(T, (index, plus(j, by)), at(X, j)), put(Y, (i, j), at(T, index, j))
+            k = kernel(loop(i, 4, loop(j, 4, If(condition, (write,))), loop(j, 4, If(condition, (read,)))), inputs=(w, X))
+            assert not found(k) or seen

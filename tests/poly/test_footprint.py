@@ -39,6 +39,13 @@ GATHER = "op gather(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f32[K, M] { Y[k, d]
 TRIANGLE = "op triangle(X: f32[M, M]) -> Y: f32[M] { Y[i] = sum(j in 0..i + 1: X[i, j]) }"
 REVERSED = "op reversed(X: f32[M]) -> Y: f32[M] { Y[i] = X[M - 1 - i] }"
 
+QUOTIENT = "op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] {{ Y[i] = X[{} | 0] }}"
+SCATTER = """op f(at: i32[N] in 0..N, m: i32[N], X: f32[N]) -> Y: f32[N] {
+    Y[i] = 0.0
+    Y[at[i]] += X[i] for i in 0..N where m[i] > 0 }"""
+WINDOWS = """op f(Z: f32[N], off: i32[K] in 0..N, X: f32[N + 8], V: f32[M]) -> Y: f32[M] require M <= K {
+    Y[k] = sum(j in 0..8: X[off[k] + j]) }"""
+
 TILES = {
     "matmul": (MATMUL, {}, 's.split("i", 8).split("k", 16).reorder("io", "ko", "j", "ii", "ki")', "A", "C.ko",
                "A[io * 8 +: 8, ko * 16 +: 16]"),
@@ -50,6 +57,25 @@ TILES = {
     "clamped": (BLUR, {}, 's.split("i", 8)', "X", "io", "X[io * 8 - 1 +: 10]"),
     "gathered": (GATHER, {}, 's.split("d", 8).reorder("do", "k", "di")', "E", "do", "E[0 +: N, do * 8 +: 8]"),
     "triangle": (TRIANGLE, {}, "s", "X", "i", "X[i +: 1, 0 +: M]"),
+    "reflected": ("op f(X: f32[N]) -> Y: f32[N] require N >= 2 { Y[i] = X[i - 1 | reflect] + X[i + 1 | reflect] }", {}, 's.split("i", 8)',
+                  "X", "io", "X[io * 8 - 1 +: 10]"),
+    "quotients": (QUOTIENT.format("i // 4"), {}, 's.split("i", 8)', "X", "io", "X[io * 2 +: 2]"),
+    "twice quotients": (QUOTIENT.format("2 * (i // 4)"), {}, 's.split("i", 8)', "X", "io", "X[io * 4 +: 3]"),
+    "quotients backwards": (QUOTIENT.format("N - 1 - i // 4"), {}, 's.split("i", 8)', "X", "io", "X[N - io * 2 - 2 +: 2]"),
+    "two quotients": (QUOTIENT.format("i // 4 + i // 2"), {}, 's.split("i", 8)', "X", "io", "X[io * 6 +: 5]"),
+    "quotients that tiles cut": (QUOTIENT.format("i // 4"), {}, 's.split("i", 6)', "X", "io", "X[0 +: N * 4]"),
+    "quotients by a size": (QUOTIENT.format("i // N"), {}, 's.split("i", 8)', "X", "io", "X[0 +: N * 4]"),
+    "quotients from outside": ("op f(X: f32[M, N]) -> Y: f32[4 * M, N] { Y[i, j] = X[i // 4, j] }", {}, 's.split("j", 8)', "X", "jo",
+                               "X[i // 4 +: 1, jo * 8 +: 8]"),
+    "several uses": ("op f(Z: f32[N], X: f32[N + 4]) -> Y: f32[N] { Y[i] = X[i + 4] + X[i] + X[i + 2] }", {}, 's.split("i", 8)', "X", "io",
+                     "X[io * 8 +: 12]"),
+    "uses far from each other": ("op f(Z: f32[N], X: f32[2 * N]) -> Y: f32[N] { Y[i] = X[i] + X[i + N] }", {}, 's.split("i", 8)', "X", "io",
+                                 "X[0 +: N * 2]"),
+    "indices": (SCATTER, {}, 's.split("Y.1.i", 8)', "at", "Y.1.io", "at[io * 8 +: 8]"),
+    "conditions": (SCATTER, {}, 's.split("Y.1.i", 8)', "m", "Y.1.io", "m[io * 8 +: 8]"),
+    "where data say": (WINDOWS, {}, "s", "X", "k", "X[i64(off[k]) +: 8]"),
+    "where data say, in a tile that an edge cuts": (WINDOWS, {}, 's.split("k", 4)', "X", "j", "X[i64(off[ko * 4 + ki]) + j +: 1]"),
+    "where data say, beside that edge": (WINDOWS, {}, 's.split("k", 4)', "X", "ki", "X[0 +: N + 8]"),
     "reversed": (REVERSED, {"M": 64}, 's.split("i", 8)', "X", "io", "X[0 - io * 8 + 56 +: 8]"),
 }
 

@@ -67,8 +67,7 @@ def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
         return True  # What runs first is in an earlier iteration of it, or in the same one.
     around = [n.var for n in common].index(shared[0])
     for question, _ in meetings(nest, nest, pair, shown=False):
-        # Only iterations that are equal in the loops around the band: others keep their order.
-        question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in common[:around]])
+        question.equate((n.var for n in common[:around]), SOURCE, SINK)  # Others keep their order.
         for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared[1:])
             if any(True for system in ([ordered] if apart and against else backward) for _ in question.cases(system)):

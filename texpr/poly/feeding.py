@@ -15,9 +15,8 @@ from texpr.poly.solver import Given
 
 def is_fed(nest: Nest, reader: Statement, read: Access, writer: Statement, write: Access) -> bool:
     """Whether each instance of a read is seen to come after a write to its element, in the same iteration of all loops both share."""
-    if not (writer.exact and write.exact and writer.order < reader.order):
-        return False
-    return all(any(_feeds(nest, reader, case, writer, other) for other in write.cases) for case in read.cases)
+    sure = write.exact and writer.order < reader.order
+    return sure and all(any(_feeds(nest, reader, case, writer, other) for other in write.cases) for case in read.cases)
 
 
 def _feeds(nest: Nest, reader: Statement, case: tuple[Piece, tuple[Form, ...]], writer: Statement,

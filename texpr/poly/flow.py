@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from texpr.ir.expr import Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Stmt, Store
@@ -62,7 +62,7 @@ def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[S
 
 def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
     """The same, by what writes cover of all instances of the read."""
-    keys = parameters(nest, access)
+    keys = parameters(nest, [access, *(a for _, a in writes)])
     elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
     count = len(keys) + len(reader.loops) + len(elements)
     reads = [(q, q.system()) for q in _reads(nest, keys, elements, reader, access)]
@@ -70,19 +70,17 @@ def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[t
     for writer, write in writes:
         if left.is_empty:
             return True
-        if writer.exact and write.exact:
+        if write.exact:
             systems = [s for q, base in reads for s in _written(q, base, elements, reader, writer, write, depth)]
             left = left.minus(Region(count, systems))
     return left.is_empty
 
 
-def parameters(nest: Nest, access: Access) -> list[Key]:
-    """The columns that stand for sizes in a region; unknowns that only a write mentions may be any."""
-    used: dict[Key, None] = dict.fromkeys(nest.kernel.sizes)
-    constraints = [*nest.facts, *(c for p, _ in access.cases for c in p)]
-    forms = [c.form for c in constraints] + [f for _, at in access.cases for f in at]
-    used.update((k, None) for form in forms for k, _ in form.terms if nest.converter.is_shared(k) and is_parameter(k))
-    return list(used)
+def parameters(nest: Nest, accesses: Iterable[Access]) -> list[Key]:
+    """The columns that stand for sizes in a region: what accesses say of values that are the same in all instances, whatever they are."""
+    forms = (f for a in accesses for piece, at in a.cases for f in (*(c.form for c in piece), *at))
+    used = (k for f in forms for k, _ in f.terms if nest.converter.is_shared(k) and is_parameter(k))
+    return list(dict.fromkeys((*nest.kernel.sizes, *used)))
 
 
 def _reads(nest: Nest, keys: Sequence[Key], elements: Sequence[Unknown], reader: Statement, access: Access) -> Iterator[Question]:
@@ -107,5 +105,5 @@ def _written(question: Question, base: System, elements: Sequence[Unknown], read
         both = question.copy()
         both.require(piece, WRITE)
         both.add_all([both.compare(variable(e), 0, i, WRITE) for e, i in zip(elements, at)])
-        both.add_all([both.compare(variable(n.var), READ, variable(n.var), WRITE) for n in reader.loops[:depth]])
+        both.equate((n.var for n in reader.loops[:depth]), READ, WRITE)
         yield from in_order(both.system_beyond(question, base), both, writer, reader, WRITE, READ)

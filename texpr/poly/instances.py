@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import Store
 from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, is_parameter, variable
-from texpr.poly.nest import Nest, Statement
+from texpr.poly.nest import Nest, Statement, shared_by
 from texpr.poly.solver import Question, Region, System
 
 Case = tuple[Piece, Piece, tuple[Form, ...]]
@@ -30,10 +30,9 @@ class Image:
     @property
     def renaming(self) -> dict[Key, Var] | None:
         """The statement's variables as the origin's, if each is one."""
-        if len(self.at) != 1 or self.at[0][0]:
+        if [piece for piece, _ in self.at] != [()]:
             return None
-        names = {f.terms[0][0]: n.var for f, n in zip(self.at[0][1], self.origin.loops)
-                 if len(f.terms) == 1 and f.terms[0][1] == 1 and f.constant == 0}
+        names = {key: n.var for f, n in zip(self.at[0][1], self.origin.loops) for key, _ in f.terms if f == variable(key)}
         return names if len(names) == len(self.origin.loops) == len(self.statement.loops) else None
 
     def keeps(self, count: int) -> bool:
@@ -85,15 +84,9 @@ def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mappin
 
 def same_instances(old: Nest, new: Nest, of: Mapping[Store, Sequence[Image]]) -> bool:
     """The new kernel runs every instance of the old one exactly once."""
-    for statement in old.statements:
-        found = of[statement.store]
-        if len(found) == 1 and _renamed(found[0]):
-            continue
-        if not _covered(old, new, statement, found):
-            return False
-        if any(_overlap(old, new, a, b) for a, b in combinations_with_replacement(found, 2)):
-            return False
-    return True
+    asked = _Instances(old, new)
+    return all(len(found) == 1 and _renamed(found[0]) or asked.are_covered(s, found) and not asked.overlap(found)
+               for s in old.statements for found in (of[s.store],))
 
 
 def _renamed(image: Image) -> bool:
@@ -110,42 +103,6 @@ def _renamed(image: Image) -> bool:
     return here == there
 
 
-def _covered(old: Nest, new: Nest, statement: Statement, found: Sequence[Image]) -> bool:
-    """The images of the new domains are the old domain."""
-    here = [(piece, (), tuple(variable(n.var) for n in statement.loops)) for piece in statement.domain]
-    there = [case for image in found for case in image.cases()]
-    keys = _parameters(old, new, [*here, *there])
-    count = len(keys) + len(statement.loops)
-    left = Region(count, [_image(old, new, keys, statement, case) for case in here])
-    right = Region(count, [_image(old, new, keys, statement, case) for case in there])
-    return left.minus(right).is_empty and right.minus(left).is_empty
-
-
-def _parameters(old: Nest, new: Nest, cases: Sequence[Case]) -> list[Key]:
-    """Sizes and unknowns of the whole kernel that occur: the columns to compare at."""
-    used: dict[Key, None] = dict.fromkeys(old.kernel.sizes)
-    for domain, piece, forms in cases:
-        for form in (*(c.form for c in (*old.facts, *domain, *piece)), *forms):
-            used.update((k, None) for k, _ in form.terms if _shared(old, new, k) and is_parameter(k))
-    return list(used)
-
-
-def _shared(old: Nest, new: Nest, key: Key) -> bool:
-    return old.converter.is_shared(key) and new.converter.is_shared(key)
-
-
-def _image(old: Nest, new: Nest, keys: Sequence[Key], statement: Statement, case: Case) -> System:
-    """Parameters, then the old loop variables (copy 0), of which the case is an instance (copy 1)."""
-    question = Question(lambda k: _shared(old, new, k))
-    for key in keys:
-        question.column(key)
-    for n in statement.loops:
-        question.column(n.var, 0)
-    question.require(old.facts)
-    require_instance(question, statement, case, 0, 1)
-    return question.system()
-
-
 def require_instance(question: Question, statement: Statement, case: Case, old: int, new: int) -> None:
     """In copy `new` runs what in copy `old` is an instance of `statement`."""
     domain, piece, forms = case
@@ -155,18 +112,49 @@ def require_instance(question: Question, statement: Statement, case: Case, old: 
         question.add(question.compare(variable(n.var), old, form, new))
 
 
-def _overlap(old: Nest, new: Nest, a: Image, b: Image) -> bool:
-    """Two different instances of the new kernel are one of the old."""
-    for first, second in product(a.cases(), b.cases()):
-        question = Question(lambda k: _shared(old, new, k))
-        question.require(old.facts)
+class _Instances:
+    """What the statements of two kernels over the same sizes run."""
+
+    def __init__(self, old: Nest, new: Nest) -> None:
+        self.facts, self.is_shared = old.facts, shared_by(old, new)
+
+    def are_covered(self, statement: Statement, found: Sequence[Image]) -> bool:
+        """The images of the new domains are the old domain."""
+        here = [(piece, (), tuple(variable(n.var) for n in statement.loops)) for piece in statement.domain]
+        there = [case for image in found for case in image.cases()]
+        keys = self._parameters([*here, *there])
+        left, right = (Region(len(keys) + len(statement.loops), [self._image(keys, statement, case) for case in cases])
+                       for cases in (here, there))
+        return left.minus(right).is_empty and right.minus(left).is_empty
+
+    def _parameters(self, cases: Sequence[Case]) -> list[Key]:
+        """Sizes and unknowns of the whole kernel that occur: the columns to compare at."""
+        forms = (f for domain, piece, at in cases for f in (*(c.form for c in domain + piece), *at))
+        return list(dict.fromkeys(k for f in forms for k, _ in f.terms if self.is_shared(k) and is_parameter(k)))
+
+    def _image(self, keys: Sequence[Key], statement: Statement, case: Case) -> System:
+        """Parameters, then the old loop variables (copy 0), of which the case is an instance (copy 1)."""
+        question = Question(self.is_shared)
+        for key in keys:
+            question.column(key)
+        for n in statement.loops:
+            question.column(n.var, 0)
+        question.require(self.facts)
+        require_instance(question, statement, case, 0, 1)
+        return question.system()
+
+    def overlap(self, found: Sequence[Image]) -> bool:
+        """Two different instances of the new kernel are one of the old."""
+        return any(self._meet(a, b, first, second) for a, b in combinations_with_replacement(found, 2)
+                   for first, second in product(a.cases(), b.cases()))
+
+    def _meet(self, a: Image, b: Image, first: Case, second: Case) -> bool:
+        question = Question(self.is_shared)
+        question.require(self.facts)
         require_instance(question, a.origin, first, 0, 1)
         require_instance(question, b.origin, second, 0, 2)
-        rows = [[]] if a is not b else [
-            [question.compare(variable(n.var), 2, variable(n.var), 1, gap=1)] for n in a.statement.loops]
         system = question.system()
-        if not system.is_empty and any(not system.also(apart).is_empty for apart in rows):
-            return True
-    return False
-
-
+        if a is not b or system.is_empty:
+            return not system.is_empty
+        loops = [variable(n.var) for n in a.statement.loops]
+        return any(not system.also([question.compare(v, 2, v, 1, gap=1)]).is_empty for v in loops)

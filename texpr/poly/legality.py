@@ -15,13 +15,12 @@ from texpr.ir.affine import linear
 from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
-from texpr.ir.traverse import tensors
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
-from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part
+from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part, shared_by
 from texpr.poly.order import at_level, in_order
-from texpr.poly.solver import OutOfQuota, Question, System, asked
+from texpr.poly.solver import OutOfQuota, Question, asked
 from texpr.poly.turned import Turns
 from texpr.support.errors import ScheduleError
 
@@ -103,8 +102,8 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
             assert not all(s.exact for s in (*old.statements, *new.statements)), "the step loses or repeats instances"
             raise ScheduleError("which iterations run in the new order cannot be proven", code="order",
                                 help="their ranges are not linear in the loops around; take this step before the loops are split")
-        marked = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
-        pairs = access_pairs(old.statements, lambda s: reassociable(s) or s in marked, ())
+        free = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
+        pairs = access_pairs(old.statements, free.__contains__, ())
         turns = Turns(old, new)
         return _smallest(old, (w for pair in pairs for w in _turned_around(turns, pair, found)))
 
@@ -123,14 +122,12 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
         instance: as for `reordered`.
     """
     def search() -> bool:
-        if _too_early(kernel, tensors) is not None:
-            return False
         old, new = model(reference), model(kernel)
         found = images(old, new, origin, instance)
-        if not same_instances(old, new, found):
+        if any(True for _ in _too_early(new, tensors)) or not same_instances(old, new, found):
             return False
-        updates = [(s, a) for s in old.statements for a in s.accesses if a.tensor in tensors and a.kind == "update"]
-        pairs = (Pair(s, t, a, b) for (s, a), (t, b) in product(updates, updates) if a.tensor is b.tensor and not reassociable(s.store))
+        pairs = (p for p in access_pairs(old.statements, reassociable, ()) if p.first.kind == p.second.kind == "update"
+                 and p.first.tensor in tensors and not reassociable(p.source.store))
         turns = Turns(old, new)
         return not any(True for pair in pairs for _ in _turned_around(turns, pair, found))
 
@@ -151,9 +148,6 @@ def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], 
         ScheduleError: the question takes too long.
     """
     def search() -> Conflict | None:
-        first_use, second_use = ({t for s in each for t in tensors(s)} for each in (sources, sinks))
-        if not {s.tensor for s in sources} & second_use and not {s.tensor for s in sinks} & first_use:
-            return None
         nest = model(kernel)
         pairs = [Pair(s, t, first, second) for s in nest.statements if s.store in sources for t in nest.statements if t.store in sinks
                  for first in s.accesses for second in t.accesses
@@ -175,24 +169,14 @@ def same_work(before: Kernel, after: Kernel, origin: Mapping[Store, Store], inst
         return False
 
 
-def read_too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
-    """A read of an element of one of the tensors before a write or an update of it, or an update before a write; None if there is none.
-
-    Raises:
-        ScheduleError: the question takes too long.
-    """
-    return _within_quota(lambda: _too_early(kernel, tensors), "the order of a recurrence")
-
-
 _WRONG_ORDER = {("read", "write"), ("read", "update"), ("update", "write")}
 
 
-def _too_early(kernel: Kernel, tensors: Collection[Tensor]) -> Conflict | None:
-    nest = model(kernel)
-    uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor in tensors]
-    pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses
-             if (first.kind, second.kind) in _WRONG_ORDER and first.tensor is second.tensor]
-    return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
+def _too_early(nest: Nest, tensors: Collection[Tensor]) -> Iterator[_Witness]:
+    """Reads of elements of the tensors before a write or an update of them, and updates before a write."""
+    for pair in access_pairs(nest.statements, lambda _: False, ()):
+        if pair.first.tensor in tensors and (pair.first.kind, pair.second.kind) in _WRONG_ORDER:
+            yield from _before(nest, pair)
 
 
 def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Conflict | None:
@@ -237,7 +221,7 @@ def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None)
         if distance is not None:
             inner = variable(pair.source.loops[depth].var)
             question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))
-        question.add_all([question.compare(variable(n.var), SOURCE, variable(n.var), SINK) for n in pair.source.loops[:depth]])
+        question.equate((n.var for n in pair.source.loops[:depth]), SOURCE, SINK)
         for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(wrong))
 
@@ -264,19 +248,19 @@ def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], boo
                 by_tensor.setdefault(access.tensor, []).append((s, access))
     for accesses in by_tensor.values():
         for (s, first), (t, second) in product(accesses, accesses):
-            if first.kind == second.kind == "read" or (first is second and first.kind == "update" and ignored(s.store)):
-                continue
-            if first is second and first.kind == "write" and _same_again(s.store):
+            if first.kind == second.kind == "read" or first is second and (ignored(s.store) or _same_again(s.store)):
                 continue
             yield Pair(s, t, first, second)
 
 
 def _same_again(store: Store) -> bool:
-    """Whether instances that write one element are one instance of the equation, run twice: they write one value, in any order."""
+    """Whether instances that write one element are one instance of the equation, run twice: they write one value, in any order. Of updates
+    this is not known: partial results are joined in instances that the equation does not count.
+    """
     def tells(at: Expr) -> bool:
         return any(not linear(sub(at, i)).terms for i in store.indices)
 
-    return store.equation >= 0 and bool(store.at) and all(map(tells, store.at))
+    return store.update is None and bool(store.at) and all(map(tells, store.at))
 
 
 _Witness = tuple[Pair, tuple[int, ...]]
@@ -301,16 +285,10 @@ def _turned_around(turns: Turns, pair: Pair, of: Mapping[Store, Sequence[Image]]
                 both = question.copy()
                 require_instance(both, pair.source, given[0], SOURCE, NEW_SOURCE)
                 require_instance(both, pair.sink, given[1], SINK, NEW_SINK)
-                found = (s for order in _orders(both, pair, source.statement, sink.statement) for s in both.cases(order))
+                found = (s for ordered in in_order(both.system(), both, pair.source, pair.sink, SOURCE, SINK)
+                         for turned in in_order(ordered, both, sink.statement, source.statement, NEW_SINK, NEW_SOURCE)
+                         for s in both.cases(turned))
                 yield from ((pair, system.smallest(shown)) for system in found)
-
-
-def _orders(question: Question, pair: Pair, source: Statement, sink: Statement) -> Iterator[System]:
-    """The cases with the source first in the old order and the sink first in the new."""
-    for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
-        turned = list(in_order(ordered, question, sink, source, NEW_SINK, NEW_SOURCE))
-        if turned and not ordered.is_empty:
-            yield from (wrong for wrong in turned if not wrong.is_empty)
 
 
 def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
@@ -327,10 +305,8 @@ def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True) -> Iterato
     """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows,
     which are there where one is to be `shown`.
     """
-    here, there = old.converter.is_shared, new.converter.is_shared
-    is_shared = here if old.converter is new.converter else lambda k: here(k) and there(k)
     for (p, at), (q, to) in product(pair.first.cases, pair.second.cases):
-        question = Question(is_shared)
+        question = Question(shared_by(old, new))
         elements = _shown(question, old, pair) if shown else []
         width = question.width
         question.require(old.facts)
@@ -338,8 +314,7 @@ def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True) -> Iterato
             question.either([[question.row(c) for c in piece] for piece in pieces])
         question.require(p, SOURCE)
         question.require(q, SINK)
-        for v in old.private.get(pair.first.tensor, ()):
-            question.add(question.compare(variable(v), SOURCE, variable(v), SINK))
+        question.equate(old.private.get(pair.first.tensor, ()), SOURCE, SINK)
         question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in zip(at, to)])
         question.add_all([question.compare(variable(e), 0, i, SOURCE) for e, i in zip(elements, at)])
         question.add_all([question.compare(i, SOURCE, j, SINK) for i, j in distinct_arguments(old.converter, at, to)])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
+from itertools import product, takewhile
 
 from texpr.ir.build import compare, disjunction, integer, sub
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.poly.affine import Converter
-from texpr.poly.forms import CASES_LIMIT, Constraint, Form, Piece, Truth, below, conjoined
+from texpr.poly.forms import CASES_LIMIT, Constraint, Form, Key, Piece, Truth, below, conjoined
 from texpr.poly.sites import sites
 from texpr.poly.solver import Given
 from texpr.support.errors import ScheduleError
@@ -25,7 +25,7 @@ class Access:
 
     Attributes:
         kind: `read`, `write`, or `update`, which is both.
-        exact: the cases are precisely what happens, not only what may happen.
+        exact: the cases are precisely what happens, not only what may happen; so is the domain of the statement then.
     """
 
     tensor: Tensor
@@ -78,6 +78,12 @@ class Nest:
     private: dict[Tensor, tuple[Var, ...]]
 
 
+def shared_by(one: Nest, other: Nest) -> Callable[[Key], bool]:
+    """Whether all instances of the statements of two nests have the same value of a key."""
+    converters = {one.converter, other.converter}
+    return one.converter.is_shared if len(converters) == 1 else lambda key: all(c.is_shared(key) for c in converters)
+
+
 _MEMO: OrderedDict[int, Nest] = OrderedDict()
 _MEMO_SIZE = 256
 
@@ -118,18 +124,20 @@ def holds(s: Stmt, var: Var) -> bool:
 def changed(before: Kernel, after: Kernel) -> tuple[Kernel, Kernel]:
     """Both kernels without the top-level statements that they begin and end with alike: nothing moves past those."""
     old, new = before.body, after.body
-    first = last = 0
-    while first < min(len(old), len(new)) and old[first] is new[first]:
-        first += 1
-    while last < min(len(old), len(new)) - first and old[-1 - last] is new[-1 - last]:
-        last += 1
+    first = _alike(old, new)
+    last = _alike(old[first:][::-1], new[first:][::-1])
     return part(before, old[first : len(old) - last]), part(after, new[first : len(new) - last])
+
+
+def _alike(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
+    """How many statements two sequences begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(old, new)))
 
 
 def _modelled(kernel: Kernel) -> Nest:
     nodes = list(statements(kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
     written = {s.tensor for s in nodes if isinstance(s, Store)}
-    shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)}, [t for t in kernel.inputs if t not in written])
+    shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)})
     converter = shared.converter
     found = tuple(shared.statement(store, loops, conditions, order, written)
                   for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
@@ -175,12 +183,12 @@ _MOST_SHARED = 16
 _MOST_EXPRESSIONS = 50_000
 
 
-def _shared(kernel: Kernel, loops: set[Var], stable: Sequence[Tensor]) -> _Shared:
-    """One for all kernels over the same sizes and inputs: no variable is of two kernels."""
-    key = kernel.sizes, tuple(stable)
+def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
+    """One for all kernels over the same sizes and inputs, which nothing writes: no variable is of two kernels."""
+    key = kernel.sizes, kernel.inputs
     found = _SHARED.get(key)
     if found is None or found.converter.expressions > _MOST_EXPRESSIONS:
-        found = _SHARED[key] = _Shared(stable)
+        found = _SHARED[key] = _Shared(kernel.inputs)
         while len(_SHARED) > _MOST_SHARED:
             _SHARED.popitem(last=False)
     found.converter.bound |= loops
@@ -231,7 +239,7 @@ def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
 def _stays_true(node: If) -> None:
     """The condition is modelled as read by each statement below; so it must not change below."""
     read = tensors(node.cond)
-    if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
+    if any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
         raise ScheduleError(f"a condition reads {next(iter(read)).name}, which the statements under it write", code="order",
                             help="compute the condition into a tensor of its own")
 

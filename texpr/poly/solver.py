@@ -14,7 +14,7 @@ import islpy as isl
 from texpr.ir.expr import Var
 from texpr.poly.affine import Converter
 from texpr.poly.elimination import Remainder, Row, collected
-from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown
+from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
 
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
@@ -138,6 +138,10 @@ class Question:
         left = [(self.column(k, of), c) for k, c in lhs.terms]
         right = [(self.column(k, to), -c) for k, c in rhs.terms]
         return left + right, lhs.constant - rhs.constant - (gap or 0), gap is None
+
+    def equate(self, keys: Iterable[Key], one: int, other: int) -> None:
+        """Each of the keys has one value in two copies."""
+        self.add_all(self.compare(variable(k), one, variable(k), other) for k in keys)
 
     def add(self, row: Row) -> None:
         self._rows.append(row)

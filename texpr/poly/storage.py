@@ -102,9 +102,9 @@ class Storage:
 def _needed(kernel: Kernel, tensor: Tensor, d: int) -> Iterator[_Needed]:
     nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
     uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
-    writes = [(s, a) for s, a in uses if a.kind == "write" and s.exact and a.exact]
+    writes = [(s, a) for s, a in uses if a.kind == "write" and a.exact]
     for (reader, read), (writer, over) in product(*([u for u in uses if u[1].kind != kind] for kind in ("write", "read"))):
-        keys = tuple(parameters(nest, read))
+        keys = tuple(parameters(nest, [read, *(a for _, a in writes)]))
         count = len(keys) + len(reader.loops) + len(writer.loops) + tensor.rank + 3
         for clash in _overwritten(nest, keys, reader, read, writer, over, d):
             base = clash.question.system()
@@ -149,8 +149,7 @@ def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Acces
         _at(question, p, at, element, READ)
         _at(question, q, to, [other if k == d else e for k, e in enumerate(element)], CLOBBER)
         question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(apart), 0))
-        for v in nest.private.get(read.tensor, ()):
-            question.add(question.compare(variable(v), READ, variable(v), CLOBBER))
+        question.equate(nest.private.get(read.tensor, ()), READ, CLOBBER)
         yield _Clash(question, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
 
 
