@@ -272,7 +272,7 @@ def _called(node: ast.Call, parents: Parents) -> Iterator[Change]:
 
 
 def _is_symmetric(call: ast.Call) -> bool:
-    name = ast.unparse(call.func).rpartition(".")[2]
+    name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
     return name in {"isinstance", *SYMMETRIC} or name == "compare" and ast.unparse(call.args[0]) in ("'=='", "'!='")
 
 

@@ -216,6 +216,9 @@ MASKED = SUMS.replace("(k: X", "(k where W[k] > 0 or i > n[0]: X")
 MASKED_PARTS = "\nlet q: f32[2]\nfor l in 0..2\n  q[l] = 0.0  start  at[i]" + under("for k in 0..4", under(
     "for l1 in 0..2", under("if W[k * 2 + l1] > 0.0 or i > n[0]", "\nq[l1] += X[i, k * 2 + l1]  at[i, k * 2 + l1]"))) + (
     "\nfor l2 in 0..2\n  acc += q[l2]  reassoc  at[i]")
+HALF_ROWS = "\nlet q: f32[2]\nfor l in 0..2\n  q[l] = 0.0  start  at[i]" + under("for k in 0..4", under(
+    "for l1 in 0..2", "\nq[l1] += X[i, k * 2 + l1]  at[i, k * 2 + l1]")) + "\nfor l2 in 0..2\n  acc += q[l2]  reassoc  at[i]"
+PRODUCT_PARTS = HALF_ROWS.replace("0.0", "1.0").replace("+=", "*=")
 LATE = "\nlet acc: f32[2]" + under(
     "for r in 0..3", under("if 1 <= r", "\nfor k in 0..8\n  acc[r - 1] += X[r - 1, k]  at[r - 1, k]"),
     under("if r < 2", "\nacc[r] = 0.0  start  at[r]")) + "\nfor i in 0..2\n  y[i] = acc[i]  at[i]"
@@ -244,6 +247,17 @@ FOLDS: Rows = {
     "parts of what data says": (MASKED, two(first(MASKED_PARTS), SECOND), ""),
     "parts of what data says of another row": (MASKED, two(first(MASKED_PARTS.replace("if W[k * 2 + l1]", "if W[0]")), SECOND), "values"),
     "one part of two": (SUMS, two(first(ROW), PARTS, HALVES, JOIN.replace("0..2", "0..1")), "sums"),
+    "parts that are joined otherwise": (SUMS, two(first(ROW), PARTS, HALVES, JOIN.replace("+=", "max=")), "values"),
+    "parts of an instance": (SUMS, two(first(ROW), PARTS, HALVES, JOIN.replace("eq 1", "eq 1  at[l2]", 1)), "values"),
+    "parts of no instance": (SUMS, two(first(HALF_ROWS.replace("reassoc  at[i]", "reassoc")), SECOND), "values"),
+    "parts of a product that are added": (PRODUCTS, two(first(PRODUCT_PARTS.replace("acc *=", "acc +="), start="1.0"), SECOND), "values"),
+    "parts of an equation that there is not": (SUMS, two(first(ROW), "\nlet s: f32\nlet q: f32\ns = 0.0  start eq 9", under(
+        "for o in 0..2", under("if o == 1", "\ns += q  reassoc eq 9"), under("if o == 0", "\nq = 0.0  start eq 9")),
+        SECOND.replace("s:", "r:").replace("s =", "r =").replace("s +=", "r +=").replace("= s", "= r")), "values"),
+    "a sum in double precision": (SUMS, two(first(ROW).replace("acc: f32", "acc: f64").replace("+= X[i, k]", "+= f64(X[i, k])").replace(
+        "= acc", "= f32(acc)"), SECOND), "values"),
+    "terms that are joined otherwise": (SUMS, two(first(ROW.replace("+=", "max=")), SECOND), "values"),
+    "terms of no instance": (SUMS, two(first(ROW.replace("at[i, k]", "at[i]")), SECOND), "values"),
     "parts that are joined before they are done": (SUMS, two(first(ROW), PARTS, under(
         "for o in 0..2", under("if o == 0", JOIN), under("if o == 1", HALVES))), "sums"),
     "parts of one sum in another": (SUMS, two(PARTS, HALVES, first(
@@ -369,7 +383,43 @@ CALLS = changed(CALLED, CALLED_LOOPS, {
 })
 
 
-NAMED = {"races": RACES, "turns": TURNS, "scatters": SCATTERS, "folds": FOLDS, "indices": GREATEST_ROWS, "calls": CALLS}
+PLAIN = "plain(X: f32[4, 4], m: bool[4]) -> Y: f32[4, 4]"
+
+
+def plain(value: str, op: str) -> tuple[str, str]:
+    """A kernel that computes each element at once, and an operator."""
+    return f"op {PLAIN} {{{op} }}", kernel(out(PLAIN), under("for i in 0..4", under("for j in 0..4", f"\nY[i, j] = {value}")))
+
+
+DOUBLED = " Y[i, j] = X[i, j] * 2"
+MIRRORED = "\n  let T: f32[4, 4]\n  T[3 - i, j] = X[i, j] * 2 for i in 0..4, j in 0..4\n  Y[i, j] = T[i, j] + 1"
+CROSSED = "\n  T[j, i] = X[i, j] * 2\n  Y[i, j] = T[i, j] + 1"
+CHOICES = " Y[i, j] = if X[i, j] > 0 then X[i, j] * 2 else 1"
+POSITIVE = " Y[i, j] = if X[i, j] > 0 and m[j] then (if X[i, j] > 0 then X[i, j] else 1) else 2"
+VALUES: Rows = {
+    "a choice of the same": (*plain("if X[i, j] > 0.0 then X[i, j] * 2.0 else X[i, j] * 2.0  at[i, j]", DOUBLED), ""),
+    "a choice of another if it holds": (*plain("if X[i, j] > 0.0 then X[i, j] * 3.0 else X[i, j] * 2.0  at[i, j]", DOUBLED), "values"),
+    "a choice of another if not": (*plain("if X[i, j] > 0.0 then X[i, j] * 2.0 else X[i, j] * 3.0  at[i, j]", DOUBLED), "values"),
+    "a choice of data that holds": (*plain("if X[i, j] > 0.0 and m[j] then X[i, j] else 2.0  at[i, j]", POSITIVE), ""),
+    "a choice of data that does not hold": (*plain("if X[i, j] > 0.0 and m[j] then 1.0 else 2.0  at[i, j]", POSITIVE), "values"),
+    "a choice of other data": (*plain("if X[i, j] > 0.0 and m[i] then X[i, j] else 2.0  at[i, j]", POSITIVE), "values"),
+    "a choice": (*plain("if X[i, j] > 0.0 then X[i, j] * 2.0 else 1.0  at[i, j]", CHOICES), ""),
+    "a choice of another": (*plain("if X[i, j] > 0.0 then X[i, j] * 3.0 else 1.0  at[i, j]", CHOICES), "values"),
+    "a choice of something else": (*plain("if X[i, j] > 0.0 then X[i, j] * 2.0 else 0.0  at[i, j]", CHOICES), "values"),
+    "a choice by another": (*plain("if X[j, i] > 0.0 then X[i, j] * 2.0 else 1.0  at[i, j]", CHOICES), "values"),
+    "a choice by another limit": (*plain("if X[i, j] > 1.0 then X[i, j] * 2.0 else 1.0  at[i, j]", CHOICES), "values"),
+    "a choice the other way": (*plain("if X[i, j] <= 0.0 then 1.0 else X[i, j] * 2.0  at[i, j]", CHOICES), "values"),
+    "a choice of less": (*plain("if X[i, j] > 0.0 then X[i, j] else 2.0  at[i, j]", POSITIVE), "values"),
+    "from the other end": (*plain("X[3 - i, j] * 2.0 + 1.0  eq 1  at[i, j]", MIRRORED), ""),
+    "not from the other end": (*plain("X[i, j] * 2.0 + 1.0  eq 1  at[i, j]", MIRRORED), "values"),
+    "crosswise": (*plain("X[j, i] * 2.0 + 1.0  eq 1  at[i, j]", CROSSED), ""),
+    "not crosswise": (*plain("X[i, j] * 2.0 + 1.0  eq 1  at[i, j]", CROSSED), "values"),
+    "of an equation that there is not": (*plain("X[i, j] * 2.0  eq 1  at[i, j]", DOUBLED), "values"),
+    "of no instance": (*plain("X[i, j] * 2.0  at[i]", DOUBLED), "values"),
+    "of an instance too many": (*plain("X[i, j] * 2.0  at[i, j, 0]", DOUBLED), "values"),
+    "of another element": (*plain("X[j, i] * 2.0  at[j, i]", DOUBLED), "values"),
+}
+NAMED = {"races": RACES, "turns": TURNS, "scatters": SCATTERS, "folds": FOLDS, "indices": GREATEST_ROWS, "calls": CALLS, "values": VALUES}
 TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row in rows.items()}
 
 

@@ -76,11 +76,11 @@ class Meaning:
 
     def spelled(self, e: Expr) -> Expr:
         """`e` with the definitions of what it reads in the place of the reads, one level of them; recurrences are left as they are."""
-        return rewrite(e, lambda n: self._spelled(n) or fold(n))
+        return rewrite(e, self._spelled)
 
     def _spelled(self, e: Node) -> Expr | None:
         d = self.plain_definition(e)
-        if d is None or d.equation.target in self._recurrent or set(d.element) != set(d.axes) or len(d.element) != len(d.axes):
+        if d is None or d.equation.target in self._recurrent or set(d.element) != set(d.axes):
             return None
         assert isinstance(e, Read), "what is defined is read"
         return at_instance(d.value, d.element, e.indices)  # type: ignore[arg-type]

@@ -177,7 +177,7 @@ def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Ite
     if d is None:
         return None
     assert isinstance(b, Read), "what is defined is read"
-    if set(d.element) == set(d.axes) and len(d.element) == len(d.axes):
+    if set(d.element) == set(d.axes):
         return [(a, at_instance(d.value, d.element, b.indices), here)]  # type: ignore[arg-type]
     value = carried_over(d.value, d.element, set(here.frame.parameters.variables), b.indices)
     return None if value is None else [(a, value, here)]
@@ -247,11 +247,11 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     if beyond(proof, s, d) is not None:
         context = _past_the_end(s, d, context)
     if store.start:
-        if d.reduction is None or binders or not is_identity(_update(s, proof), store.value) or store.tensor.dtype != d.reduction.dtype:
+        if d.reduction is None or binders or not is_identity(_update(d), store.value) or store.tensor.dtype != d.reduction.dtype:
             raise Refuted("values", "the reduction starts from another value", s)
         return
     if binders or store.update is not None and not d.is_fold:
-        _check_update(proof, s, value, context)
+        _check_update(proof, s, d, value, context)
         return
     if store.update != d.equation.update:
         raise Refuted("values", f"the equation says {d.equation.update or '='}, the store {store.update or '='}", s)
@@ -259,9 +259,9 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     _agree(proof, s, value, at_instance(d.value, d.axes, axes), context)
 
 
-def _update(s: Statement, proof: Proof) -> str:
-    reduction = proof.meaning.definitions[s.store.equation].reduction
-    return UPDATES.get(reduction.op, "") if reduction is not None else ""
+def _update(d: Definition) -> str:
+    """How the terms of an equation's reduction are folded in; nothing if it has none."""
+    return UPDATES.get(d.reduction.op, "") if d.reduction is not None else ""
 
 
 def _check_part(s: Statement, d: Definition, context: Context) -> None:
@@ -275,9 +275,8 @@ def _check_part(s: Statement, d: Definition, context: Context) -> None:
 def _check_joined(proof: Proof, s: Statement, partial: Buffer) -> None:
     """A partial result is folded into another one; which instances it stands for is told with the sum."""
     d = proof.meaning.definitions.get(s.store.equation)
-    if d is not None and of_parts(partial) and d.is_fold and s.store.update == d.equation.update:
-        return
-    if d is None or d.reduction is None or s.store.update != _update(s, proof) or len(s.at) != len(d.axes):
+    if d is None or s.store.update != (d.equation.update if of_parts(partial) else _update(d)) or (
+            not of_parts(partial) and len(s.at) != len(d.axes)):
         raise Refuted("values", "the store folds otherwise than its equation", s)
 
 
@@ -298,12 +297,12 @@ def _past_the_end(s: Statement, d: Definition, context: Context) -> Context:
     return context.also(domain)
 
 
-def _check_update(proof: Proof, s: Statement, value: Expr, context: Context) -> None:
-    d = proof.meaning.definitions[s.store.equation]
-    if d.reduction is None or d.body is None or s.store.update != _update(s, proof) or s.store.tensor.dtype != d.reduction.dtype:
+def _check_update(proof: Proof, s: Statement, d: Definition, value: Expr, context: Context) -> None:
+    if s.store.update != _update(d):
         raise Refuted("values", "the store folds otherwise than its equation", s)
     if len(s.at) != len(d.axes) + len(d.binders):
         raise Refuted("values", "the store does not say which instance of its equation it computes", s)
+    assert d.body is not None, "it has a reduction"
     names = (*d.axes, *d.binders)
     _inside(s, at_instance(d.inside, names, s.at), context)
     _agree(proof, s, value, at_instance(d.body, names, s.at), context)
