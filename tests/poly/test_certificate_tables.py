@@ -395,6 +395,17 @@ DOUBLED = " Y[i, j] = X[i, j] * 2"
 MIRRORED = "\n  let T: f32[4, 4]\n  T[3 - i, j] = X[i, j] * 2 for i in 0..4, j in 0..4\n  Y[i, j] = T[i, j] + 1"
 CROSSED = "\n  T[j, i] = X[i, j] * 2\n  Y[i, j] = T[i, j] + 1"
 CHOICES = " Y[i, j] = if X[i, j] > 0 then X[i, j] * 2 else 1"
+SIGNED = "\n  P[i, j] = X[i, j] + 1\n  Y[i, j] = if P[i, j] > 0 and m[j] then X[i, j] * 2 else X[i, j] * {}"
+
+
+def by_what_is_computed(factor: int) -> tuple[str, str]:
+    """A kernel that chooses where its operator does not."""
+    chosen = f"if P > 0.0 and m[j] then X[i, j] * 2.0 else X[i, j] * {factor}.0"
+    stored = "\nP = X[i, j] + 1.0  at[i, j]", f"\nY[i, j] = ({chosen}) - P  eq 1  at[i, j]"
+    return (f"op {PLAIN} {{\n  P[i, j] = X[i, j] + 1\n  Y[i, j] = X[i, j] * 2 - P[i, j] }}",
+            kernel(out(PLAIN), under("for i in 0..4", under("for j in 0..4", "\nlet P: f32", *stored))))
+
+
 POSITIVE = " Y[i, j] = if X[i, j] > 0 and m[j] then (if X[i, j] > 0 then X[i, j] else 1) else 2"
 VALUES: Rows = {
     "a choice of the same": (*plain("if X[i, j] > 0.0 then X[i, j] * 2.0 else X[i, j] * 2.0  at[i, j]", DOUBLED), ""),
@@ -409,6 +420,18 @@ VALUES: Rows = {
     "a choice by another": (*plain("if X[j, i] > 0.0 then X[i, j] * 2.0 else 1.0  at[i, j]", CHOICES), "values"),
     "a choice by another limit": (*plain("if X[i, j] > 1.0 then X[i, j] * 2.0 else 1.0  at[i, j]", CHOICES), "values"),
     "a choice the other way": (*plain("if X[i, j] <= 0.0 then 1.0 else X[i, j] * 2.0  at[i, j]", CHOICES), "values"),
+    "a choice of the same by what is computed": (*plain("X[i, j] * 2.0  eq 1  at[i, j]", SIGNED.format(2)), ""),
+    "a choice of another by what is computed": (*plain("X[i, j] * 2.0  eq 1  at[i, j]", SIGNED.format(3)), "values"),
+    "a choice by what is computed": (*plain("if X[i, j] + 1.0 > 0.0 and m[j] then X[i, j] * 2.0 else X[i, j] * 3.0  eq 1  at[i, j]",
+                                            SIGNED.format(3)), ""),
+    "a choice by what the kernel computes": (*by_what_is_computed(2), ""),
+    "a choice of another by what the kernel computes": (*by_what_is_computed(3), "values"),
+    "a choice twice": (
+        *plain("if X[i, j] > 0.0 then (if X[i, j] > 0.0 then X[i, j] * 2.0 else 9.0) else X[i, j] * 2.0  at[i, j]", DOUBLED), ""),
+    "a choice against itself": (
+        *plain("if X[i, j] > 0.0 then X[i, j] * 2.0 else (if X[i, j] > 0.0 then 9.0 else X[i, j] * 2.0)  at[i, j]", DOUBLED), ""),
+    "a choice twice, of another": (
+        *plain("if X[i, j] > 0.0 then (if X[i, j] > 0.0 then 9.0 else X[i, j] * 2.0) else X[i, j] * 2.0  at[i, j]", DOUBLED), "values"),
     "a choice of less": (*plain("if X[i, j] > 0.0 then X[i, j] else 2.0  at[i, j]", POSITIVE), "values"),
     "from the other end": (*plain("X[3 - i, j] * 2.0 + 1.0  eq 1  at[i, j]", MIRRORED), ""),
     "not from the other end": (*plain("X[i, j] * 2.0 + 1.0  eq 1  at[i, j]", MIRRORED), "values"),
