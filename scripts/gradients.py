@@ -2,7 +2,9 @@
 
 * the gradient, and the gradient of the gradient, against central differences,
 * u . (J v) against (J^T u) . v,
-* values, gradients and gradients of gradients against those of PyTorch.
+* values, gradients and gradients of gradients against those of PyTorch,
+
+and then where there is no derivative (`tests/ops/kinks.py`) whether PyTorch has the same gradient.
 
     python scripts/gradients.py [--torch PYTHON] [--only NAME,...]
 
@@ -25,7 +27,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import texpr as tx  # noqa: E402
-from tests.ops.smooth import ONCE, Smooth, smooth_cases  # noqa: E402
+from tests.ops.kinks import KINKS  # noqa: E402
+from tests.ops.smooth import ONCE, Smooth, as_tuple, smooth_cases  # noqa: E402
+from texpr import ops  # noqa: E402
 from texpr.compiler.check import gradient_errors  # noqa: E402
 
 BARS = {"differences": 1e-6, "second": 1e-6, "modes": 1e-10, "torch values": 1e-7, "torch gradient": 1e-7, "torch second": 1e-7}
@@ -55,7 +59,9 @@ def main() -> int:
     if arguments.torch:
         beside_torch(arguments.torch, cases, compared, rows)
     print(table(rows))
-    return int(any(missed(row) for row in rows.values()))
+    different = kinks_beside_torch(arguments.torch) if arguments.torch and not wanted else []
+    print("\n".join(different))
+    return int(any(missed(row) for row in rows.values()) or any(line.startswith("!") for line in different))
 
 
 def measured(case: Smooth, row: Row) -> dict[str, list[np.ndarray]]:
@@ -73,10 +79,7 @@ def measured(case: Smooth, row: Row) -> dict[str, list[np.ndarray]]:
 def beside_torch(python: str, cases: Sequence[Smooth], own: Sequence[dict[str, list[np.ndarray]]], rows: dict[str, Row]) -> None:
     """Adds the columns of PyTorch."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "cases.json").write_text(json.dumps([(case.name, case.constants) for case in cases]))
-        np.savez(Path(folder) / "arrays.npz", **dict(given(cases, own)))
-        subprocess.run([python, str(PEER), folder], check=True)
-        found = dict(np.load(Path(folder) / "found.npz"))
+        found = asked(python, Path(folder), [(case.name, case.constants) for case in cases], dict(given(cases, own)))
     columns = {"y": "torch values", "g": "torch gradient", "h": "torch second"}
     for k, (case, results) in enumerate(zip(cases, own)):
         for letter, column in columns.items():
@@ -84,6 +87,34 @@ def beside_torch(python: str, cases: Sequence[Smooth], own: Sequence[dict[str, l
                 expected = found.get(f"{k}.{letter}{n}")
                 if expected is not None:
                     rows[case.name].add(column, distance(value, expected))
+
+
+def asked(python: str, folder: Path, cases: list[tuple[str, object]], arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What PyTorch found for these cases."""
+    (folder / "cases.json").write_text(json.dumps(cases))
+    np.savez(folder / "arrays.npz", **arrays)
+    subprocess.run([python, str(PEER), str(folder)], check=True)
+    return dict(np.load(folder / "found.npz"))
+
+
+def kinks_beside_torch(python: str) -> list[str]:
+    """A line per kink where PyTorch has another gradient, with `!` where that is not known, and how many are the same."""
+    arrays: dict[str, np.ndarray] = {}
+    for k, kink in enumerate(KINKS):
+        inputs = list(kink.arrays().values())
+        with np.errstate(all="ignore"):
+            results = as_tuple(tx.interpret(getattr(ops, kink.name), *inputs, **kink.constants))
+        floats = [x for x in inputs if x.dtype.kind == "f"]
+        every = {"x": inputs, "u": [np.ones_like(y) for y in results], "v": [np.zeros_like(x) for x in floats]}
+        arrays |= {f"{k}.{letter}{n}": a for letter, group in every.items() for n, a in enumerate(group)}
+    with tempfile.TemporaryDirectory() as folder:
+        found = asked(python, Path(folder), [(kink.name, kink.constants) for kink in KINKS], arrays)
+    lines = []
+    for k, kink in enumerate(KINKS):
+        expected = [found[f"{k}.g{n}"] for n in range(len(kink.gradients))]
+        if not all(np.allclose(g, e, rtol=1e-12, atol=0, equal_nan=True) for g, e in zip(kink.gradients, expected)):
+            lines.append(f"{'  ' if kink.differs else '! '}{kink.name:30}{kink.inputs} gives {kink.gradients}; {kink.differs}")
+    return [*lines, f"at {len(KINKS) - len(lines)} of {len(KINKS)} kinks PyTorch has the same gradient"]
 
 
 def given(cases: Sequence[Smooth], own: Sequence[dict[str, list[np.ndarray]]]) -> Iterator[tuple[str, np.ndarray]]:

@@ -151,14 +151,8 @@ def put(x: T, idx: T, u: T, axis=0) -> T:
     return torch.stack(result).movedim(0, axis)
 
 
-def fold(reduce: Callable[[T, T], T]) -> Callable[..., T]:
-    """One update after the other: PyTorch has no gradient of those but sums where values are equal."""
-    def run(x: T, idx: T, u: T, axis=0) -> T:
-        result = list(x.movedim(axis, 0).unbind(0))
-        for place, value in zip(idx.movedim(axis, 0), u.movedim(axis, 0)):
-            result = [torch.where(place == n, reduce(old, value), old) for n, old in enumerate(result)]
-        return torch.stack(result).movedim(0, axis)
-    return run
+def folded(reduce: str) -> Callable[..., T]:
+    return lambda x, idx, u, axis=0: x.scatter_reduce(axis, idx, u, reduce)
 
 
 def padding(mode: str) -> Callable[..., T]:
@@ -185,8 +179,7 @@ PLACES: dict[str, Callable[..., Any]] = {
     "index_select": lambda x, idx, axis=0: x.index_select(axis, idx), "gather": lambda x, idx, axis=0: x.gather(axis, idx),
     "embedding": lambda w, idx: F.embedding(idx, w), "embedding_sum": lambda w, idx: F.embedding(idx, w).sum(-2),
     "scatter_add": lambda x, idx, u, axis=0: x.scatter_add(axis, idx, u), "scatter": put,
-    "scatter_multiply": fold(torch.mul), "scatter_max": fold(lambda old, new: torch.where(new > old, new, old)),
-    "scatter_min": fold(lambda old, new: torch.where(new < old, new, old)),
+    "scatter_multiply": folded("prod"), "scatter_max": folded("amax"), "scatter_min": folded("amin"),
     "segment_sum": lambda x, where, S: x.new_zeros(S, *x.shape[1:]).index_add(0, where, x),
     "histogram_weighted": lambda x, w, B: w.new_zeros(B).index_add(0, x.flatten(), w.flatten()),
     "slice": sliced, "slice_put": slice_put, "concat": lambda x, z, axis=0: torch.cat([x, z], axis),

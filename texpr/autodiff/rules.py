@@ -5,7 +5,7 @@ value that is cheap to use again, and None stands for an adjoint that is zero ev
 derivative, so the same table serves forward mode, with the operand's tangent in the place of `a`.
 
 Where a function has no derivative the conventions are those of PyTorch: `abs` has 0 at 0, `sqrt` has infinity at 0, `x ** p` has 0
-for the exponent at x = 0. `max`, `min`, `if` and reductions are not here: they change the scope (`adjoint`).
+for the exponent at x = 0, `atan2` has 0 at the origin. `max`, `min`, `if` and reductions are not here: they change the scope (`adjoint`).
 """
 
 from __future__ import annotations
@@ -207,8 +207,9 @@ def atan(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
 
 @derivative("atan2")
 def atan2(a: Expr, y: Expr, z: Expr, x: Expr) -> tuple[Expr | None, ...]:
-    """atan2(z, x)' = (x z' - z x') / (x ** 2 + z ** 2)"""
-    each = over(a, plus(times(x, x), times(z, z)))
+    """atan2(z, x)' = (x z' - z x') / (x ** 2 + z ** 2), 0 at the origin"""
+    square = plus(times(x, x), times(z, z))
+    each = Select(Compare("==", square, zero(x.dtype)), zero(a.dtype), over(a, square))
     return times(each, x), negative(times(each, z))
 
 
