@@ -59,3 +59,23 @@ def test_parts_that_are_dropped(op: str):
 
 def test_text(golden):
     golden("\n".join(show_program(grad(elaborate(parse(TEXT.replace("OP", op)).ops["fold"], {}, {}))) for op in ("max=", "*=")))
+
+
+@pytest.mark.parametrize("text", [
+    "op f(X: f64[N], idx: i64[N] in 0..N) -> Y: f64[N] { Y[i] = X[i] + (if idx[i] < i then 0.5 * Y[idx[i]] * X[i] else 0) }",
+    "op f(X: f64[N], idx: i64[N] in 0..N) -> Y: f64[N] { Y[i] = X[i] + sum(k: if idx[i] < i and k != 1 then X[k] * Y[idx[i]] else 0) }",
+])
+def test_recurrences_over_places_that_are_data(text: str):
+    """The instances that read an element are searched; which come before it is proven."""
+    program = elaborate(parse(text).ops["f"], {}, {})
+    random = np.random.default_rng(0)
+    arrays = random.normal(size=6), np.array([0, 0, 0, 1, 3, 2])
+    gradient = check_gradient(program, *arrays)
+    check_program(gradient)
+    check_program(check_gradient(gradient, *arrays, random.normal(size=6)))
+
+
+def test_recurrences_over_rows():
+    text = "op f(X: f64[N, D], idx: i64[N] in 0..N) -> Y: f64[N, D] { Y[i, d] = X[i, d] + (if idx[i] < i then sin(Y[idx[i], d]) else 0) }"
+    gradient = check_gradient(elaborate(parse(text).ops["f"], {}, {}), np.random.default_rng(0).normal(size=(4, 2)), np.array([0, 0, 1, 0]))
+    assert "sum(i: if idx[i] < i and idx[i] == n then" in show_program(gradient)

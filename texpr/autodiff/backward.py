@@ -10,12 +10,12 @@ from texpr.autodiff.adjoint import contributions
 from texpr.autodiff.algebra import convert, plus, zero
 from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
-from texpr.autodiff.gather import gather, scatter
+from texpr.autodiff.gather import gather, scatter, searched
 from texpr.autodiff.names import Names, freshen
 from texpr.autodiff.phases import phases
 from texpr.autodiff.scope import Contribution, target_axes
 from texpr.ir.dtypes import accumulator
-from texpr.ir.expr import Expr, Read, Tensor
+from texpr.ir.expr import Axis, Expr, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.support.errors import CheckError
 
@@ -117,7 +117,8 @@ class Backward:
         self._cotangents[tensor] = cotangent
         axes = target_axes(tensor, parts.reads)
         element = tuple(axis.var for axis in axes)
-        gathered = [(c, gather(c, axes, element)) for c in parts.reads]
+        inverted = _inverted_in_recurrences if recurrent else gather
+        gathered = [(c, inverted(c, axes, element)) for c in parts.reads]
         folds = [c for c, term in gathered if term is None]
         if folds and recurrent:
             raise CheckError(f"the recurrence of `{tensor.name}` has no gradient: this read cannot be turned into a sum over what reads it",
@@ -129,7 +130,7 @@ class Backward:
         apart = [(axes, element)] if recurrent else phases(axes, [term for _, term in gathered if term is not None])
         for part, at in apart:
             terms: list[Expr] = [Read(w, at) for w in wholes]
-            terms += [term for c in reads if (term := gather(c, part, at)) is not None]
+            terms += [term for c in reads if (term := inverted(c, part, at)) is not None]
             self._emit(Equation(into, at, part, _sum_of(terms, into)))
         for fold in folds:
             self._emit(scatter(fold, into))
@@ -153,6 +154,11 @@ class Backward:
         self._emit(Invoke(results, gradient, (*call.args, *known.values()), call.span))
         for (argument, _), result in zip(needed, results):
             self._of(argument).whole.append(result)
+
+
+def _inverted_in_recurrences(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
+    found = gather(contribution, target, element)
+    return searched(contribution, target, element) if found is None else found
 
 
 def _sum_of(terms: list[Expr], into: Tensor) -> Expr:

@@ -66,6 +66,29 @@ def gather(contribution: Contribution, target: tuple[Axis, ...], element: tuple[
     return _as_sum(_tidy(term))
 
 
+def searched(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
+    """The same as a sum over all instances, of which those count that read the element; None where a guard folds the index.
+
+    For recurrences, where a fold would have to be done before what it is made of: the equality says what is read.
+    """
+    if contribution.guard is not None and contribution.guard.mode != "value":
+        return None
+    axes = {axis.var: axis for axis in contribution.scope.axes}
+    bare = {i: e for i, e in zip(contribution.indices, element) if isinstance(i, Var) and i in axes}
+    equal_to = (Compare("==", i, e) for i, e in zip(contribution.indices, element) if i not in bare)
+    ranges = [c for v, e in bare.items() for c in _in_range(axes[v], e, target)]
+    conditions = (*ranges, *contribution.scope.conditions, *equal_to)
+    rest = tuple(axis for axis in contribution.scope.axes if axis.var not in bare)
+    if any(v in variables(axis.lo, axis.hi) for axis in rest for v in bare):
+        rest = tuple(Axis(axis.var, substitute(axis.lo, bare), substitute(axis.hi, bare)) for axis in rest)
+    return _as_sum(_tidy(_Term(rest, tuple(substitute(c, bare) for c in conditions), substitute(contribution.value, bare))))
+
+
+def _in_range(axis: Axis, value: Expr, known: tuple[Axis, ...]) -> list[Expr]:
+    found = [] if at_least(value, axis.lo, known) else [_at_most(axis.lo, value)]
+    return found if below(value, axis.hi, known) else [*found, build.compare("<", value, axis.hi)]
+
+
 def scatter(contribution: Contribution, into: Tensor) -> Equation:
     """The fold that adds the contribution into `into`: over the axes in its indices, in their order, a sum over the others."""
     scope, guard = contribution.scope, contribution.guard
