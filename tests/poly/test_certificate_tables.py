@@ -322,28 +322,28 @@ kernel greatest(X: f32[N, M], W: f32[N, M], p: i64[M] in 0..N, m: bool[M]) -> (y
   u = t  eq 6
 """
 CALLED = """extern op argsort(X: f32[N]; down = false) -> p: i64[N] in 0..N distinct
-extern op swap(A: f32[N], B: f32[N]) -> (P: f32[N], Q: f32[N])
-op called(X: f32[N], W: f32[N]) -> (Y: f32[N], V: f32[N]) {
+extern op swap(A: f32[N], B: f32[M]) -> (P: f32[M], Q: f32[N])
+op called(X: f32[N], W: f32[M], U: f32[K]) -> (Y: f32[N], V: f32[M]) require K == N {
   Z[i] = 2 * X[i]
   p = argsort(Z, down=true)
-  P, Q = swap(X, Z)
-  Y[i] = Z[p[i]] + P[i]
-  V[i] = Q[i] }"""
+  P, Q = swap(Z, W)
+  Y[i] = Z[p[i]] + Q[i]
+  V[i] = P[i] }"""
 CALLED_LOOPS = """
-kernel called(X: f32[N], W: f32[N]) -> (Y: f32[N], V: f32[N])
+kernel called(X: f32[N], W: f32[M], U: f32[K]) -> (Y: f32[N], V: f32[M])
   let Z: f32[N]
   let p: i64[N] in 0..N distinct
-  let P: f32[N]
+  let P: f32[M]
   let Q: f32[N]
   let O: f32[N + 1]
   for i in 0..N
     Z[i] = 2.0 * X[i]  at[i]
   p = extern argsort(Z; down=True)  eq 1
-  P, Q = extern swap(X, Z)  eq 2
+  P, Q = extern swap(Z, W)  eq 2
   for j in 0..N
-    Y[j] = Z[p[j]] + P[j]  eq 3  at[j]
-  for k in 0..N
-    V[k] = Q[k]  eq 4  at[k]
+    Y[j] = Z[p[j]] + Q[j]  eq 3  at[j]
+  for k in 0..M
+    V[k] = P[k]  eq 4  at[k]
 """
 
 
@@ -371,15 +371,18 @@ CALLS = changed(CALLED, CALLED_LOOPS, {
     "one array more": ("argsort(Z", "argsort(Z, X", "values"),
     "a call under a condition": ("  p = extern", "  if N > 3\n    p = extern", "values"),
     "a call in a loop": ("  p = extern", "  for q in 0..N - 3\n    p = extern", "values"),
-    "arrays exchanged": ("swap(X, Z)", "swap(Z, X)", "values"),
+    "another array of the same length": ("swap(Z, W)", "swap(X, W)", "values"),
+    "arrays exchanged": ("swap(Z, W)", "swap(W, Z)", "values"),
+    "an array of a length that is required": ("let Z: f32[N]", "let Z: f32[K]", ""),
+    "a result of another length": ("let Q: f32[N]", "let Q: f32[N + 1]", "values"),
     "results exchanged": ("P, Q =", "Q, P =", "values"),
     "one array that is not all written": ("for i in 0..N\n", "for i in 0..N - 1\n", "initialised"),
     "a call before its array is written": (
         "  for i in 0..N\n    Z[i] = 2.0 * X[i]  at[i]\n  p = extern argsort(Z; down=True)  eq 1\n",
         "  p = extern argsort(Z; down=True)  eq 1\n  for i in 0..N\n    Z[i] = 2.0 * X[i]  at[i]\n", "initialised"),
     "a call after its result is read": (
-        "  P, Q = extern swap(X, Z)  eq 2\n  for j in 0..N\n    Y[j] = Z[p[j]] + P[j]  eq 3  at[j]\n",
-        "  for j in 0..N\n    Y[j] = Z[p[j]] + P[j]  eq 3  at[j]\n  P, Q = extern swap(X, Z)  eq 2\n", "initialised"),
+        "  P, Q = extern swap(Z, W)  eq 2\n  for j in 0..N\n    Y[j] = Z[p[j]] + Q[j]  eq 3  at[j]\n",
+        "  for j in 0..N\n    Y[j] = Z[p[j]] + Q[j]  eq 3  at[j]\n  P, Q = extern swap(Z, W)  eq 2\n", "initialised"),
 })
 
 
