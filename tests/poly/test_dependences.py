@@ -6,11 +6,13 @@ import pytest
 
 from tests.poly.nests import ZERO, at, kernel, less, loop, outer, plus, put, tensor, times
 from texpr.ir.dtypes import F32, I32, I64
-from texpr.ir.expr import Cast, Expr, Tensor, Var
+from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
 from texpr.poly import carried, flow_stays_within, needs, nest, overwritten, read_after_write, reordered, same_work
+from texpr.poly.affine import Converter
+from texpr.poly.forms import ANYTHING, Unknown
 
 KERNEL = """kernel k(X: f32[N], p: i32[N + 8] in 0..N distinct, q: i32[4, N] in 0..N distinct, w: i32[N] in 0..N,\
  a: i64, b: i64) -> Y: f32[N]
@@ -102,6 +104,26 @@ def test_one_instance_of_an_equation_run_twice():
         assert (carried(k, outer(k)) is None) == free
 
 
+def test_what_the_kernel_computes_differs_from_iteration_to_iteration():
+    """One expression has another value each time."""
+    i, S, T, Y = Var("i"), tensor("S", 1, dtype=I32), tensor("T", 9), tensor("Y", 9)
+    where = Cast(at(S, 0), dtype=I64)
+    first, second = put(T, (where,), ZERO), put(Y, (i,), at(T, plus(where, 1)))
+    for inputs, meets in (((), True), ((S,), False)):
+        assert (needs(kernel(loop(i, 4, first, second), inputs=inputs), {second}, {first}, 0, 2) is not None) == meets
+
+
+def test_floats_are_not_looked_into():
+    x = tensor("x", 4)
+    for e in (Const(1.5, dtype=F32), Select(less(Var("n"), 1), ZERO, at(x, 0)), Max(at(x, 0), ZERO), Compare("<", at(x, 0), at(x, 0))):
+        found = Converter((), (x,))
+        if e.dtype == F32:
+            ((_, form),) = found.values(e).cases
+            assert isinstance(form.terms[0][0], Unknown)
+        else:
+            assert found.truth(e) is ANYTHING
+
+
 def test_private_tensors_do_not_count():
     k = k_of(PAIRS["the same element"][0])
     first, second = (s for s in walk(k) if isinstance(s, Store))
@@ -159,6 +181,14 @@ def test_values_stay_in_an_iteration(name: str):
     body, stays = STAYS[name]
     k = k_of(body)
     assert flow_stays_within(k, next(t for t in k.temporaries if t.name == "T"), [outer(k)]) == stays
+
+
+def test_what_is_used_outside_does_not_stay():
+    """Not even where nothing else is used beside it."""
+    body, stays = STAYS["written"]
+    for more, expected in (("", stays), ("\n  for j in 0..N\n    T[j] = 0.0", False), ("\n  for j in 0..N\n    Y[j] = 0.0", stays)):
+        k = k_of(body + more)
+        assert flow_stays_within(k, next(t for t in k.temporaries if t.name == "T"), [outer(k)]) == expected
 
 
 def test_one_store_under_other_loops():

@@ -40,6 +40,7 @@ TRIANGLE = "op triangle(X: f32[M, M]) -> Y: f32[M] { Y[i] = sum(j in 0..i + 1: X
 REVERSED = "op reversed(X: f32[M]) -> Y: f32[M] { Y[i] = X[M - 1 - i] }"
 
 QUOTIENT = "op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] {{ Y[i] = X[{} | 0] }}"
+ENDS = "op f(X: f32[N], Z: f32[M]) -> Y: f32[M] require N > 0 {{ Y[i] = sum(j: X[j] * X[{}] * Z[i]) }}"
 SCATTER = """op f(at: i32[N] in 0..N, m: i32[N], X: f32[N]) -> Y: f32[N] {
     Y[i] = 0.0
     Y[at[i]] += X[i] for i in 0..N where m[i] > 0 }"""
@@ -71,6 +72,9 @@ TILES = {
                      "X[io * 8 +: 12]"),
     "uses far from each other": ("op f(Z: f32[N], X: f32[2 * N]) -> Y: f32[N] { Y[i] = X[i] + X[i + N] }", {}, 's.split("i", 8)', "X", "io",
                                  "X[0 +: N * 2]"),
+    "the last": (ENDS.format("N - 1"), {}, "s", "X", "i", "X[0 +: N]"),
+    "the first": (ENDS.format("0"), {}, "s", "X", "i", "X[0 +: N]"),
+    "held back": ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[min(i + 2, N - 1)] }", {}, 's.split("i", 8)', "X", "io", "X[0 +: N]"),
     "indices": (SCATTER, {}, 's.split("Y.1.i", 8)', "at", "Y.1.io", "at[io * 8 +: 8]"),
     "conditions": (SCATTER, {}, 's.split("Y.1.i", 8)', "m", "Y.1.io", "m[io * 8 +: 8]"),
     "where data say": (WINDOWS, {}, "s", "X", "k", "X[i64(off[k]) +: 8]"),

@@ -25,6 +25,9 @@ PLACES = {
     "where a sum begins": "sum(k in W[{}]..4: Z[i])",
     "where a sum ends": "sum(k in 0..W[{}]: Z[i])",
     "where the second axis of a sum ends": "sum(k in 0..4, j in 0..W[{}]: Z[i])",
+    "where a sum of some terms begins": "sum(k in W[{}]..4 where Z[i] > f32(k): Z[i])",
+    "where a sum of some terms ends": "sum(k in 0..W[{}] where Z[i] > f32(k): Z[i])",
+    "some terms": "sum(k in 0..4 where Z[i] > f32(k): X[{}])",
     "of which terms": "sum(k in 0..4 where X[{}] > f32(k): Z[i])",
     "what stands outside": "Z[i - 1 | X[{}]]",
     "the index of what has something outside": "Z[V[{}] - 1 | 0.0]",
@@ -76,5 +79,7 @@ def test_where_accesses_outside_go():
                                  ("i - 1 | reflect", "0..N - 1", "if i > 1 then 0.0 else h[{0}]"),
                                  ("i + 1 | reflect", "1..N", "if i + 2 < N then 0.0 else h[{0}]"),
                                  ("i - 1 | wrap", "2..N", "if i > 0 then 0.0 else h[{0}]"),
-                                 ("i + 1 | wrap", "0..2", "if i + 1 < N then 0.0 else h[{0}]")):
+                                 ("i + 1 | wrap", "0..2", "if i + 1 < N then 0.0 else h[{0}]"),
+                                 ("i + 1 | wrap", "1..N", "if i + 1 < N then h[{0}] else 0.0"),
+                                 ("i + 2 | wrap", "1..2", "if i + 1 < N then 0.0 else h[{0}]")):
         tx.op(turned.format(within, value.format(index)))
