@@ -216,9 +216,9 @@ class Steps:
         """Say where a buffer lives: stack, heap, register or shared; see `texpr.schedule.scope`."""
         return self._step("scope", tensor, where)
 
-    def tensorize(self, loop: str | Var, instruction: str) -> Self:
+    def tensorize(self, loop: str | Var, instruction: str, *, reassoc: bool = False) -> Self:
         """Run the nest of a loop as one instruction; see `texpr.schedule.tensorize`."""
-        return self._step("tensorize", loop, instruction)
+        return self._step("tensorize", loop, instruction, **({"reassoc": True} if reassoc else {}))
 
 
 def _caller() -> str:

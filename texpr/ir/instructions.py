@@ -22,11 +22,13 @@ class Instruction:
         text: a kernel of one nest that does the same; its tensors are the operands, in row-major order; rows of symbolic length may
             stand anywhere.
         emit: what a target needs to know to write it.
+        flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
     """
 
     name: str
     text: str
     emit: object
+    flushes: bool = False
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}

@@ -18,6 +18,7 @@ class Machine:
         fma: fused multiply-add exists.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
+        outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
         shared_bytes: memory that the threads of a block share.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
@@ -32,3 +33,4 @@ class Machine:
     shared_bytes: int = 0
     streams: bool = False
     instructions: frozenset[str] = frozenset()
+    outrun: frozenset[str] = frozenset()

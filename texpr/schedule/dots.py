@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.ir.build import integer
-from texpr.ir.instructions import meaning
+from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
@@ -40,6 +40,11 @@ class _Dots:
     lanes: int
     terms: int
 
+    @property
+    def permitted(self) -> dict[str, bool]:
+        """What the step must say of roundings."""
+        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
+
 
 def dotted(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest of which an instruction runs the inner loops; names of its outer loops, or None if there is none."""
@@ -53,7 +58,7 @@ def _dots(plan: Plan, nest: Nest) -> _Dots | None:
     if any(integer(n.extent) is None for n in nest.loops):
         return None
     target, term = nest.accesses[0], nest.reduction[0]
-    for name in sorted(plan.machine.instructions):
+    for name in sorted(plan.machine.instructions - plan.machine.outrun):
         if len(meaning(name).inputs) != 2:
             continue
         left, right = (t.dtype for t in meaning(name).inputs)
@@ -102,7 +107,7 @@ def _scheduled(plan: Plan, d: _Dots) -> list[str] | None:
         plan.step("unroll", each)
     plan.step("vectorize", lane)
     # The layout comes last: only now are all indices sums of tiles and places in them.
-    if not plan.step("layout", buffer, form) or not plan.step("tensorize", lane, d.instruction):
+    if not plan.step("layout", buffer, form) or not plan.step("tensorize", lane, d.instruction, **d.permitted):
         return None
     if others or not by_rows or not row_tiles:
         return [*others, blocks]

@@ -7,13 +7,14 @@ from difflib import get_close_matches
 
 from texpr.ir.expr import Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
-from texpr.ir.loop import INSTRUCTION, For, Kernel
+from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
+from texpr.ir.traverse import rewrite
 from texpr.passes.unify import Mismatch, unify
-from texpr.schedule.loops import find_loops, replace_loops, span_of, stores
+from texpr.schedule.loops import find_loops, qualified, replace_loops, span_of, stores
 from texpr.support.errors import ScheduleError
 
 
-def tensorize(kernel: Kernel, loop: str | Var, instruction: str) -> Kernel:
+def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: bool = False) -> Kernel:
     """Run the nest of `loop` as one instruction. `replace` in Exo.
 
     for j in 0..16: for k in 0..4: C[j] += i32(A[k]) * i32(B[j, k])   ->   the same, marked `instruction.vpdpbusd`
@@ -23,8 +24,11 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str) -> Kernel:
     would leave lanes out, so there may be none. Which targets have the instruction is asked when the kernel is compiled. Of several
     loops of that name, those that match.
 
+    An instruction that adds floats does it in its own order, with its own roundings, and takes denormal numbers for zeros:
+    `reassoc=True` permits that.
+
     Raises:
-        ScheduleError: there is no such instruction, or the nest is not what it does.
+        ScheduleError: there is no such instruction, the nest is not what it does, or the step needs `reassoc=True`.
     Source: Ikarashi and others, Exocompilation for Productive Programming of Hardware Accelerators, PLDI 2022.
     """
     found = find_loops(kernel, loop)
@@ -46,4 +50,15 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str) -> Kernel:
         raise ScheduleError(f"the nest of `{at.var.name}` is not {instruction}: {why}", span_of(kernel, at),
                             code="tensorize", notes=[line for line in INSTRUCTIONS[instruction].text.strip().splitlines()[1:]],
                             help="split and reorder the loops to these; cache_read and layout change how operands lie in memory")
-    return replace_loops(kernel, matching, lambda n: replace(n, kind=INSTRUCTION + instruction))
+    if INSTRUCTIONS[instruction].flushes and not reassoc:
+        raise ScheduleError(f"{instruction} adds in an order of its own and takes denormal numbers for zeros",
+                            span_of(kernel, matching[0]), code="exact",
+                            help=f'tensorize("{qualified(matching[0])}", "{instruction}", reassoc=True) permits it')
+    return replace_loops(kernel, matching, lambda n: _run(n, instruction))
+
+
+def _run(nest: For, instruction: str) -> For:
+    """The nest as an instruction, its updates in whatever order that takes."""
+    free = INSTRUCTIONS[instruction].flushes
+    marked = rewrite(nest, lambda s: replace(s, reassoc=True) if free and isinstance(s, Store) else None)
+    return replace(marked, kind=INSTRUCTION + instruction)

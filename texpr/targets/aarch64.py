@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
@@ -12,25 +13,28 @@ from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.instructions import transposes
 
-NAMES = ("aarch64", "aarch64+dotprod", "aarch64+sve")
+NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+sve")
 _TRIPLE = "aarch64-unknown-linux-gnu"
 _CACHES = (64 << 10, 512 << 10)
-_FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+sve": "+neon,+sve"}
+_FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+bf16": "+neon,+dotprod,+bf16", "aarch64+sve": "+neon,+sve"}
+_DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot"}}
+"""The instructions that add products, by LLVM's name of the feature."""
 
 
 def target(name: str) -> Target | None:
-    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+sve`, or `native` on such a host."""
+    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+sve`, or `native`
+    on such a host."""
     if name == "native" and platform.machine() == "aarch64":
-        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), instructions=_instructions("asimddp" in host.cpu_features()))
+        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), instructions=_instructions(host.cpu_features()))
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
     if name not in _FEATURES:
         return None
-    machine = Machine(16, 32, _CACHES, 4, instructions=_instructions("dotprod" in name))
+    machine = Machine(16, 32, _CACHES, 4, instructions=_instructions(feature.removeprefix("+") for feature in _FEATURES[name].split(",")))
     return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit)
 
 
-def _instructions(dot: bool) -> frozenset[str]:
-    return transposes(16) | ({"sdot", "udot"} if dot else set())
+def _instructions(features: Iterable[str]) -> frozenset[str]:
+    return transposes(16).union(*(_DOTS.get(feature, ()) for feature in features))
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

@@ -19,30 +19,35 @@ class _Dot:
     """C[j] += sum of A[k] * B[j, k] over a group of k: `call(C, A for each j, B)`.
 
     Attributes:
+        total: LLVM's type of a sum.
         offset: the call takes A as unsigned bytes: it gets A + 128, and what that adds is taken off again.
     """
 
     call: str
     lanes: int
     group: str
+    total: str = "i32"
     offset: bool = False
 
 
-def _dot(name: str, call: str, lanes: int, terms: int, left: str, right: str, group: str, *, offset: bool = False) -> None:
-    text = f"""kernel {name}(A: {left}[{terms}], B: {right}[{lanes}, {terms}]) -> (C: i32[{lanes}])
-  for j in 0..{lanes}
+def _dot(name: str, dot: _Dot, terms: int, left: str, right: str) -> None:
+    total = {"i32": "i32", "float": "f32"}[dot.total]
+    text = f"""kernel {name}(A: {left}[{terms}], B: {right}[{dot.lanes}, {terms}]) -> (C: {total}[{dot.lanes}])
+  for j in 0..{dot.lanes}
     for k in 0..{terms}
-      C[j] += i32(A[k]) * i32(B[j, k])  reassoc
+      C[j] += {total}(A[k]) * {total}(B[j, k])  reassoc
 """
-    INSTRUCTIONS[name] = Instruction(name, text, _Dot(call, lanes, group, offset))
+    INSTRUCTIONS[name] = Instruction(name, text, dot, flushes=dot.total == "float")
 
 
-_dot("vpdpbusd", "llvm.x86.avx512.vpdpbusd.512", 16, 4, "u8", "i8", "<64 x i8>")
+_dot("vpdpbusd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>"), 4, "u8", "i8")
 # Of AVX-VNNI-INT8. On machines with vpdpbusd alone `passes.offset` leaves few of them.
-_dot("vpdpbssd", "llvm.x86.avx512.vpdpbusd.512", 16, 4, "i8", "i8", "<64 x i8>", offset=True)
-_dot("vpdpwssd", "llvm.x86.avx512.vpdpwssd.512", 16, 2, "i16", "i16", "<32 x i16>")
-_dot("sdot", "llvm.aarch64.neon.sdot.v4i32.v16i8", 4, 4, "i8", "i8", "<16 x i8>")
-_dot("udot", "llvm.aarch64.neon.udot.v4i32.v16i8", 4, 4, "u8", "u8", "<16 x i8>")
+_dot("vpdpbssd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>", offset=True), 4, "i8", "i8")
+_dot("vpdpwssd", _Dot("llvm.x86.avx512.vpdpwssd.512", 16, "<32 x i16>"), 2, "i16", "i16")
+_dot("vdpbf16ps", _Dot("llvm.x86.avx512bf16.dpbf16ps.512", 16, "<32 x bfloat>", "float"), 2, "bf16", "bf16")
+_dot("sdot", _Dot("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, "<16 x i8>"), 4, "i8", "i8")
+_dot("udot", _Dot("llvm.aarch64.neon.udot.v4i32.v16i8", 4, "<16 x i8>"), 4, "u8", "u8")
+_dot("bfdot", _Dot("llvm.aarch64.neon.bfdot.v4f32.v8bf16", 4, "<8 x bfloat>", "float"), 2, "bf16", "bf16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +91,14 @@ def emit_instruction(emitter: Accesses, loop: For) -> None:
 
 
 def _emit_dot(emitter: Accesses, dot: _Dot, match: Match) -> None:
-    f, sums = emitter.function, f"<{dot.lanes} x i32>"
+    f, groups, sums = emitter.function, f"<{dot.lanes} x i32>", f"<{dot.lanes} x {dot.total}>"
     target = _address(emitter, match, "C")
     a = f.define(f"load i32, ptr {_address(emitter, match, 'A')}, align 1")
     if dot.offset:
         a = f.define(f"xor i32 {a}, -2139062144")
-    one = f.define(f"insertelement {sums} poison, i32 {a}, i64 0")
-    every = f.define(f"shufflevector {sums} {one}, {sums} poison, <{dot.lanes} x i32> zeroinitializer")
-    left = f.define(f"bitcast {sums} {every} to {dot.group}")
+    one = f.define(f"insertelement {groups} poison, i32 {a}, i64 0")
+    every = f.define(f"shufflevector {groups} {one}, {groups} poison, <{dot.lanes} x i32> zeroinitializer")
+    left = f.define(f"bitcast {groups} {every} to {dot.group}")
     right = f.define(f"load {dot.group}, ptr {_address(emitter, match, 'B')}, align 1")
     before = f.define(f"load {sums}, ptr {target}, align 4")
     after = emitter.intrinsic(dot.call, sums, f"{sums} {before}", f"{dot.group} {left}", f"{dot.group} {right}")

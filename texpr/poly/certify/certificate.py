@@ -10,7 +10,8 @@ import islpy as isl
 
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.loop import ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.poly.certify.borrowed import put_back
@@ -22,7 +23,7 @@ from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reuse
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of, reads
-from texpr.poly.certify.sums import Sums
+from texpr.poly.certify.sums import Sums, name_of
 from texpr.poly.certify.trace import lives, written
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.solver import OutOfQuota, asked
@@ -50,12 +51,14 @@ class Certificate:
         obligations: how many questions each took, and seconds.
         reassociated: outputs and intermediates whose sums run in another order than the program's.
         contracted: whether a * b + c may be rounded once.
+        flushed: those whose sums take denormal numbers for zeros, since an instruction does.
     """
 
     kernel: str
     obligations: Mapping[str, tuple[int, float]]
     reassociated: tuple[str, ...]
     contracted: bool
+    flushed: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
@@ -73,6 +76,7 @@ class Certificate:
         if self.bit_exact:
             return "bit-exact"
         said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
+        said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -188,8 +192,19 @@ def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
         if buffer.updates:
             sums.prepare(buffer, whole=False)
     check_races(proof, sums, kernel)
+    flushed = tuple(dict.fromkeys(_flushed(proof)))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
-    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract)
+    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract, flushed)
+
+
+def _flushed(proof: Proof) -> Iterator[str]:
+    """The sums of floats that instructions compute, in an order of their own, which the stores must permit."""
+    names = {INSTRUCTION + name for name, each in INSTRUCTIONS.items() if each.flushes}
+    for u in proof.nest.statements:
+        if isinstance(u.node, Store) and any(n.kind in names for n in u.loops):
+            if not u.store.reassoc:
+                raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
+            yield name_of(proof.meaning.definitions[u.store.equation])
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:

@@ -228,7 +228,7 @@ def _layout(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names), rng.choice(sorted(INSTRUCTIONS))))
+    return Step(kind, (rng.choice(names), rng.choice(sorted(INSTRUCTIONS))), (("reassoc", True),) if rng.random() < 0.5 else ())
 
 
 _MAKERS: dict[str, _Maker] = {
