@@ -21,6 +21,7 @@ EVERY = "op every(X: f32[4]) -> Y: f32[2] {\n  T[i] = X[i] * 2\n  Y[j] = T[j + 2
 THREADS = "for t in 0..32 thread.x"
 BARRIER = "\nbarrier"
 PUT, TURN = "\nS[t] = X[n, t]  copy", "\nY[n, t] = S[31 - t]  at[n, t]"
+DIRECT = "\nY[n, t] = X[n, 31 - t]  at[n, t]"
 ROUND, ADD = "\nS[t] = X[k, t]  copy", "\nacc += S[31 - t]  at[t, k]"
 
 
@@ -47,6 +48,11 @@ RACES: Rows = {
     "a barrier for some threads": (TURNED, turned(under(THREADS, PUT, under("if t < 31", BARRIER), TURN)), "races"),
     "as many barriers as threads": (TURNED, turned(under(THREADS, PUT, under("for k in 0..t", BARRIER), TURN)), "races"),
     "a barrier where data says": (TURNED, turned(under(THREADS, PUT, under("if X[n, 0] > 0.0", BARRIER), TURN)), "races"),
+    "a barrier that is not needed": (TURNED, turned(under(THREADS, DIRECT, BARRIER)), ""),
+    "a barrier that is not needed, in a loop": (TURNED, turned(under(THREADS, DIRECT, under("for k in 0..N", BARRIER))), ""),
+    "a barrier that is not needed, for some threads": (TURNED, turned(under(THREADS, DIRECT, under("if t < 31", BARRIER))), "races"),
+    "barriers that are not needed, as many as threads": (TURNED, turned(under(THREADS, DIRECT, under("for k in 0..t", BARRIER))), "races"),
+    "a barrier that is not needed, where data says": (TURNED, turned(under(THREADS, DIRECT, under("if X[n, 0] > 0.0", BARRIER))), "races"),
     "an array of each thread": (SUMMED, summed(under("for k in 0..8", ROUND, BARRIER, ADD, BARRIER)).replace(
         "acc: f32", "q: f32[2]").replace(
         "acc", "q[1]"), ""),
