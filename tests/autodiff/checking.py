@@ -17,7 +17,7 @@ STEP, TOLERANCE = 1e-5, 1e-6
 def check_gradient(program: Program, *arrays: np.ndarray, wrt: Sequence[str] | None = None) -> Program:
     """Compares every derivative with central differences; returns the gradient."""
     arrays = tuple(np.asarray(a) for a in arrays)
-    cotangents = _cotangents(program, arrays)
+    cotangents = random_cotangents(program, arrays)
     gradient = grad(program, wrt)
     verify_program(gradient)
     found = interpret(gradient, [*arrays, *cotangents])
@@ -31,7 +31,7 @@ def check_gradient(program: Program, *arrays: np.ndarray, wrt: Sequence[str] | N
     return gradient
 
 
-def _cotangents(program: Program, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def random_cotangents(program: Program, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     random = np.random.default_rng(1)
     outputs = interpret(program, arrays)
     return [random.normal(size=o.shape) for o, t in zip(outputs, program.outputs) if t.dtype.is_float]
@@ -55,9 +55,9 @@ def _central_difference(program: Program, arrays: Sequence[np.ndarray], position
 
 
 def check_vjp(program: Program, arrays: Sequence[np.ndarray], cotangents: Sequence[np.ndarray], expected: Sequence[np.ndarray],
-              wrt: Sequence[str] | None = None) -> None:
+              wrt: Sequence[str] | None = None, checkpoint: Sequence[str] | None = None) -> None:
     """The two halves give the same numbers as the gradient."""
-    forward, backward = vjp(program, wrt)
+    forward, backward = vjp(program, wrt, checkpoint=checkpoint)
     verify_program(forward)
     verify_program(backward)
     known = dict(zip((t.name for t in program.inputs), arrays))

@@ -47,21 +47,28 @@ class Vjp(NamedTuple):
     backward: Program
 
 
-def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> Vjp:
+def vjp(program: Program, wrt: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
+        checkpoint: Sequence[str] | None = None) -> Vjp:
     """`program` cut in two where its gradient reads it; nothing is computed twice.
 
     Stored is every primal tensor, input or intermediate, that an equation of a cotangent reads, and inputs that alone tell a size.
+
+    Args:
+        checkpoint: names of the tensors that are stored instead, inputs aside; what backward needs besides, it computes again.
+    Raises:
+        CheckError: no equation defines a tensor of such a name.
     """
-    return _vjp(program, *selected(program, wrt, outputs))
+    return _vjp(program, *selected(program, wrt, outputs), None if checkpoint is None else tuple(checkpoint))
 
 
 @lru_cache(maxsize=1024)
-def _vjp(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> Vjp:
+def _vjp(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...], checkpoint: tuple[str, ...] | None) -> Vjp:
     by_hand = custom_gradient(program, wrt, outputs)
     if by_hand is not None:
         return Vjp(replace(program, name=f"{program.name}_forward"), by_hand)
     parts = _Reverse(program, wrt, outputs)
-    backward = simplify(parts.backward, parts.results, parts.own)
+    again = [] if checkpoint is None else _computed_again(program, parts.forward, checkpoint)
+    backward = simplify([*again, *parts.backward], parts.results, parts.own)
     defined = {t for e in backward for t in targets(e)} | set(parts.seeds)
     read = dict.fromkeys(t for e in backward for t in reads(e) if t not in defined)
     order = [*program.inputs, *(t for e in parts.forward for t in targets(e))]
@@ -88,6 +95,16 @@ def _grad(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...]) -> P
     parts = _Reverse(program, wrt, outputs)
     equations = simplify([*parts.forward, *parts.backward], parts.results, parts.own)
     return _backward_program(program, "grad", (*program.inputs, *parts.seeds), parts.results, equations)
+
+
+def _computed_again(program: Program, forward: Equations, checkpoint: tuple[str, ...]) -> Equations:
+    """The primal equations of what is not stored."""
+    names = {t.name for e in forward for t in targets(e)}
+    for name in checkpoint:
+        if name not in names:
+            raise CheckError(f"`{program.name}` computes no `{name}` to store", program.span, code="gradient",
+                             help=f"it computes {', '.join(sorted(names))}")
+    return [e for e in forward if any(t.name not in checkpoint for t in targets(e))]
 
 
 for _cached in (_vjp, _grad):

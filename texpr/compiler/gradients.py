@@ -37,16 +37,24 @@ def grad(operator: Op, wrt: Sequence[str] | None = None) -> Op:
     return _derived(operator, make, (grad, (operator, names)))
 
 
-def vjp(operator: Op) -> tuple[Op, Op]:
-    """Forward and backward operators that share residuals: forward gives the outputs and what backward needs of the way there."""
-    return _half(operator, "forward"), _half(operator, "backward")
+def vjp(operator: Op, checkpoint: Sequence[str] | None = None) -> tuple[Op, Op]:
+    """Forward and backward operators that share residuals: forward gives the outputs and what backward needs of the way there.
+
+    Args:
+        checkpoint: names of the tensors that forward gives for backward, which computes again what else it needs; all that backward
+            reads unless given. Inputs are kept by the caller.
+    Raises:
+        CheckError: something has no gradient, or no tensor has such a name.
+    """
+    names = None if checkpoint is None else _distinct("checkpoint", checkpoint)
+    return _half(operator, "forward", names), _half(operator, "backward", names)
 
 
-def _half(operator: Op, which: str) -> Op:
+def _half(operator: Op, which: str, checkpoint: tuple[str, ...] | None) -> Op:
     def make(dtypes: Mapping[str, DType], constants: Mapping[str, object], absent: frozenset[str]) -> Program:
-        return getattr(autodiff.vjp(operator.program(dtypes, constants, absent)), which)
+        return getattr(autodiff.vjp(operator.program(dtypes, constants, absent), checkpoint=checkpoint), which)
 
-    return _derived(operator, make, (_half, (operator, which)))
+    return _derived(operator, make, (_half, (operator, which, checkpoint)))
 
 
 def jvp(operator: Op, wrt: Sequence[str] | None = None) -> Op:
@@ -91,9 +99,18 @@ def register_vjp(name: str, operator: Op | str) -> None:
 def _names(wrt: Sequence[str] | None) -> tuple[str, ...] | None:
     if wrt is None:
         return None
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
-    if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+    names = _distinct("wrt", wrt)
+    if not names:
         raise CallError(f"wrt is {wrt!r}, expected names of inputs, each once", code="arguments", help='wrt=["A", "B"]')
+    return names
+
+
+def _distinct(what: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Names in a sequence, each once."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+        kind = "inputs" if what == "wrt" else "tensors"
+        raise CallError(f"{what} is {given!r}, expected names of {kind}, each once", code="arguments", help=f'{what}=["A", "B"]')
     return names
 
 
@@ -108,7 +125,9 @@ def _derived(operator: Op, make: Make, origin: tuple) -> Op:
             other = make(dtypes | {variable: _other(t)}, constants, frozenset())
             declared |= {i.name: variable for i, j in zip(other.inputs, typical.inputs) if i.name not in declared and i.dtype != j.dtype}
     needed = _needed(base, make, dtypes, constants)
-    inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name), t.name not in needed) for t in typical.inputs)
+    defaults = {p.name: p.default for p in base.inputs}
+    inputs = tuple(Parameter(t.name, declared.get(t.name, t.dtype.name), t.name not in needed, default=defaults.get(t.name) or "0")
+                   for t in typical.inputs)
     signature = Signature(typical.name, inputs, base.constants, base.variables, f"Derived from {base.name}.",
                           tuple(Parameter(t.name, t.dtype.name) for t in typical.outputs), base.axes)
     return Op(signature, make, origin)
