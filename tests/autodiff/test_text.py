@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.autodiff.test_pictures import PROGRAMS
-from texpr.autodiff import grad, vjp
+from texpr.autodiff import grad, jvp, vjp
 from texpr.ir.dtypes import BF16, F32, F64, I32
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Invoke, Program
@@ -74,6 +74,16 @@ def test_gradients_of_operators(name: str, floats):
 def test_found_by_fuzzing(text):
     gradient = grad(elaborate(parse(text).ops["f"], {}, {}))
     assert_round_trip(replace(gradient, requires=(*gradient.requires, *check_program(gradient))))
+
+
+@pytest.mark.parametrize("value", ["max(*d: X[*a, *d])", "min(*d: abs(X[*a, *d]))", "prod(*d: X[*a, *d])"])
+def test_reductions_over_packs(value: str):
+    """Where an element was found in a pack is its place there."""
+    program = elaborate(parse(f"op f(X: f64[*A:1, *D]) -> Y: f64[*A] {{ Y[*a] = {value} }}").ops["f"], {}, {})
+    for derived in (grad(program), *vjp(program), grad(grad(program)), jvp(program)):
+        text = show_program(derived, with_callees=True)
+        assert show_program(elaborate(parse(text).ops[derived.name], {}, {}), with_callees=True).splitlines()[-3:] == text.splitlines()[-3:]
+    assert "place(*d)" in show_program(grad(program))
 
 
 def test_conditions_stay_around_maxima():

@@ -42,7 +42,7 @@ MEANINGS = [
     "Y[i] = X[i | k[i]]", "Y[i] = f32(argmax<3>(j: X[j]))", "Y[i] = sum<f99>(j: X[j])", "Y[i], T[i] = X[i]", "Y[i] = (X[i], 1)",
     "Y[i] = X(i)", "Y[sum(j: k[j])] = 1", "Y[i] = sum(j, j: A[j, j])", "Y[i] = X[i] % true", "T[i, i] = X[i]  Y[i] = T[i, i]",
     "Y[i] = uniform()", "Y[i] = normal(-1, i)", "Y[i] = normal(1, s)", "Y[i] = uniform(1, *i)", "Y[i] = uniform(1, i=i)",
-    "T[i] = X[i] for i in 1..N  Y[i] = T[i]", "f32 = 1", "Y[i] = sum<i32>(j: X[j])",
+    "T[i] = X[i] for i in 1..N  Y[i] = T[i]", "f32 = 1", "Y[i] = sum<i32>(j: X[j])", "Y[i] = f32(place(i))", "Y[i] = f32(place(*i))",
 ]
 SIGNATURES = [
     "op f<T: real>(X: T[N]) -> Y: T[N] { Y[i] = X[i] }", "op f(X: float[N]) -> Y: f32[N] { Y[i] = X[i] }",

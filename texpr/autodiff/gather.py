@@ -167,7 +167,7 @@ def _known_binders(term: _Term) -> _Term:
     """Without the axes that a condition `k == place` fixes, such as where a maximum was found."""
     for condition in term.conditions:
         match condition:
-            case Compare("==", Var() as var, Read() as place) if var not in variables(place):
+            case Compare("==", Var(pack=False) as var, Read() as place) if var not in variables(place):
                 rest = tuple(axis for axis in term.axes if axis.var is not var)
                 if len(rest) < len(term.axes) and not any(var in variables(a.lo, a.hi) for a in rest):
                     known = {var: place}

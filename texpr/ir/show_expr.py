@@ -201,7 +201,7 @@ def separated(parts: list[Part]) -> list[str | Part]:
 
 def _variable(var: Var, names: Names) -> str:
     if var in names:
-        return names[var]
+        return f"place({names[var]})" if names[var].startswith("*") else names[var]
     return f"numel({var.name})" if var.pack else var.name
 
 
@@ -225,8 +225,8 @@ def _joined(entries: list[str | Part]) -> list[str | Part]:
 
 
 def _index(e: Expr, names: Names) -> str | Part:
-    if isinstance(e, Var) and e.pack and e not in names:
-        return f"*{e.name}"
+    if isinstance(e, Var) and e.pack and names.get(e, "*").startswith("*"):
+        return names.get(e, f"*{e.name}")
     return Part(e)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from texpr.lang.scalars import Scalars
 
 MAX_INLINED = 20_000
-BUILTINS = ("max", "min", "clamp", "numel", "lowest")
+BUILTINS = ("max", "min", "clamp", "numel", "lowest", "place")
 
 
 def is_scalar_function(name: str) -> bool:
@@ -40,6 +40,8 @@ def call(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
         return s.arithmetic.convert(value, s.names.dtype(node.name), node.span)
     if name in ("numel", "lowest"):
         return _of_a_name(s, node)
+    if name == "place" and name not in s.functions:
+        return (yield _place(s, node, scope))
     if name in RANDOM and name not in s.functions:
         return (yield _random(s, node, scope))
     if name not in FUNCTIONS and name not in s.functions and name not in BUILTINS:
@@ -114,6 +116,14 @@ def _function(s: Scalars, node: tree.Call, values: list[Value]) -> Value:
     if f.result == "bool":
         return Value(Call(f.name, operands, dtype=BOOL, span=node.span))
     return Value(Call(f.name, operands, dtype=t, span=node.span), common.weak)
+
+
+def _place(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
+    """`place(*s)`: how many elements of the pack come before, row after row."""
+    (argument,) = _arguments(node, 1)
+    if not isinstance(argument, tree.PackName):
+        raise CheckError("`place` takes the index of a pack", argument.span, code="call", help="place(*s)")
+    return Value((yield s.entry(argument, scope)))
 
 
 def _random(s: Scalars, node: tree.Call, scope: Scope) -> Steps:
