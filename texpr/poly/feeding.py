@@ -6,7 +6,7 @@ whenever the read does, and it runs before. A guess that holds is a proof, witho
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 
 from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, defining, variable
 from texpr.poly.nest import Access, Nest, Statement
@@ -24,15 +24,29 @@ def _feeds(nest: Nest, reader: Statement, case: tuple[Piece, tuple[Form, ...]], 
     (reads, at), (writes, to) = case, other
     if any(isinstance(k, Unknown) and not k.shared for f in (*to, *(c.form for c in writes)) for k, _ in f.terms):
         return False
-    values: dict[Key, Form] = {n.var: variable(n.var) for n in reader.loops[: reader.common(writer)]}
-    for i, j in zip(at, to):
-        _solve(i, j, values, {n.var for n in writer.loops} - values.keys())
-    if len(values) < len(writer.loops) or not all(_is_zero(i.plus(j.over(values), -1)) for i, j in zip(at, to)):
+    values = instance(at, writer, to, {n.var: variable(n.var) for n in reader.loops[: reader.common(writer)]})
+    if values is None:
         return False
     quotients = {k: None for c in writes for k, _ in c.form.terms if isinstance(k, Unknown) and k.of is not None}
     given = Given(nest.converter, nest.facts + reads + tuple(c for k in quotients for c in defining(k)))
     known = set(given.piece)
     return all(given.implies(wanted) for c in writes if (wanted := Constraint(c.form.over(values), c.equality)) not in known)
+
+
+def instance(at: Sequence[Form], writer: Statement, to: Sequence[Form], known: Mapping[Key, Form],
+             otherwise: Mapping[Key, Form] | None = None) -> dict[Key, Form] | None:
+    """The loops of the instance that writes the element `at`, where `to` is what the writer writes; None where they are not seen.
+
+    Args:
+        known: loops whose values are given.
+        otherwise: the values of loops of which the element says nothing.
+    """
+    values = dict(known)
+    for i, j in zip(at, to):
+        _solve(i, j, values, {n.var for n in writer.loops} - values.keys())
+    values = {**(otherwise or {}), **values}
+    found = len(values) == len(writer.loops) and all(_is_zero(i.plus(j.over(values), -1)) for i, j in zip(at, to))
+    return values if found else None
 
 
 def _solve(i: Form, j: Form, values: dict[Key, Form], unknown: Container[Key]) -> None:

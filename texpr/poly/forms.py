@@ -6,7 +6,7 @@ unknown within what is known of it. So "these constraints have no solution" is a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from texpr.ir.expr import Expr, Var
@@ -87,6 +87,12 @@ class Constraint:
 
     form: Form
     equality: bool = False
+
+    def opposites(self) -> Iterator[Constraint]:
+        """It does not hold if one of these does."""
+        yield Constraint(self.form.times(-1).shifted(-1))
+        if self.equality:
+            yield Constraint(self.form.shifted(-1))
 
 
 Piece = tuple[Constraint, ...]

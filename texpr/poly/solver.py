@@ -275,9 +275,7 @@ class Given:
         question = self._question.copy()
         if self._solved.says(question.row(wanted)):
             return True
-        form = wanted.form
-        return not self.allows((Constraint(form.times(-1).shifted(-1)),)) and not (
-            wanted.equality and self.allows((Constraint(form.shifted(-1)),)))
+        return not any(self.allows((c,)) for c in wanted.opposites())
 
     @property
     def _solved(self) -> System:
@@ -341,7 +339,7 @@ class Region:
         for basic in self._set.coalesce().gist(context).coalesce().get_basic_sets():
             if basic.dim(isl.dim_type.div):
                 return None
-            found.append([self._row(c) for c in _needed(basic.get_constraints(), context)])
+            found.append([_row(self.count, c) for c in _needed(basic.get_constraints(), context)])
         return found
 
     def hull(self, given: int) -> list[Row]:
@@ -351,17 +349,27 @@ class Region:
         whole = self._set.coalesce().remove_divs().coalesce()
         context = whole.project_out(_SET, given, self.count - given).add_dims(_SET, self.count - given)
         hull = whole.polyhedral_hull() if whole.n_basic_set() > 1 else whole.get_basic_sets()[0]
-        return [self._row(c) for c in _needed(hull.remove_redundancies().get_constraints(), context)]
-
-    def _row(self, c: isl.Constraint) -> Row:
-        coefficients = [(k, c.get_coefficient_val(_SET, k).to_python()) for k in range(self.count)]
-        return [(k, n) for k, n in coefficients if n], c.get_constant_val().to_python(), c.is_equality()
+        return [_row(self.count, c) for c in _needed(hull.remove_redundancies().get_constraints(), context)]
 
     @staticmethod
     def _with(count: int, found: isl.Set) -> Region:
         region = Region(count)
         region._set = found
         return region
+
+
+def _row(count: int, c: isl.Constraint) -> Row:
+    coefficients = [(k, c.get_coefficient_val(_SET, k).to_python()) for k in range(count)]
+    return [(k, n) for k, n in coefficients if n], c.get_constant_val().to_python(), c.is_equality()
+
+
+def in_fewer_cases(width: int, cases: Sequence[Sequence[Row]]) -> list[list[Row]] | None:
+    """The same disjunction of conjunctions over `width` columns, in fewer cases where some are one; None where that takes quotients."""
+    found = isl.Set.empty(isl.Space.set_alloc(_CONTEXT, 0, width))
+    for rows in cases:
+        found = found.union(_basic_set(width, rows).to_set())
+    basics = found.coalesce().get_basic_sets()
+    return None if any(b.dim(isl.dim_type.div) for b in basics) else [[_row(width, c) for c in b.get_constraints()] for b in basics]
 
 
 def _needed(constraints: list[isl.Constraint], context: isl.Set) -> list[isl.Constraint]:

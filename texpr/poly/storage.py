@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
 from texpr.ir.expr import Tensor, index
 from texpr.ir.loop import Kernel, Store
 from texpr.poly.elimination import Row
+from texpr.poly.feeding import instance
 from texpr.poly.flow import mentions, parameters
-from texpr.poly.forms import Form, Key, Piece, Unknown, variable
+from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
+from texpr.poly.joined import joined
 from texpr.poly.nest import Access, Nest, Statement, model, part
-from texpr.poly.order import in_order
+from texpr.poly.order import in_order, in_order_of
 from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
 from texpr.support.errors import ScheduleError
 
@@ -64,25 +66,23 @@ class Storage:
 
     def __init__(self, kernel: Kernel, tensor: Tensor, d: int) -> None:
         self.kernel, self.tensor, self.d = kernel, tensor, d
-        self._needed: list[_Needed] = self._within_quota(lambda: list(_needed(kernel, tensor, d)))
+        self._nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
+        self._joined = self._within_quota(lambda: joined(self._nest))
+        self._needed = self._within_quota(lambda: list(_needed(self._joined, tensor, d)))
 
     def overwrite(self, depth: int) -> Overwrite | None:
         """What goes wrong if elements `depth` apart share a place; None if nothing does."""
-        return self._within_quota(lambda: next((self._example(n, n.region, depth) for n in self._meeting(depth)), None))
+        return self._within_quota(lambda: self._example(depth) if any(_meeting(self._needed, depth)) else None)
 
     def depth(self, most: int) -> int | None:
         """The smallest depth, at most `most`, with which nothing goes wrong."""
-        return self._within_quota(lambda: next((n for n in range(1, most + 1) if next(self._meeting(n), None) is None), None))
+        return self._within_quota(lambda: next((n for n in range(1, most + 1) if not any(_meeting(self._needed, n))), None))
 
-    def _meeting(self, depth: int) -> Iterator[_Needed]:
-        for n in self._needed:
-            last = n.region.count - 1
-            region = n.region.also(([(last - 1, 1), (last, -depth)], 0, True))
-            if not region.is_empty:
-                yield _Needed(n.reader, n.writer, n.keys, region)
-
-    def _example(self, needed: _Needed, region: Region, depth: int) -> Overwrite:
-        numbers = iter(region.smallest())
+    def _example(self, depth: int) -> Overwrite:
+        """In terms of the loops as they stand."""
+        found = self._needed if self._joined is self._nest else _needed(self._nest, self.tensor, self.d)
+        needed = next(_meeting(found, depth))
+        numbers = iter(needed.region.smallest())
         given = {k: next(numbers) for k in needed.keys}
         sizes = {v.name: given[v] for v in self.kernel.sizes}
         reader = {n.var.name: next(numbers) for n in needed.reader.loops}
@@ -99,8 +99,16 @@ class Storage:
                                 code="fold", help="give the sizes as constants, or fold before the loops are split") from None
 
 
-def _needed(kernel: Kernel, tensor: Tensor, d: int) -> Iterator[_Needed]:
-    nest = model(part(kernel, [s for s in kernel.body if mentions(s, tensor)]))
+def _meeting(needed: Iterable[_Needed], depth: int) -> Iterator[_Needed]:
+    """Those in which elements `depth` apart, or a multiple of it, share a place."""
+    for n in needed:
+        last = n.region.count - 1
+        region = n.region.also(([(last - 1, 1), (last, -depth)], 0, True))
+        if not region.is_empty:
+            yield replace(n, region=region)
+
+
+def _needed(nest: Nest, tensor: Tensor, d: int) -> Iterator[_Needed]:
     uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
     writes = [(s, a) for s, a in uses if a.kind == "write" and a.exact]
     for (reader, read), (writer, over) in product(*([u for u in uses if u[1].kind != kind] for kind in ("write", "read"))):
@@ -110,7 +118,8 @@ def _needed(kernel: Kernel, tensor: Tensor, d: int) -> Iterator[_Needed]:
             base = clash.question.system()
             before = list(_ordered(clash.question, base, ((writer, reader, CLOBBER, READ),)))
             left = [(further, Region(count, found)) for further in clash.further
-                    if (found := [both for s in before if not (both := s.also([further])).is_empty])]
+                    if (found := [both for s in before if not (both := s.also([further])).is_empty
+                                  and not any(_is_fed_since(clash, both, reader, writer, w, a) for w, a in writes)])]
             for w, a in writes:
                 if left and (again := list(_written_again(clash, base, reader, writer, w, a))):
                     cut = [(further, region.minus(Region(count, (s.also([further]) for s in again)))) for further, region in left]
@@ -123,11 +132,13 @@ class _Clash:
     """A read of one element and a write of another one.
 
     Attributes:
-        element: the columns of the one that is read.
+        at: the index that is read.
+        element: the columns of it.
         further: that the other one is further on along the dimension, and that it is before.
     """
 
     question: Question
+    at: Sequence[Form]
     element: list[Unknown]
     further: list[Row]
 
@@ -150,12 +161,45 @@ def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Acces
         _at(question, q, to, [other if k == d else e for k, e in enumerate(element)], CLOBBER)
         question.add(question.compare(Form(((other, 1), (element[d], -1))), 0, variable(apart), 0))
         question.equate(nest.private.get(read.tensor, ()), READ, CLOBBER)
-        yield _Clash(question, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
+        yield _Clash(question, at, element, [question.compare(variable(apart).times(sign), 0, Form((), 1), 0, gap=0) for sign in (1, -1)])
 
 
 def _at(question: Question, piece: Piece, at: Sequence[Form], element: Sequence[Unknown], copy: int) -> None:
     question.require(piece, copy)
     question.add_all([question.compare(variable(e), 0, i, copy) for e, i in zip(element, at)])
+
+
+def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Statement, writer: Statement, write: Access) -> bool:
+    """Whether it is seen which instance writes the element, and that it always does so between the other write and the read.
+
+    Most clashes end here; what is left is cut, which takes longer.
+    """
+    question = clash.question
+    same: dict[Key, Form] = {n.var: variable(n.var) for n in reader.loops[: reader.common(writer)]}
+    for piece, to in write.cases:
+        if any(isinstance(k, Unknown) and not k.shared for f in (*to, *(c.form for c in piece)) for k, _ in f.terms):
+            continue
+        values = instance(clash.at, writer, to, {}, same)
+        if values is None:
+            continue
+        runs = (Constraint(c.form.over(values), c.equality) for c in piece)
+        if all(_implied(question, system, c) for c in runs) and not any(
+                not wrong.is_empty for wrong in _outside(question, system, reader, clobber, writer, values)):
+            return True
+    return False
+
+
+def _implied(question: Question, system: System, c: Constraint) -> bool:
+    return system.says(question.row(c, READ)) or all(system.also([question.row(no, READ)]).is_empty for no in c.opposites())
+
+
+def _outside(question: Question, system: System, reader: Statement, clobber: Statement, writer: Statement,
+             values: Mapping[Key, Form]) -> Iterator[System]:
+    """The cases in which an instance of the writer, given in terms of the reader, is not between the other write and the read."""
+    since = [(values[n.var], variable(n.var)) for n in writer.loops[: writer.common(clobber)]]
+    yield from in_order_of(system, question, since, writer.order <= clobber.order, READ, CLOBBER)
+    until = [(variable(n.var), values[n.var]) for n in writer.loops[: writer.common(reader)]]
+    yield from in_order_of(system, question, until, reader.order <= writer.order, READ, READ)
 
 
 def _written_again(clash: _Clash, base: System, reader: Statement, clobber: Statement, writer: Statement,
