@@ -183,8 +183,8 @@ def _is_fed_since(clash: _Clash, system: System, reader: Statement, clobber: Sta
         if values is None:
             continue
         runs = (Constraint(c.form.over(values), c.equality) for c in piece)
-        if all(_implied(question, system, c) for c in runs) and not any(
-                not wrong.is_empty for wrong in _outside(question, system, reader, clobber, writer, values)):
+        outside = _outside(question, system, reader, clobber, writer, values)
+        if all(wrong.is_empty for wrong in outside) and all(_implied(question, system, c) for c in runs):
             return True
     return False
 
