@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import texpr as tx
 from tests.poly.nests import ZERO, Event, at, e, events, kernel, loop, plus, tensor, times
-from texpr.ir.expr import Add, Compare, Expr, Select, Tensor, Var
+from texpr.ir.expr import Add, And, Compare, Expr, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import show_kernel
 from texpr.poly import Storage
@@ -58,13 +58,13 @@ ORDERS = st.sampled_from([(0,), (0,), (0,), (0, 1), (0, 1), (1, 0), (0, 0)])
 def stores(draw, t: Var, here: tuple[Expr, ...], equation: int) -> Stmt:
     i, j = here if len(here) == 2 else (*here, e(0))
 
-    def element(first: Expr) -> Expr:
-        return at(A, first, plus(i, draw(st.integers(-1, 1))), plus(j, draw(st.integers(-1, 1))))
-
     value: Expr = ZERO
     for _ in range(draw(st.integers(0, 2))):
-        read = element(plus(t, draw(st.integers(-1, 1))))
-        value = Add(value, Select(Compare("<", i, e(draw(st.sampled_from([1, 2, N])))), read, ZERO) if draw(st.booleans()) else read)
+        x, y = plus(i, draw(st.integers(-2, 1))), plus(j, draw(st.sampled_from([0, 0, -1, 1])))
+        read = at(A, plus(t, draw(st.sampled_from([0, 1, 1, -1]))), x, y)
+        inside = And(And(Compare("<=", e(0), x), Compare("<", x, N)), And(Compare("<=", e(0), y), Compare("<", y, N)))
+        some = draw(st.sampled_from([None, inside, inside, Compare("<", i, e(1))]))
+        value = Add(value, read if some is None else Select(some, read, ZERO))
     update = draw(st.sampled_from([None, None, None, "max"]))
     first = plus(t, 1) if draw(st.integers(0, 4)) else plus(times(t, -1), 2)
     store = Store(A, (first, i, j), value, update, equation=equation, at=(t, *here))
