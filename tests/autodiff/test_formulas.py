@@ -107,3 +107,13 @@ def test_long_sums_and_products_stay_cheap():
         value = op.join(["X[i]", *(f"X[max(i - {k}, 0)]" for k in range(1, 150))])
         grad(program(f"op f(X: f64[N]) -> Y: f64[N] {{ Y[i] = {value} }}"))
     assert time.process_time() - start < 20
+
+
+def test_a_maximum_where_it_is_finite_needs_no_gradient():
+    p = program("op f(X: f64[N, D]) -> y: f64[N] require D >= 1 { m[n] = max(j: X[n, j])  s[n] = if abs(m[n]) < inf then m[n] else 0 "
+                "y[n] = s[n] + log(sum(j: exp(X[n, j] - s[n]))) }")
+    gradient = check_gradient(p, np.random.default_rng(0).normal(size=(2, 3)))
+    assert "argmax" not in show_program(gradient)
+    other = program("op f(X: f64[N, D]) -> y: f64[N] require D >= 1 { m[n] = max(j: X[n, j])  s[n] = if m[n] < 1 then m[n] else 0 "
+                    "y[n] = s[n] + log(sum(j: exp(X[n, j] - s[n] * s[n]))) }")
+    assert "argmax" in show_program(check_gradient(other, np.random.default_rng(0).normal(size=(2, 3))))

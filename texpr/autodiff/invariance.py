@@ -51,7 +51,7 @@ SAME, UNKNOWN, ZERO = Answer("same"), Answer("unknown"), Answer("zero")
 
 def irrelevant(equations: Sequence[Equation | Invoke], inputs: Sequence[Tensor], active: set[Tensor],
                outputs: Sequence[Tensor]) -> set[Tensor]:
-    """The active maxima and minima whose value does not matter to `outputs`."""
+    """The active maxima and minima, or what is taken of them where they are finite, whose value does not matter to `outputs`."""
     definitions: dict[Tensor, list[Equation | Invoke]] = {}
     for equation in equations:
         for target in targets(equation):
@@ -67,6 +67,8 @@ def _is_extreme(definition: Sequence[Equation | Invoke]) -> bool:
     match definition:
         case [Equation(value=Reduce(op="max" | "min"))]:
             return True
+        case [Equation(value=Select(then=Read(), orelse=Const()))]:
+            return True  # the maximum where it is finite
     return False
 
 
