@@ -7,8 +7,10 @@ import pytest
 
 from tests.autodiff import operators
 from tests.autodiff.checking import check_gradient
-from texpr.autodiff import grad
+from texpr.autodiff import grad, jvp
 from texpr.ir.interpret import interpret
+from texpr.ir.tensor import Program
+from texpr.lang import elaborate, parse
 from texpr.poly import check_program
 
 
@@ -34,3 +36,34 @@ def test_gradient_of_a_gradient(name: str):
     program, arrays = PROGRAMS[name]
     cotangents = [np.random.default_rng(4).normal(size=y.shape) for y in interpret(program, arrays)]
     check_program(check_gradient(grad(program), *arrays, *cotangents))
+
+
+def rosenbrock() -> Program:
+    text = """op f(X: f64[N]) -> y: f64 require N >= 2 {
+      y = sum(i in 0..N - 1: 100 * (X[i + 1] - X[i] * X[i]) ** 2 + (1 - X[i]) ** 2)
+    }"""
+    return elaborate(parse(text).ops["f"], {}, {})
+
+
+def hessian(x: np.ndarray) -> np.ndarray:
+    """From the formula."""
+    n = len(x)
+    diagonal = np.zeros(n)
+    diagonal[:-1] += 1200 * x[:-1] ** 2 - 400 * x[1:] + 2
+    diagonal[1:] += 200
+    return np.diag(diagonal) + np.diag(-400 * x[:-1], 1) + np.diag(-400 * x[:-1], -1)
+
+
+@pytest.mark.parametrize("nested", ["forward over reverse", "reverse over forward", "reverse over reverse"])
+def test_hessians(nested: str):
+    x, one = normal(4), np.array(1.0)
+    columns = []
+    for v in np.eye(4):
+        match nested:
+            case "forward over reverse":
+                columns.append(interpret(jvp(grad(rosenbrock()), ["X"]), [x, one, v])[1])
+            case "reverse over forward":
+                columns.append(interpret(grad(jvp(rosenbrock()), ["X"], ["dy"]), [x, v, one])[0])
+            case _:
+                columns.append(interpret(grad(grad(rosenbrock()), ["X"]), [x, one, v])[0])
+    np.testing.assert_allclose(np.array(columns), hessian(x), rtol=1e-12, atol=1e-12)
