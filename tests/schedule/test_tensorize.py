@@ -125,6 +125,7 @@ REFUSED = {
     "a condition inside": ("", "M=4, K=6, N=16", 's.split("k", 4).reorder("i", "ko", "j", "ki").tensorize("j", "vpdpbusd")'),
     "other loops": ("", "M=4, K=4, N=16", 's.tensorize("j", "vpdpbusd")'),
     "no such instruction": ("", "", 's.tensorize("j", "vpdpbusds")'),
+    "no name": ("", "", 's.tensorize("j", [1])'),
 }
 
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,9 +83,18 @@ def read(line: str) -> Record:
 
 def recorded(case: str, faults: Sequence[Fault]) -> Record:
     """The record of a case as it is now."""
+    forget()
     with counted() as calls:
         says = tuple(said(case, faults))
     return Record(case, tuple(faults), says, tuple(calls))
+
+
+def forget() -> None:
+    """Forget what other cases made known: the work of this one would depend on them."""
+    for name, module in list(sys.modules.items()):
+        for value in vars(module).values() if name.startswith("texpr.") else ():
+            if isinstance(value, OrderedDict):
+                value.clear()
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
     Source: Ikarashi and others, Exocompilation for Productive Programming of Hardware Accelerators, PLDI 2022.
     """
     found = find_loops(kernel, loop)
-    if instruction not in INSTRUCTIONS:
+    if not isinstance(instruction, str) or instruction not in INSTRUCTIONS:
         close = get_close_matches(str(instruction), INSTRUCTIONS, 1)
         raise ScheduleError(f"there is no instruction {instruction!r}", code="tensorize",
                             help=f"did you mean `{close[0]}`?" if close else f"instructions: {', '.join(sorted(INSTRUCTIONS))}")
