@@ -62,7 +62,8 @@ ENDLESS = {
         "np.ones(1000, 'f4')",
     ),
 }
-SCHEDULES = {"naive": "tx.schedule(op, {options}).compile()", "auto": "tx.schedule(op, {options}).auto().compile()", "called": "op"}
+SCHEDULES = {"naive": "tx.schedule(op, {options}).compile().ready()", "auto": "tx.schedule(op, {options}).auto().compile().ready()",
+             "called": "op"}
 
 
 @pytest.mark.parametrize("name, schedule", [*((n, s) for n in ENDLESS for s in ("naive", "auto")), ("flat", "called")])
