@@ -16,6 +16,8 @@ OPS["shifted"] = tx.op("""op shifted(X: f32[M]) -> Y: f32[M] {
     Y[i] += X[M - 1 - i] for i in 0..M }""")
 OPS["delayed"] = tx.op("""op delayed(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f32[K, M] {
     Y[k, d] = if k > 0 then E[idx[k - 1], d] else 0 }""")
+OPS["filtered"] = tx.op("""op filtered(X: f32[M, N], keep: bool[N]) -> Y: f32[M] {
+    Y[i] = sum(j where j % 2 == 0 and keep[j] and i < M - 1: X[i, j]) + sum(n where n * n < i: X[i, n]) }""")
 EIGHT = {"M": 8, "N": 8, "K": 8}
 
 NAMES = [
@@ -73,9 +75,12 @@ OTHERS = {
     "ragged": ['s.rfactor("j")', 's.rfactor("i")', 's.fuse("i", "j")'],
     "scatter": ['s.parallel("i")', 's.vectorize("i")'],
     "padded": ['s.compute_at("t", "Y.i", recompute=False)', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],
+    "filtered": ['s.separate("j")', 's.separate("n")'],
+    "triangle": ['s.separate("x")', 's.separate(3)'],
+    "matmul": ['s.separate("i")', 's.split("i", 4).reorder("ii", "io").vectorize("C.ii").separate("C.io")'],
     "diagonal": ['s.reorder("j", "i")', 's.tile("i", "j", sizes=(4, 8))', 's.jam("i", 2)', 's.reverse("i")', 's.parallel("i")',
                  's.skew("j", "i").reorder("j", "i").reverse("i")'],
-    "stencil": ['s.peel("j", 1, 1).compute_at("Y", "j")'],
+    "stencil": ['s.peel("j", 1, 1).compute_at("Y", "j")', 's.vectorize("j").separate("ji")'],
     "wave": ['s.parallel("i")', 's.vectorize("j")', 's.tile("i", "j", sizes=(4, 8)).parallel("jo")'],
     "shifted": ['s.split("Y.1.i", 4, tail="overlap")', 's.split("Y.i", 4, tail="pad")'],
     "lagging": ['s.fission("i")', 's.fission("i", "h")', 's.split("i", 4, tail="overlap")'],

@@ -155,6 +155,10 @@ class Steps:
         """Loops of their own for the first and last iterations; see `texpr.schedule.peel`."""
         return self._step("peel", loop, first, last)
 
+    def separate(self, loop: str | Var) -> Self:
+        """Cut a loop where the conditions inside begin and cease to hold; see `texpr.schedule.separate`."""
+        return self._step("separate", loop)
+
     def tile(self, *loops: str | Var, sizes: Sequence[int], tail: str = "guard") -> Self:
         """Run nested loops tile by tile; see `texpr.schedule.tile`."""
         return self._step("tile", *loops, sizes=sizes, **({"tail": tail} if tail != "guard" else {}))

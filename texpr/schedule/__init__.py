@@ -31,6 +31,7 @@ from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scope import scope
+from texpr.schedule.separate import separate
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
@@ -40,6 +41,6 @@ from texpr.schedule.tile import jam, tile
 __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
     "fuse", "inline", "jam", "layout", "loop_names", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reorder",
-    "reverse", "reverse_compute_at", "rfactor", "scope", "skew", "specialize", "split", "stream", "tensorize", "tile", "unroll",
+    "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "tensorize", "tile", "unroll",
     "vectorize",
 ]

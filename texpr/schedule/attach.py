@@ -12,12 +12,12 @@ from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, substitute, tensors
 from texpr.passes.nests import guarded
+from texpr.schedule.copies import copied
 from texpr.schedule.independent import check_moved
 from texpr.schedule.loops import all_loops, find_loops, path_to, paths, qualified, span_of, stores, text_of
 from texpr.schedule.production import replaced
 from texpr.schedule.recompute import computed_at, slid_at, with_head
 from texpr.schedule.refuse import refused
-from texpr.schedule.separate import separated
 from texpr.support.errors import ScheduleError
 
 
@@ -53,7 +53,7 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
             except ScheduleError:
                 if recompute is False or label:
                     raise
-    kernel, places = separated(kernel, tensor, found)
+    kernel, places = copied(kernel, tensor, found)
     for name, var in places:
         at = next(n for n in all_loops(kernel) if n.var is var)
         kernel = slid_at(kernel, name, at) if slide else computed_at(kernel, name, at)

@@ -6,7 +6,8 @@ keep a tile of accumulators in registers over loops along which reads are reused
 block large contractions and pack an operand (`panels`); walk along a large operand that is read once (`streams`); turn squares of what is
 read across (`transposed`, `crossing`); let rows of a recurrence follow each other (`wavefront`).
 Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
-threads, and what the caches would not hold is written past them. A step that is not legal is left out.
+threads, loops over triangles lose their conditions (`triangles`), and what the caches would not hold is written past them. A step that is
+not legal is left out.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
+from texpr.schedule.triangles import separated
 from texpr.schedule.wavefront import wavefront
 from texpr.schedule.windows import windowed
 
@@ -59,6 +61,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
             _gpu(plan, nest)
     else:
         _together(plan, _nests(plan))
+        separated(plan)
     for tensor in plan.kernel.outputs:
         if _streams(plan, tensor):
             plan.step("stream", tensor.name)

@@ -27,6 +27,7 @@ from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scope import scope
+from texpr.schedule.separate import separate
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
@@ -37,7 +38,7 @@ from texpr.support.errors import ScheduleError
 STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
     "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
-    "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold, "pipeline": pipeline,
+    "separate": separate, "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold, "pipeline": pipeline,
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad, "scope": scope, "tensorize": tensorize,
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),

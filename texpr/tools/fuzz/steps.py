@@ -9,7 +9,7 @@ from random import Random
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.loops import all_loops, loop_names, paths, shortest, stores
 from texpr.schedule.script import STEPS, Step
@@ -120,6 +120,12 @@ def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
+
+
+def _separate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    bounded = [n for above, _ in paths(kernel) for k, n in enumerate(above)
+               if isinstance(n, For) and any(isinstance(m, If) for m in above[k:])]
+    return Step(kind, (shortest(kernel, rng.choice(bounded)) if bounded and rng.random() < 0.9 else rng.choice(names),))
 
 
 def _fission(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -233,8 +239,8 @@ def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step
 
 _MAKERS: dict[str, _Maker] = {
     "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
-    "skew": _skew, "rfactor": _rfactor, "peel": _peel, "fission": _fission, "specialize": _specialize, "annotate": _annotate,
-    "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
+    "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "specialize": _specialize,
+    "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "layout": _layout, "tensorize": _tensorize,
 }

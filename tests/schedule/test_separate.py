@@ -1,0 +1,119 @@
+"""Loops cut where conditions begin and cease to hold: every bit stays, at sizes around a tile, and nothing runs in vain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
+from texpr.ir.build import add
+from texpr.ir.expr import index
+from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.loop import For, If
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.traverse import statements
+from texpr.schedule.loops import find_loops, loops_around, replace_loops
+
+TRIANGLES = {
+    "triangle": (TEXTS["triangle"], 'split("j", 4)\nseparate("jo")'),
+    "rows": (TEXTS["triangle"], 'split("i", 4)\nreorder("io", "j", "ii")\nseparate("Y.ii")'),
+    "both": (TEXTS["triangle"], 'split("i", 4)\nsplit("j", 4)\nreorder("io", "jo", "ii", "ji")\nseparate("Y.jo")\nseparate("Y.ii")'),
+    "clipped": (TEXTS["triangle"], 'split("j", 4, tail="clip")\nseparate("jo")'),
+    "lanes": (TEXTS["triangle"], 'split("j", 4)\nrfactor("ji", reassoc=True)\nvectorize("Y.ji")\nseparate("jo")'),
+    "upper": (TEXTS["upper"], 'reorder("j", "i")\nsplit("i", 4)\nseparate("io")'),
+    "skewed": (TEXTS["wave"], 'skew("j", "i")\nreorder("j", "i")\nsplit("i", 4)\nseparate("io")'),
+    "band": ("op band(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and i < j + 6: X[i, j]) }", 'split("j", 4)\nseparate("jo")'),
+    "line": ("op line(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j == i + 1: X[i, j]) }", 'separate("j")'),
+    "thirds": ("op thirds(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where 3 * j + 1 > 2 * i: X[i, j]) }", 'split("j", 4)\nseparate("jo")'),
+    "chosen": ("op chosen(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j where j <= i and X[i, j] > 0: X[i, j]) }", 'separate("j")'),
+    "parallel": ("op lower(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j]  Y[i, j] += X[i, j] for i in 0..M, j in 0..N where j <= i }",
+                 'parallel("Y.1.j")\nseparate("Y.1.j")'),
+}
+AROUND = [0, 1, 3, 4, 5, 9]
+"""Sizes around tiles of 4."""
+
+
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_every_bit_stays_at_sizes_around_a_tile(name: str):
+    text, script = TRIANGLES[name]
+    operator = tx.op(text)
+    symbolic = tx.schedule(operator).replay(script)
+    assert symbolic.certificate()
+    for m in AROUND:
+        for n in {m, 4, 9}:
+            sizes = {v: {"M": m, "N": n}[v.name] for v in symbolic.program.sizes}
+            arrays = random_arrays(symbolic.program, sizes)
+            if "reassoc" in script:
+                arrays = [a.round() for a in arrays]
+            constant = tx.schedule(operator, **{v.name: size for v, size in sizes.items()}).replay(script) if m and n else symbolic
+            for s in (symbolic, constant):
+                check(Scheduled(s.program, sizes, s.kernel, s.steps), s.kernel, arrays, ORDERS[(m + n) % len(ORDERS)])
+
+
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_constant_sizes_are_certified(name: str):
+    text, script = TRIANGLES[name]
+    sizes = {v.name: 13 + 4 * k for k, v in enumerate(tx.op(text).program().sizes)}
+    assert tx.schedule(tx.op(text), **sizes).replay(script).certificate()
+
+
+def test_tiles_above_the_diagonal_are_not_run_and_whole_ones_have_no_condition():
+    s = tx.schedule(tx.op(TEXTS["triangle"]), M=40, N=64).replay('split("j", 8)\nseparate("jo")')
+    free, bounded = find_loops(s.kernel, "jo")
+    assert not any(isinstance(n, If) for n in statements(free)) and any(isinstance(n, If) for n in statements(bounded))
+    (around,) = loops_around(s.kernel, free)
+    for i in range(40):
+        runs = [evaluate_size(n.extent, {around.var: i}) for n in (free, bounded)]
+        assert runs == [(i + 1) // 8, (i + 1) % 8 > 0]
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_loop_cut_elsewhere_is_not_certified(part: int):
+    """One iteration more without conditions, or after them, is one too many."""
+    s = tx.schedule(tx.op(TEXTS["triangle"]), M=40, N=64).replay('split("j", 8)\nseparate("jo")')
+    wrong = find_loops(s.kernel, "jo")[part]
+    kernel = replace_loops(s.kernel, [wrong], lambda n: replace(n, extent=add(n.extent, index(1))))
+    s.kernel = kernel if part == 0 else _without_conditions(kernel, wrong)
+    with pytest.raises(tx.ScheduleError, match="not proven"):
+        s.certificate()
+
+
+def _without_conditions(kernel, loop: For):
+    (inner,) = (n for n in statements(*loop.body) if isinstance(n, For))
+    (store,) = (n for n in statements(inner) if not isinstance(n, For | If))
+    return replace_loops(kernel, [inner], lambda n: replace(n, body=(store,)))
+
+
+def test_parts_keep_their_buffers_apart():
+    """What an iteration computes for itself has a buffer in each part, so that each may lie in registers."""
+    s = tx.schedule(tx.op("""op f(X: f32[M, N]) -> Y: f32[M, N] {
+        let t: f32[M, N]
+        t[i, j] = X[i, j] * 2 where j <= i
+        Y[i, j] = t[i, j] + 1 where j <= i
+        Y[i, j] = 0 where j > i }"""), M=40, N=40)
+    s.split("Y.0.j", 8).compute_at("t", "Y.0.jo").separate("Y.0.jo")
+    assert "t_last" in str(s) and s.certificate()
+
+
+def test_the_default_schedule_separates_triangles_and_leaves_tails():
+    masked = tx.op("op f(X: f32[M, M], v: f32[M]) -> Y: f32[M] { Y[i] = sum(j where j <= i: X[i, j] * v[j]) }")
+    assert "separate(" in tx.schedule(masked, M=500).auto().script()
+    full = tx.op("op f(X: f32[M, M], v: f32[M]) -> Y: f32[M] { Y[i] = sum(j: X[i, j] * v[j]) }")
+    assert "separate(" not in tx.schedule(full, M=500).auto().script() + tx.schedule(full).auto().script()
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 150])
+def test_default_schedules_of_triangles_compute_them(length: int):
+    operator = tx.op("""op causal(Q: f32[L, D], K: f32[L, D]) -> P: f32[L, L] {
+        let S: f32[L, L]
+        S[i, j] = sum(d: Q[i, d] * K[j, d]) where j <= i
+        m[i] = max(j where j <= i: S[i, j])
+        P[i, j] = S[i, j] - m[i] where j <= i
+        P[i, j] = 0 where j > i }""")
+    s = tx.schedule(operator, L=length, D=8).auto()
+    assert s.certificate() and "separate(" in s.script()
+    q, k = np.random.default_rng(0).integers(-8, 8, (2, length, 8)).astype("f4")  # sums of small integers are exact in any order
+    np.testing.assert_array_equal(s.compile()(q, k), tx.interpret(operator, q, k))

@@ -1,0 +1,44 @@
+"""Loops over triangles without conditions: where a condition compares loops with each other, the innermost of them is separated."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from texpr.ir.affine import Linear, ceiling
+from texpr.ir.expr import Var
+from texpr.ir.loop import For, Kernel
+from texpr.ir.traverse import variables
+from texpr.schedule.loops import all_loops, qualified
+from texpr.schedule.plan import Plan
+from texpr.schedule.separate import bounds_of
+
+
+def separated(plan: Plan) -> None:
+    """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more."""
+    for name in _names(plan.kernel):
+        plan.step("separate", name)
+
+
+def _names(kernel: Kernel) -> list[str]:
+    """For each condition the innermost serial loop that it bounds in terms of a loop around, if sizes are constants: in terms of symbolic
+    ones cuts are extremes of extremes, whose proofs may take seconds.
+    """
+    loops = [] if kernel.sizes else all_loops(kernel)
+    everywhere = {n.var for n in loops}
+    names: dict[str, None] = {}
+    taken: set[int] = set()
+    for n in reversed(loops):
+        if n.kind != "serial":
+            continue
+        found = {id(b.condition) for of in bounds_of(n) for b in of if _compares(b.surely, n, everywhere)}
+        if found - taken:
+            names[qualified(n)] = None
+        taken |= found
+    return list(names)
+
+
+def _compares(form: Linear, loop: For, loops: Set[Var]) -> bool:
+    """Whether a bound of a loop depends on another loop, and not as the end of its last tile does."""
+    c, length = form.coefficient(loop.var), ceiling(loop.extent)
+    return any(loops & variables(term) and (k * c < 0 or length is None or abs(k) < abs(c) * length)
+               for term, k in form.terms if term is not loop.var)
