@@ -27,6 +27,7 @@ op seidel(U0: f32[N, M]; SWEEPS = 4) -> V: f32[N, M] {
   V[i, j] = U[SWEEPS, i, j]
 }
 """
+TRIANGLE = "op triangle(A: f32[N, N], x: f32[N]) -> y: f32[N] { y[i] = sum(j where j <= i: A[i, j] * x[j]) }"
 ATTENTION = """
 op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M >= 1 {
   S[i, j] = sum(d: Q[i, d] * K[j, d]) * rsqrt(f32(D))
@@ -95,6 +96,7 @@ split("V.i", 4)
 fuse("V.io", "V.ii")
 fold("U", "t")"""),
     "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold("U", "t")'),
+    "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\nseparate("jo")'),
     "attention": (ATTENTION, """\
 split("O.i", 8)
 compute_at("z", "O.io")
