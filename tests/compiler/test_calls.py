@@ -10,6 +10,7 @@ import pytest
 
 import texpr as tx
 from tests.compiler.operators import operators
+from texpr.compiler.shapes import Kernels
 from texpr.support.options import current
 
 OPS = operators()
@@ -287,6 +288,35 @@ def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeyp
         for _ in range(3):
             same(op(x), x * 6)
         assert [numbers for _, numbers in op._kernels.made] == [(3,), (), (5,)]
+
+
+def test_the_price_of_a_kernel_is_what_making_it_takes(monkeypatch):
+    """Scheduling, proofs and LLVM: all that happens when it is first bound."""
+    now = [0.0]
+    monkeypatch.setattr("texpr.compiler.shapes.perf_counter", lambda: now[0])
+
+    class Kernel:
+        def bind(self, shapes: object) -> None:
+            now[0] += 10
+
+    def call() -> None:
+        now[0] += 1
+
+    program = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }").program()
+    [n] = program.sizes
+    kernels = Kernels(lambda *_: Kernel())
+    with tx.options(specializations=1):
+        kernels.serving(program, {n: 3}, [(3,)])
+        earned = []
+        served = kernels.watched(call, program, {n: 5}, lambda: earned.append(now[0]))
+        for _ in range(11):
+            assert earned == []
+            kernels.serving(program, {n: 5}, [(5,)])
+            assert [sizes for _, sizes in kernels.made] == [(3,), ()]
+            served()
+        assert len(earned) == 1
+        kernels.serving(program, {n: 5}, [(5,)])
+    assert [sizes for _, sizes in kernels.made] == [(3,), (), (5,)]
 
 
 def test_packs_of_many_shapes_use_one_symbolic_kernel():

@@ -99,7 +99,7 @@ class Op(callable.Callable):
         program, given = self._instance(inputs, constants)
         shapes = tuple(a.shape for a in given.values())
         sizes = _sizes(program, shapes)
-        kernel = self._kernels.serving(program, sizes)
+        kernel = self._kernels.serving(program, sizes, shapes)
         call: Callable[..., object] = kernel.bind(shapes)
         if kernel.symbolic:
             call = self._kernels.watched(call, program, sizes, partial(self._forget, key))

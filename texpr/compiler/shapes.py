@@ -6,12 +6,13 @@ of its own takes: at most twice the time of one who knows the future (the rule f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
 from texpr.ir.expr import Var
+from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
 from texpr.support.options import current
 
@@ -45,17 +46,18 @@ class Kernels:
     _prices: dict[Program, float] = field(default_factory=dict)
     _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
 
-    def serving(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
-        """The kernel for a call, compiled if it is the first that needs it."""
+    def serving(self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
+        """The kernel for a call on inputs of these shapes, compiled if it is the first that needs it."""
         own = (program, tuple(sizes[v] for v in program.sizes))
         if own in self.made:
             return self.made[own]
         if self._earned(own):
             start = perf_counter()
-            self.made[own] = self.compile(program, sizes)
+            kernel = self.made[own] = self.compile(program, sizes)
+            kernel.bind(tuple(shapes))  # A kernel is scheduled and compiled when it is first bound.
             self._prices[program] = perf_counter() - start
             self._usage.pop(own, None)
-            return self.made[own]
+            return kernel
         shared = (program, ())
         if shared not in self.made:
             self.made[shared] = self.compile(program, {})

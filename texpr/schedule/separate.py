@@ -10,11 +10,12 @@ from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear, same_value
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Axis, Compare, Expr, Min, Node, Tensor, Var, index
+from texpr.ir.expr import Axis, Compare, Expr, Min, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import is_plain, rewrite, tensors, variables
 from texpr.passes.guards import decide, drop_guards
+from texpr.passes.narrow import conjuncts
 from texpr.passes.renew import folded, folded_anew, over_tensors
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, shortest, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
@@ -98,11 +99,6 @@ def bounds_of(loop: For) -> list[list[Bound]]:
 
 
 _NOTHING = Kernel("", (), (), (), (), ())
-
-
-def conjuncts(condition: Expr) -> list[Expr]:
-    """The conditions that all have to hold."""
-    return [*conjuncts(condition.lhs), *conjuncts(condition.rhs)] if isinstance(condition, And) else [condition]
 
 
 def _bounds(condition: Expr, v: Var, inner: Sequence[For]) -> list[Bound]:
@@ -241,7 +237,8 @@ def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
     if not notes:
         return ScheduleError(f"nothing in `{v}` stands under a condition", span_of(kernel, found[0]), code="separate",
                              help="separate a loop around a condition, as reorder, split and skew leave them")
-    return ScheduleError(f"no condition in `{v}` bounds its iterations", span_of(kernel, found[0]), code="separate", notes=list(notes))
+    return ScheduleError(f"no condition in `{v}` bounds its iterations", span_of(kernel, found[0]), code="separate", notes=list(notes),
+                         help="separate a loop that a condition compares, without data, with others or with sizes")
 
 
 def _fault(condition: Expr, v: Var) -> str:

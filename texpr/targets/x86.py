@@ -18,12 +18,11 @@ from texpr.targets.instructions import transposes
 from texpr.targets.statements import Emitter
 
 _STREAMING = ("znver", "sapphirerapids", "emeraldrapids")
-"""Processors on which stores past the caches are faster. Measured, copies of 64 MB: 1.3 to 1.9 times on Zen 4, 1.4 to 1.6 on Emerald
-Rapids, 0.93 to 1.05 on Cascade Lake."""
+"""Processors on which stores past the caches made rows of `python -m bench.x86 --only rowwise` faster; on Cascade Lake they did not."""
 
 _PAIRED = ("znver",)
-"""Processors on which vdpbf16ps adds products faster than fused multiply-adds of f32 do. Measured: twice as many on Zen 4, half as many
-on Emerald Rapids, which leaves bf16 to its tiles."""
+"""Processors on which vdpbf16ps adds products faster than fused multiply-adds of f32 do, as the limits that `python -m bench.x86` prints
+tell; on Emerald Rapids it adds half as many."""
 
 SHARE = 16 << 20
 """Bytes of a third level of cache that a core can count on."""
@@ -36,7 +35,7 @@ def target(name: str) -> Target | None:
     """`native` on an x86-64 host, or one of the psABI levels."""
     if name == "native" and platform.machine() == "x86_64":
         features = host.cpu_features()
-        wide = {"avx512f", "avx512dq"} <= set(features)
+        wide = {"avx512f", "avx512dq", "avx512vl"} <= set(features)
         machine = _machine(64 if wide else 32, 32 if wide else 16, _held(host.caches(), host.cores()), host.cores(), "fma" in features)
         machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING))
         if "avx512vnni" in features:
