@@ -61,6 +61,19 @@ def run_operators(block: Block) -> None:
             np.testing.assert_allclose(c, i, rtol=1e-5, atol=1e-6)
 
 
+def run(page: Path) -> dict[str, object]:
+    """Run the Python of a page, block by block, comparing the errors with those shown; what it defines."""
+    names: dict[str, object] = {}
+    for block in blocks(page):
+        error = None
+        try:
+            exec(compile(block.text, "example.py", "exec"), names)
+        except tx.Error as e:
+            error = str(e)
+        assert error == block.error, f"line {block.line}"
+    return names
+
+
 def as_tuple(result: object) -> tuple[np.ndarray, ...]:
     return tuple(map(np.asarray, result)) if isinstance(result, tuple) else (np.asarray(result),)
 

@@ -5,22 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import texpr as tx
-from tests.docs.page import blocks
+from tests.docs.page import run
 from texpr.schedule.script import STEPS
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedules.md"
 
 
 def test_python():
-    names: dict[str, object] = {}
-    for block in blocks(PAGE):
-        error = None
-        try:
-            exec(compile(block.text, "example.py", "exec"), names)
-        except tx.Error as e:
-            error = str(e)
-        assert error == block.error, f"line {block.line}"
+    run(PAGE)
 
 
 def test_every_step_is_there():

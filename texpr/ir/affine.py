@@ -39,6 +39,11 @@ class Linear:
             _accumulate(terms, t, factor * c)
         return Linear(tuple((t, c) for t, c in terms if c), self.constant + factor * other.constant)
 
+    @property
+    def negated(self) -> Linear:
+        """-self."""
+        return Linear(tuple((t, -c) for t, c in self.terms), -self.constant)
+
     def expr(self) -> Expr:
         """As an expression again: positive terms first."""
         result: Expr | None = None

@@ -20,7 +20,7 @@ def interval(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
     i + 1 - N   with i in 0..max(N - 2, 0)   ->   None, -2
     """
     form = linear(e)
-    high = _least(_negated(form), ranges)
+    high = _least(form.negated, ranges)
     return _least(form, ranges), None if high is None else -high
 
 
@@ -28,10 +28,6 @@ def never_below(e: Expr, ranges: Ranges) -> bool:
     """Whether an expression is seen to be at least 0."""
     least = _least(linear(e), ranges)
     return least is not None and least >= 0
-
-
-def _negated(form: Linear) -> Linear:
-    return Linear(tuple((t, -c) for t, c in form.terms), -form.constant)
 
 
 def _least(form: Linear, ranges: Ranges) -> int | None:

@@ -81,7 +81,7 @@ class Bound:
     def low(self, form: Linear, v: Var) -> Expr | None:
         """The first iteration for which the form is at least 0, if it grows."""
         c = form.coefficient(v)
-        return floordiv(_plus(_negated(form.without(v)), c - 1).expr(), index(c)) if c > 0 else None
+        return floordiv(_plus(form.without(v).negated, c - 1).expr(), index(c)) if c > 0 else None
 
     def high(self, form: Linear, v: Var) -> Expr | None:
         """The number of iterations up to the last one for which the form is at least 0, if it falls."""
@@ -105,10 +105,10 @@ def _bounds(condition: Expr, v: Var, inner: Sequence[For]) -> list[Bound]:
     """None unless all that the comparison says is affine."""
     found: list[Bound] = []
     for form in _at_least_zero(condition):
-        surely, possibly = _least(form, v, inner), _least(_negated(form), v, inner)
+        surely, possibly = _least(form, v, inner), _least(form.negated, v, inner)
         if surely is None or possibly is None or not surely.coefficient(v):
             return []
-        found.append(Bound(condition, surely, _negated(possibly)))
+        found.append(Bound(condition, surely, possibly.negated))
     return found
 
 
@@ -117,7 +117,7 @@ def _at_least_zero(condition: Expr) -> list[Linear]:
     if not isinstance(condition, Compare) or condition.lhs.dtype != I64 or tensors(condition):
         return []
     difference = linear(sub(condition.rhs, condition.lhs))
-    opposite = _negated(difference)
+    opposite = difference.negated
     match condition.op:
         case "<" | "<=":
             return [_plus(difference, -(condition.op == "<"))]
@@ -153,10 +153,6 @@ def _last(extent: Expr, within: set[Var]) -> Linear | None:
         if not any(variables(t) & within for t, _ in form.terms if not isinstance(t, Var)):
             return _plus(form, -1)
     return None
-
-
-def _negated(form: Linear) -> Linear:
-    return Linear((), 0).plus(form, -1)
 
 
 def _plus(form: Linear, n: int) -> Linear:
