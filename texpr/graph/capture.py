@@ -68,6 +68,10 @@ class Capture:
             self.variables[variable] = self._input(variable.name, variable.shape, variable.dtype)
         return Symbolic(self.variables[variable], self)
 
+    def latest(self, variable: Variable) -> Symbolic:
+        """The value that a variable has so far: what was assigned to it last, else what it has at the start."""
+        return Symbolic(self.updates[variable], self) if variable in self.updates else self.variable(variable)
+
     def constant(self, value: np.ndarray, name: str = "constant") -> Symbolic:
         """An array that is the same in every run."""
         array = np.array(value, order="C")

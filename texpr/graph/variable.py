@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.ir.dtypes import from_numpy
+from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", 
 
 
 class Variable:
-    """A tensor with a value, of a shape and a dtype that never change.
+    """A tensor with a value, of a shape that never changes.
 
     A step that assigns to it writes a second array and exchanges the two when the step is complete: a step that fails leaves the old
     value, and no kernel writes what it reads. So take `data` anew after each step; an array taken before holds an older value.
@@ -73,6 +73,11 @@ class Variable:
         if self._spare is None:
             self._spare = np.empty_like(self._current)
         return self._current, self._spare
+
+    def convert(self, dtype: DType) -> None:
+        """Let the value be of another dtype. Programs that were captured before are of the old one."""
+        if dtype != self.dtype:
+            self.dtype, self._current, self._spare = dtype, self._current.astype(numpy_dtype(dtype)), None
 
     def exchange(self) -> None:
         """Make the array that a step has written the value."""

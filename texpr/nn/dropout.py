@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.graph import Symbolic, Variable
 from texpr.nn import init
 from texpr.nn.arguments import number
 from texpr.nn.module import Module
+from texpr.nn.parameter import Buffer
 
 
 class Dropout(Module):
@@ -23,14 +23,13 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         self.p = number("Dropout", "p", p, 0.0, 1.0)
-        self.seed = Variable(init.generator().integers(1 << 63, dtype=np.uint64), "seed")
+        self.seed = Buffer(init.generator().integers(1 << 63, dtype=np.uint64), persistent=False, name="seed")
 
     def forward(self, x: Any) -> Any:
         if not self.training or self.p == 0:
             return x
         capture = x.capture
-        used = capture.updates.get(self.seed)
-        seed = capture.variable(self.seed) if used is None else Symbolic(used, capture)
+        seed = capture.latest(self.seed)
         capture.assign(self.seed, ops.next_seed(seed))
         return ops.dropout(x, seed, p=self.p)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.ir.dtypes import from_numpy, numpy_dtype
-from texpr.nn.observe import observed
-from texpr.nn.parameter import Parameter
+from texpr.nn import tree
+from texpr.nn.arguments import float_dtype
+from texpr.nn.observe import Handle, Hook, observed
+from texpr.nn.parameter import Buffer, Parameter
 from texpr.nn.recent import Recent
 from texpr.support.errors import CallError, CheckpointError
 
@@ -20,68 +22,155 @@ from texpr.support.errors import CallError, CheckpointError
 class Module:
     """Base of all layers and networks, with the names and rules of torch.nn.Module.
 
-    A parameter or module assigned to an attribute is registered under its name. `forward` applies operators of `texpr.ops`, own
+    A parameter, buffer or module assigned to an attribute is registered under its name. `forward` applies operators of `texpr.ops`, own
     ones, or other modules; called on arrays it is captured once per shapes, compiled, and run.
     """
 
     training: bool
 
     def __init__(self) -> None:
-        object.__setattr__(self, "_parameters", {})
-        object.__setattr__(self, "_modules", {})
+        for registry in (*_KINDS, "_hooks", "_pre_hooks"):
+            object.__setattr__(self, registry, {})
         object.__setattr__(self, "_plans", Recent())
         self.training = True
 
     _parameters: dict[str, Parameter]
+    _buffers: dict[str, Buffer]
     _modules: dict[str, Module]
+    _hooks: dict[Handle, Hook]
+    _pre_hooks: dict[Handle, Hook]
     _plans: Recent[_Inference]
 
     def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, Parameter | Module) and "_modules" not in self.__dict__:
+        if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
             raise CallError(f"`{name}` is assigned before {type(self).__name__} is ready", code="module",
                             help="call super().__init__() first")
-        for registry, kind in (("_parameters", Parameter), ("_modules", Module)):
+        for registry, kind in _KINDS.items():
             known = self.__dict__.get(registry, {})
-            known.pop(name, None)
             if isinstance(value, kind):
                 known[name] = value
+            elif name in known and tree.is_tensor(value) and not isinstance(value, Variable):
+                raise CallError(f"`{name}` of {type(self).__name__} is a {kind.__name__.lower()} and would become a "
+                                f"{type(value).__name__}", code="module", help=f"write its value: .{name}.data[...] = ...")
+            else:
+                known.pop(name, None)
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        self._parameters.pop(name, None)
-        self._modules.pop(name, None)
+        for registry in _KINDS:
+            self.__dict__[registry].pop(name, None)
         object.__delattr__(self, name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Assign a parameter to an attribute; None for one that a configuration does not have."""
+        setattr(self, name, param)
+
+    def register_buffer(self, name: str, tensor: object, persistent: bool = True) -> None:
+        """Assign values to an attribute that are not trained and that programs may change, such as running statistics.
+
+        Args:
+            tensor: the first values, or None for a buffer that a configuration does not have.
+            persistent: whether `state_dict` has it.
+        """
+        setattr(self, name, None if tensor is None else Buffer(tensor, persistent, name))
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Assign a module to an attribute."""
+        setattr(self, name, module)
+
+    register_module = add_module
+
+    def register_forward_hook(self, hook: Hook) -> Handle:
+        """Call `hook(module, inputs, outputs)` whenever `forward` is captured; what it returns, unless None, replaces the outputs.
+
+        Its arguments are symbolic tensors, and operators applied to them become part of the program. `.remove()` of the result ends it.
+        """
+        return Handle(self._hooks, hook)
+
+    def register_forward_pre_hook(self, hook: Hook) -> Handle:
+        """Call `hook(module, inputs)` before `forward` is captured; what it returns, unless None, replaces the tuple of inputs."""
+        return Handle(self._pre_hooks, hook)
 
     def forward(self, *inputs: Any) -> Any:
         """What the module computes, on symbolic tensors."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
         """Compute: on symbolic tensors as a part of the program that is being captured, on arrays at once.
 
-        Float arrays are converted to the dtype of the module's parameters.
+        Arguments may be nested in tuples, lists and dicts, and so may results. Float arrays are converted to the dtype of the
+        module's parameters. Numbers by position are arrays too; numbers by name are part of the program.
 
         Raises:
             CallError: inputs that do not fit; the message names the layer.
         """
-        capture = next((x.capture for x in inputs if isinstance(x, Symbolic)), active_capture.get())
-        if capture is not None:
-            return observed(self, capture, tuple(x if isinstance(x, Symbolic) else _captured(x, capture, self.dtype) for x in inputs))
-        return self._infer(*(as_input(x, self.dtype) for x in inputs))
+        given = tuple(map(tree.argument, inputs)), options
+        tensors = list(tree.leaves(given))
+        capture = next((x.capture for x in tensors if isinstance(x, Symbolic)), active_capture.get())
+        if capture is None:
+            return self._infer(tensors, tree.skeleton(given))
+        symbols = [_captured(x, capture, self.dtype) for x in tensors]
+        return observed(self, capture, *tree.rebuilt(tree.skeleton(given), symbols))
 
-    def _infer(self, *arrays: np.ndarray) -> Any:
-        key = (*((a.shape, a.dtype) for a in arrays), structure(self))
-        return self._plans.get_or_make(key, lambda: _Inference.of(self, arrays))(arrays)
+    def _infer(self, tensors: Sequence[object], bones: Hashable) -> Any:
+        """Arrays that are given twice are one input of the program."""
+        distinct = {id(t): t for t in tensors}
+        arrays = tuple(as_input(t, self.dtype) for t in distinct.values())
+        places = tuple(map(list(distinct).index, map(id, tensors)))
+        key = (*((a.shape, a.dtype) for a in arrays), places, bones, structure(self))
+        return self._plans.get_or_make(key, lambda: _Inference.of(self, arrays, places, bones))(arrays)
 
     @property
     def dtype(self) -> np.dtype | None:
-        """The dtype of the float parameters; None without any."""
-        found = next((p.dtype for p in self.parameters() if p.dtype.is_float), None)
+        """The dtype of the float parameters, or buffers where there are none; None without any."""
+        found = next((v.dtype for every in (self.parameters, self.buffers) for v in every() if v.dtype.is_float), None)
         return None if found is None else numpy_dtype(found)
+
+    def to(self, dtype: object) -> Self:
+        """Convert all float parameters and buffers, in place, to f32 or f64.
+
+        Raises:
+            CallError: another dtype.
+        """
+        wanted = float_dtype("to", dtype)
+        for variable in (*self.parameters(), *self.buffers()):
+            if variable.dtype.is_float:
+                variable.convert(wanted)
+        return self
+
+    def double(self) -> Self:
+        """Convert all float parameters and buffers to f64."""
+        return self.to("f64")
+
+    def float(self) -> Self:
+        """Convert all float parameters and buffers to f32."""
+        return self.to("f32")
 
     def children(self) -> Iterator[Module]:
         """The modules directly below, each once."""
         yield from dict.fromkeys(self._modules.values())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly below with their names, each once."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name; this one for the empty name.
+
+        Raises:
+            CallError: there is none.
+        """
+        found = self
+        for part in filter(None, target.split(".")):
+            if part not in found._modules:
+                raise CallError(f"{type(self).__name__} has no module `{target}`: there is no `{part}` in {type(found).__name__}",
+                                code="module")
+            found = found._modules[part]
+        return found
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
         """This module and all below it with their dotted names, parents first, each once."""
@@ -109,65 +198,80 @@ class Module:
                     seen.add(parameter)
                     yield (f"{prefix}.{name}" if prefix else name), parameter
 
+    def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
+        """All buffers with their dotted names, persistent or not; one that is used twice comes once."""
+        seen: set[Buffer] = set()
+        for prefix, module in self.named_modules():
+            for name, buffer in module._buffers.items():
+                if buffer not in seen:
+                    seen.add(buffer)
+                    yield (f"{prefix}.{name}" if prefix else name), buffer
+
+    def buffers(self) -> Iterator[Buffer]:
+        """All buffers, each once."""
+        yield from (buffer for _, buffer in self.named_buffers())
+
     def parameters(self) -> Iterator[Parameter]:
         """All parameters, each once."""
         yield from (parameter for _, parameter in self.named_parameters())
 
-    def train(self, mode: bool = True) -> Module:
+    def train(self, mode: bool = True) -> Self:
         """Set this module and all below it to training; it matters to layers such as Dropout."""
         for module in self.modules():
             module.training = bool(mode)
         return self
 
-    def eval(self) -> Module:
+    def eval(self) -> Self:
         """Set this module and all below it to evaluation."""
         return self.train(False)
 
-    def apply(self, function: Callable[[Module], object]) -> Module:
-        """Call `function` on every module below and on this one, children first."""
+    def apply(self, fn: Callable[[Module], object]) -> Self:
+        """Call `fn` on every module below and on this one, children first."""
         for module in reversed(list(self.modules())):
-            function(module)
+            fn(module)
         return self
 
-    def requires_grad_(self, requires_grad: bool = True) -> Module:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Freeze (False) or release all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad = requires_grad
         return self
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of all parameters by dotted name; one that is used twice has both names."""
-        return {name: parameter.data.copy() for name, parameter in self._named_state().items()}
+        """Copies of all parameters and persistent buffers by dotted name; one that is used twice has both names."""
+        return {name: variable.data.copy() for name, variable in self._named_state().items()}
 
-    def _named_state(self) -> dict[str, Parameter]:
-        found: dict[str, Parameter] = {}
+    def _named_state(self) -> dict[str, Variable]:
+        found: dict[str, Variable] = {}
         stack: list[tuple[str, Module]] = [("", self)]
         while stack:
             prefix, module = stack.pop()
             found |= {prefix + name: parameter for name, parameter in module._parameters.items()}
+            found |= {prefix + name: buffer for name, buffer in module._buffers.items() if buffer.persistent}
             stack += [(f"{prefix}{n}.", m) for n, m in reversed(module._modules.items())]
         return found
 
-    def load_state_dict(self, state: Mapping[str, np.ndarray], strict: bool = True) -> tuple[list[str], list[str]]:
-        """Take the values of `state`; all of them fit, or none is taken.
+    def load_state_dict(self, state_dict: Mapping[str, object], strict: bool = True) -> tuple[list[str], list[str]]:
+        """Take the values of `state_dict`; all of them fit, or none is taken.
 
         Args:
+            state_dict: arrays by name, NumPy's or another library's: that of a torch.nn.Module of the same layers is one.
             strict: the names must be exactly the module's.
         Returns:
-            the names that `state` lacks, and those that the module does not have.
+            the names that `state_dict` lacks, and those that the module does not have.
         Raises:
             CheckpointError: names, shapes or dtypes differ; every difference is listed.
         """
-        own = self._named_state()
+        own, state = self._named_state(), {n: np.asarray(a) for n, a in state_dict.items()}
         missing, unexpected, wrong = compare_states(own, {n: (a.shape, str(a.dtype)) for n, a in state.items()})
         complaints = [*wrong, *([f"missing: {', '.join(missing)}"] if strict and missing else []),
                       *([f"unexpected: {', '.join(unexpected)}"] if strict and unexpected else [])]
         if complaints:
             raise CheckpointError(f"the values do not fit {type(self).__name__}", code="checkpoint", notes=complaints,
                                   help="strict=False ignores missing and unexpected names" if strict and not wrong else "")
-        for name, parameter in own.items():
+        for name, variable in own.items():
             if name in state:
-                parameter.data = state[name]
+                variable.data = state[name]
         return missing, unexpected
 
     def __getstate__(self) -> dict[str, object]:
@@ -195,10 +299,16 @@ class Module:
         return f"{type(self).__name__}({inner})"
 
 
+_KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modules": Module}
+"""What is registered where."""
+
+
 def structure(module: Module) -> tuple:
-    """What a captured program depends on besides shapes: which modules and parameters there are, and their modes."""
+    """What a captured program depends on besides shapes: which modules, variables and hooks there are, modes and dtypes."""
     modules = [m for _, m in module.named_modules()]
-    return tuple((m, m.training) for m in modules), tuple(p for m in modules for p in m._parameters.values())
+    hooks = tuple(h for m in modules for h in (*m._hooks, *m._pre_hooks))
+    variables = tuple((v, v.dtype) for m in modules for v in (*m._parameters.values(), *m._buffers.values()))
+    return tuple((m, m.training) for m in modules), hooks, variables
 
 
 def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[list[str], list[str], list[str]]:
@@ -230,38 +340,40 @@ def as_input(value: object, dtype: np.dtype | None) -> np.ndarray:
 
 
 def _captured(value: object, capture: Capture, dtype: np.dtype | None) -> Symbolic:
-    """A variable or an array that a `forward` gives to another module."""
+    """A tensor that a `forward` gives to another module, or returns."""
+    if isinstance(value, Symbolic):
+        return value
     return capture.variable(value) if isinstance(value, Variable) else capture.constant(as_input(value, dtype))
 
 
 @dataclass(frozen=True, slots=True)
 class _Inference:
-    """A compiled forward pass."""
+    """A compiled forward pass, and how its results are nested."""
 
     plan: Plan
-    single: bool
+    bones: Hashable
 
     @staticmethod
-    def of(module: Module, arrays: tuple[np.ndarray, ...]) -> _Inference:
+    def of(module: Module, arrays: tuple[np.ndarray, ...], places: tuple[int, ...], bones: Hashable) -> _Inference:
         if not arrays:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
-        inputs = [capture.input(f"x{k}" if k else "x", a.shape, from_numpy(a.dtype)) for k, a in enumerate(arrays)]  # type: ignore[arg-type]
+        symbols = [capture.input(f"x{k}" if k else "x", a.shape, from_numpy(a.dtype)) for k, a in enumerate(arrays)]  # type: ignore[arg-type]
         with capture:
-            outputs = module(*inputs)
-        single = not isinstance(outputs, tuple)
-        return _Inference(Plan(capture, [outputs] if single else list(outputs)), single)
+            inputs, options = tree.rebuilt(bones, [symbols[k] for k in places])
+            outputs = module(*inputs, **options)
+            results = [_captured(y, capture, module.dtype) for y in tree.leaves(outputs)]
+        return _Inference(Plan(capture, results), tree.skeleton(outputs))
 
     def __call__(self, arrays: tuple[np.ndarray, ...]) -> Any:
-        results = self.plan(*arrays)
-        return results[0] if self.single else results
+        return tree.rebuilt(self.bones, self.plan(*arrays))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:
     """A plain list hides its modules from `parameters()`."""
     for attribute, value in vars(module).items():
         held = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-        if attribute not in ("_parameters", "_modules", "_plans") and any(isinstance(v, Module | Parameter) for v in held):
+        if attribute not in (*_KINDS, "_hooks", "_pre_hooks", "_plans") and any(isinstance(v, Module | Parameter) for v in held):
             where = f"{name}.{attribute}" if name else attribute
             warnings.warn(f"`{where}` of {type(module).__name__} is a plain {type(value).__name__} of modules or parameters: they are not "
                           "registered and will not be trained or saved; use nn.ModuleList or nn.Sequential", UserWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Who is computing: the path of the module whose `forward` runs, for messages and for summaries."""
+"""What happens around a `forward`: hooks, observers, and the name of the layer in complaints."""
 
 from __future__ import annotations
 
@@ -18,11 +18,26 @@ Observer = Callable[["Module", tuple[Any, ...], Any, int, int], None]
 _observer: ContextVar[Observer | None] = ContextVar("texpr_nn_observer", default=None)
 
 
-def observed(module: Module, capture: Capture, inputs: tuple[Any, ...]) -> Any:
-    """Run `forward`, tell the observer, and add the module's name to complaints."""
+Hook = Callable[..., Any]
+
+
+class Handle:
+    """A hook that is registered, until `remove`."""
+
+    def __init__(self, registry: dict[Handle, Hook], hook: Hook) -> None:
+        self._registry = registry
+        registry[self] = hook
+
+    def remove(self) -> None:
+        """Register the hook no longer."""
+        self._registry.pop(self, None)
+
+
+def observed(module: Module, capture: Capture, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
     before = len(capture.equations)
     try:
-        outputs = module.forward(*inputs)
+        outputs = _with_hooks(module, inputs, options)
     except CallError as error:
         if not any(note.startswith("in the layer ") for note in error.notes):
             error.notes = (*error.notes, f"in the layer {module!r}")
@@ -30,6 +45,18 @@ def observed(module: Module, capture: Capture, inputs: tuple[Any, ...]) -> Any:
     observer = _observer.get()
     if observer is not None:
         observer(module, inputs, outputs, before, len(capture.equations))
+    return outputs
+
+
+def _with_hooks(module: Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    for hook in tuple(module._pre_hooks.values()):
+        changed = hook(module, inputs)
+        if changed is not None:
+            inputs = changed if isinstance(changed, tuple) else (changed,)
+    outputs = module.forward(*inputs, **options)
+    for hook in tuple(module._hooks.values()):
+        changed = hook(module, inputs, outputs)
+        outputs = outputs if changed is None else changed
     return outputs
 
 

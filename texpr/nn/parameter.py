@@ -1,4 +1,4 @@
-"""Parameters: variables that an optimizer changes."""
+"""The variables of modules: parameters, which an optimizer changes, and buffers, which programs themselves may change."""
 
 from __future__ import annotations
 
@@ -16,3 +16,17 @@ class Parameter(Variable):
     def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter") -> None:
         super().__init__(data, name)
         self.requires_grad = requires_grad
+
+
+class Buffer(Variable):
+    """A variable that is no parameter, such as a running mean. Assign it to an attribute of a module to register it there.
+
+    Args:
+        persistent: whether `state_dict` has it.
+    """
+
+    __slots__ = ("persistent",)
+
+    def __init__(self, data: object, persistent: bool = True, name: str = "buffer") -> None:
+        super().__init__(data, name)
+        self.persistent = persistent

@@ -11,6 +11,7 @@ from texpr.ir.tensor import Invoke
 from texpr.nn.module import Module
 from texpr.nn.observe import observe
 from texpr.nn.parameter import Parameter
+from texpr.nn.tree import leaves
 from texpr.support.errors import CallError
 
 
@@ -54,8 +55,7 @@ def _macs(call: Invoke) -> int:
 
 
 def _shapes(outputs: Any) -> str:
-    found = outputs if isinstance(outputs, tuple) else (outputs,)
-    return " ".join(str(o.shape) for o in found)
+    return " ".join(str(o.shape) for o in leaves(outputs))
 
 
 def _table(model: Module, rows: list[tuple[str, str, int, int]]) -> str:

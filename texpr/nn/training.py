@@ -117,6 +117,8 @@ def first_bad_layer(model: Module, x: np.ndarray) -> str:
 
     with capture:
         observe(note, lambda: model(capture.input("x", x.shape, from_numpy(x.dtype))))  # type: ignore[arg-type]
-    results = Plan(capture, [symbol for _, symbol in found])(x)
-    return next((text for (text, _), result in zip(found, results) if not np.isfinite(result).all()), "")
+    plan = Plan(capture, [symbol for _, symbol in found])
+    np.copyto(plan.inputs[0], x)
+    plan.compute()
+    return next((text for (text, _), result in zip(found, plan.results) if not np.isfinite(result).all()), "")
 
