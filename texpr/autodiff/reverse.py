@@ -137,6 +137,8 @@ class _Reverse:
         goals = floats(program, program.outputs, outputs, "output")
         if not goals:
             raise CheckError(f"`{program.name}` has no float output to differentiate", program.span, code="gradient")
+        if not sources:
+            raise CheckError(f"`{program.name}` has no float input to differentiate by", program.span, code="gradient")
         names = Names(program)
         seeds = {t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in goals}
         results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}

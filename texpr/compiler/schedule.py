@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from texpr import autodiff
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.page import Pane, equations_html, fragment, stages_html
 from texpr.compiler.pipeline import certificate, lowered, ready
@@ -19,6 +20,7 @@ from texpr.passes import specialize
 from texpr.poly.certify import Certificate
 from texpr.schedule import auto as default_schedule
 from texpr.schedule import explain
+from texpr.schedule.derive import Derivation, derive
 from texpr.schedule.exchange import from_json, to_json
 from texpr.schedule.script import Step, parse_script
 from texpr.support.errors import CallError, ScheduleError
@@ -48,12 +50,14 @@ class Schedule(Steps):
     Attributes:
         program: what is scheduled, sizes symbolic.
         sizes: those that are constants of the kernel.
+        derivation: how the schedule came from another one; None where it did not.
     """
 
     def __init__(self, program: Program, sizes: Mapping[Var, int] | None = None) -> None:
         self.sizes = dict(sizes or {})
         super().__init__(program, lambda: lowered(specialize(program, self.sizes)))
         self._default = ""
+        self.derivation: Derivation | None = None
 
     def auto(self, target: str = "native") -> Schedule:
         """Apply the default steps for a target, chosen from the structure of the nests; `script()` shows them.
@@ -96,6 +100,36 @@ class Schedule(Steps):
         written_as_json = isinstance(text, str) and text.lstrip().startswith(("{", "["))
         for step in from_json(text) if written_as_json else parse_script(text):
             self.apply(step, name)
+        return self
+
+    def derived(self, wrt: Sequence[str] | None = None) -> Schedule:
+        """A schedule for the gradient of the program, made of these steps: see `derived_from`.
+
+        Args:
+            wrt: names of inputs; all float inputs unless given.
+        Raises:
+            CheckError: something has no gradient.
+        """
+        program = autodiff.grad(self.program, wrt)
+        return Schedule(program, {v: n for v, n in self.sizes.items() if v in program.sizes}).derived_from(self)
+
+    def derived_from(self, source: Schedule) -> Schedule:
+        """Apply what the steps of another schedule say of this program: a derivative of that one's (`grad`, `vjp`, `jvp`).
+
+        Each step is tried on all nests that stand for the one it was written for, on the loops that run along the same dimensions, and
+        taken where it is proven. `derivation` says which nests stand for which, which steps were taken, which were not, and why.
+
+        Raises:
+            ScheduleError: steps were applied already, or the other schedule's loops were put in place by hand.
+        """
+        if self._default or self._replaced or (self._now is not None and self.steps):
+            raise ScheduleError("derived_from() makes the whole schedule, and steps were applied already", code="derived",
+                                help="call derived_from() on a fresh schedule, then apply steps")
+        if source._replaced:
+            raise ScheduleError("the loops of that schedule were put in place by hand: there are no steps to follow", code="derived")
+        with timed("schedule", "derived"):
+            self.derivation, kernel = derive(source.naive, source.steps, self.naive)
+        self._now = self.derivation.steps, kernel
         return self
 
     def stages(self) -> list[tuple[str, Kernel, Mapping[Var, str]]]:
