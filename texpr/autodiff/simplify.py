@@ -21,8 +21,8 @@ def simplify(equations: Sequence[Equation | Invoke], outputs: Sequence[Tensor], 
         inlinable: the tensors whose definition may be moved into the one place that reads it.
     """
     result = without_dead(equations, outputs)
-    result = _without_duplicates(result, outputs)
-    result = _without_copies(result, set(outputs))
+    result = without_duplicates(result, outputs)
+    result = without_copies(result, set(outputs))
     result = _inlined(result, inlinable - set(outputs))
     return in_order(without_dead(result, outputs))
 
@@ -103,7 +103,7 @@ def _renamed_reads(equations: Sequence[Equation | Invoke], names: dict[Tensor, T
     return [_replaced(e, rule, names) if any(t in names for t in reads(e)) else e for e in equations]
 
 
-def _without_duplicates(equations: Equations, outputs: Sequence[Tensor]) -> Equations:
+def without_duplicates(equations: Equations, outputs: Sequence[Tensor]) -> Equations:
     """Two temporaries with equal definitions are one; repeated, since that makes others equal."""
     while True:
         same: dict[Tensor, Tensor] = {}
@@ -124,7 +124,7 @@ def _same_definition(a: Equation, b: Equation) -> bool:
     return equal(replace(a, target=b.target), b)
 
 
-def _without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
+def without_copies(equations: Equations, outputs: set[Tensor]) -> Equations:
     """`T[i] = S[i]`: readers of T read S; where T is an output and S a temporary, S is T from the start."""
     names: dict[Tensor, Tensor] = {}
     copies: set[Equation] = set()
@@ -154,8 +154,9 @@ def _last(tensor: Tensor, names: dict[Tensor, Tensor]) -> Tensor:
 def _copied(equation: Equation) -> Tensor | None:
     match equation.value:
         case Read(tensor=source, indices=indices, guard=None) if len(indices) == len(equation.axes):
-            same = source.dtype == equation.target.dtype and all(i is axis.var for i, axis in zip(indices, equation.axes))
-            return source if same and source is not equation.target else None
+            target = equation.target
+            same = source.dtype == target.dtype and all(i is axis.var for i, axis in zip(indices, equation.axes))
+            return source if same and source is not target and equal(source.shape, target.shape) else None
     return None
 
 

@@ -1,14 +1,32 @@
-"""Whole programs of operators: captured, differentiated, planned, run.
+"""Whole programs of operators: captured, differentiated, fused, planned, run by one native call.
 
 Operators applied to `Symbolic` tensors append calls to a `Capture`: a Program of the Tensor IR whose equations are calls. Gradients are
-`autodiff` on that Program; there is no tape. A `Plan` compiles each call for its sizes, shares memory between tensors that are not
-alive at once, and runs the calls in order. What outlives a run is a `Variable`.
+`autodiff` on that Program; there is no tape. What outlives a run is a `Variable`. A `Plan` goes through these stages, each of which gives
+a Program or a list that can be printed:
+
+1. `passes`: calls become equations over tensors whose extents are numbers (`flatten`); what no result needs goes, what is known at
+   capture is computed, the laws of `passes.LAWS` are applied, equal definitions are one, transposes and slices become indices of their
+   readers, reshapes become views. `PASSES` is the list; `opt` and `disable` choose from it.
+2. `fusion`: a tensor computed element by element is computed where it is read, a reduction ends with what is done to its result.
+   `groups`: what is left is shared out among kernels. Both follow a cost model (bytes saved against operations done again) and keep their
+   decisions: `Plan.explain()`.
+3. `launches`, `kernels`: each group is a Program whose tensors are named by position, so that groups of one structure (layers of one
+   shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all kernels are.
+4. `memory`: one block, places from lifetimes, 64-byte aligned; views are other tensors' memory.
+5. `Plan`: the kernels and the checks of values are entries of one table that native code walks through (`runtime.steps`). Variables are
+   written to their spare arrays and exchanged at the end, so a run that is interrupted changes nothing; it begins anew where the handler
+   of the signal does not raise, and no kernel may write what it or one before it reads.
+
+Nothing here names an operator: fusion sees equations, their axes and their indices.
 """
 
 from texpr.graph.capture import Capture
 from texpr.graph.cost import multiply_adds, operations
+from texpr.graph.fusion import Decision
+from texpr.graph.passes import PASSES
 from texpr.graph.plan import Plan, Timing, timing_table
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture
 
-__all__ = ["Capture", "Plan", "Symbolic", "Timing", "Variable", "active_capture", "multiply_adds", "operations", "timing_table"]
+__all__ = ["PASSES", "Capture", "Decision", "Plan", "Symbolic", "Timing", "Variable", "active_capture", "multiply_adds", "operations",
+           "timing_table"]

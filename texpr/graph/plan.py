@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from statistics import median
@@ -12,16 +12,22 @@ from statistics import median
 import numpy as np
 
 from texpr.graph.capture import Capture
-from texpr.graph.launches import Launch, make_launches, shape_of, show_launches
-from texpr.graph.memory import share_buffers
+from texpr.graph.fusion import fused
+from texpr.graph.launches import Launch, Launches, make_launches, show_launches
+from texpr.graph.memory import block, lifetimes, make_arena
+from texpr.graph.passes import FUSE, optimized
+from texpr.graph.passes.flatten import shape_of
 from texpr.graph.symbolic import Symbolic
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
+from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_program
+from texpr.runtime.extern import take_error
+from texpr.runtime.native import RANGES
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
-from texpr.runtime.steps import bound_kernel
-from texpr.support.errors import CallError
+from texpr.runtime.steps import Entry, RangeEntry, sequence
+from texpr.support.errors import CallError, ResourceError
 from texpr.support.options import current
 
 # Variables alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
@@ -35,7 +41,7 @@ class Timing:
     """What one launch costs.
 
     Attributes:
-        name: the operator.
+        name: of the kernel.
         shapes: of its inputs and outputs.
         milliseconds: median.
         gflops: 10^9 float operations per second.
@@ -50,40 +56,45 @@ class Timing:
 class Plan:
     """A compiled program that owns its intermediate tensors.
 
-    Launches are data, in order. Variables that the program assigns to are written to their spare arrays and exchanged when all
-    launches have succeeded: a run that is interrupted changes nothing. One run at a time; runs of other plans may go on meanwhile.
+    A run is one native call, which calls the kernels in order. Variables that the program assigns to are written to their spare arrays
+    and exchanged when all kernels have succeeded: a run that is interrupted changes nothing. One run at a time; runs of other plans may
+    go on meanwhile.
 
     Args:
         capture: the program.
         results: what `run` returns, besides the assignments that the capture holds.
+        opt, disable, reassociate: in the place of the options of these names (`tx.options`).
     Attributes:
-        launches: the native calls of one run.
+        captured: the program as it was captured.
+        program: the same after all passes: what the kernels compute.
+        launches: the kernels of one run, in order.
+        decisions: what was fused and what not, and why.
+        arena: where intermediate tensors and results lie.
         inputs: arrays to fill before `run`, one per data input.
         results: arrays that hold the results after `run`, until the next one.
+    Raises:
+        CallError: `disable` names no pass.
     """
 
-    def __init__(self, capture: Capture, results: Sequence[Symbolic]) -> None:
+    def __init__(self, capture: Capture, results: Sequence[Symbolic], *, opt: int | None = None, disable: Collection[str] | None = None,
+                 reassociate: bool | None = None) -> None:
         results = [capture.own_result(r) for r in results]
         outputs = tuple(dict.fromkeys(r.tensor for r in results))
-        self.program = capture.program((*outputs, *(t for t in capture.updates.values() if t not in outputs)))
+        self.captured = capture.program((*outputs, *(t for t in capture.updates.values() if t not in outputs)))
         if current().verify:
-            verify_program(self.program)
-        self.launches: tuple[Launch, ...] = make_launches(self.program)
-        count = len(capture.inputs)
-        data, variables = self.program.inputs[:count], self.program.inputs[count : count + len(capture.variables)]
-        constants = dict(zip(self.program.inputs[count + len(variables) :], capture.constants.values()))
-        self._variables = dict(zip(capture.variables, variables))
-        self._updates = dict(capture.updates)
+            verify_program(self.captured)
+        inputs = self.captured.inputs
+        data, variables = inputs[: len(capture.inputs)], inputs[len(capture.inputs) : len(capture.inputs) + len(capture.variables)]
+        constants = dict(zip(inputs[len(data) + len(variables) :], capture.constants.values()))
+        self.program, made = _compiled(self.captured, constants, opt, disable, reassociate)
+        self.launches, self.decisions = made.order, made.decisions
+        self._variables, self._updates = dict(zip(capture.variables, variables)), dict(capture.updates)
+        self._views = made.views
         self._fixed = self._allocate(data, outputs) | constants
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
-        rows = dict(zip(self.program.inputs, map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))))
-        self._checks = tuple(check for k, t in enumerate(data) for check in _value_checks(k, t, rows[t] or ()))
-        for tensor, value in constants.items():
-            for check in _value_checks(0, tensor, rows[tensor] or ()):
-                check([value], {})
-        self._variable_checks = [(v, check) for v, t in self._variables.items() for check in _value_checks(0, t, rows[t] or ())]
-        self._bindings: dict[tuple[int, ...], list[_Step]] = {}
+        self._check_values(capture, data, variables, constants)
+        self._bindings: dict[tuple[int, ...], _Step] = {}
         self._lock = threading.RLock()
 
     def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -117,12 +128,9 @@ class Plan:
             CallError: a value outside its range.
         """
         with self._lock:
-            for check in self._checks:
-                check(self.inputs, {})
-            for variable, check in self._variable_checks:
-                check([variable.data], {})
-            for step in self._bound():
-                step()
+            for check, array in self._slow_checks:
+                check([array() if callable(array) else array], {})
+            self._bound()()
 
     def commit(self) -> None:
         """Make what the last `compute` has written the values of the variables."""
@@ -133,17 +141,23 @@ class Plan:
         """The time of each launch, measured on what the memory holds now; nothing is assigned."""
         rows = []
         with self._lock:
-            for launch, step in zip(self.launches, self._bound()):
+            arrays = self._arrays()
+            for launch in self.launches:
+                step = sequence(launch.program.name, [_entry(launch, arrays)], self._fail_at([launch]), launch)
                 step()
                 seconds = median(_seconds(step) for _ in range(repeats))
                 shapes = " ".join("x".join(map(str, shape_of(t))) or "1" for t in (*launch.inputs, *launch.outputs))
                 rows.append(Timing(launch.program.name, shapes, seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
         return rows
 
+    def explain(self) -> str:
+        """One line per decision: what was fused, what was not, and why."""
+        return "\n".join(map(str, self.decisions))
+
     @property
     def memory_bytes(self) -> int:
         """Bytes of intermediate tensors and results."""
-        return sum(b.nbytes for b in self._buffers)
+        return self.arena.size
 
     def __str__(self) -> str:
         return show_launches(self.launches)
@@ -151,38 +165,94 @@ class Plan:
     def _allocate(self, data: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[Tensor, np.ndarray]:
         """Arrays for data and for all that is computed, what is assigned to variables aside."""
         assigned = set(self._updates.values())
-        steps = [(n.inputs, [t for t in n.outputs if t not in assigned]) for n in self.launches]
-        shared = share_buffers(steps, set(outputs))
-        self._buffers = [np.empty(size, np.uint8) for size in shared.sizes]
-        arrays = {t: _view(self._buffers[b], t) for t, b in shared.number.items()}
+        root = self._root
+        steps = [([root(t) for t in n.inputs], [root(t) for t in n.outputs if t not in assigned]) for n in self.launches]
+        self.arena = make_arena(lifetimes(steps, set(outputs)))
+        memory = block(self.arena.size)
+        arrays = {t: _view(memory[at:], t) for t, at in self.arena.offset.items()}
         return arrays | {t: np.zeros(shape_of(t), numpy_dtype(t.dtype)) for t in data}
 
-    def _bound(self) -> list[_Step]:
-        """The launches on the arrays that the variables have now."""
-        key = tuple([id(v.data) for v in self._variables])
-        if key not in self._bindings:
-            if len(self._bindings) >= _BINDINGS:
-                self._bindings.clear()
-            self._bindings[key] = self._bind()
-        return self._bindings[key]
+    def _root(self, tensor: Tensor) -> Tensor:
+        """The tensor whose memory this one is."""
+        return self._views.get(tensor, tensor)
 
-    def _bind(self) -> list[_Step]:
+    def _check_values(self, capture: Capture, data: Sequence[Tensor], variables: Sequence[Tensor],
+                      constants: Mapping[Tensor, np.ndarray]) -> None:
+        """Values that calls ask of inputs are checked: of constants now, of others in every run."""
+        rows = dict(zip(self.captured.inputs, map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))))
+        self._ranges: list[tuple[Tensor, RangeCheck]] = []
+        self._slow_checks: list[tuple[Check, np.ndarray | Callable[[], np.ndarray]]] = []
+        for tensor, value in constants.items():
+            for check in _value_checks(tensor, rows[tensor] or ()):
+                check([value], {})
+        values = {v: (lambda variable=variable: variable.data) for variable, v in self._variables.items()}
+        for tensor in (*data, *variables):
+            for check in _value_checks(tensor, rows[tensor] or ()):
+                if isinstance(check, RangeCheck) and f"{tensor.dtype.kind}{tensor.dtype.bits}" in RANGES:
+                    self._ranges.append((tensor, check))
+                else:
+                    self._slow_checks.append((check, values.get(tensor) or self._fixed[tensor]))
+
+    def _arrays(self) -> dict[Tensor, np.ndarray]:
+        """All tensors as arrays, with those that the variables have now."""
         arrays = dict(self._fixed)
         for variable, tensor in self._variables.items():
             arrays[tensor] = variable.data
         for variable, tensor in self._updates.items():
             arrays[tensor] = variable.arrays()[1]
-        return [bound_kernel(n.kernel.address, n.program.name, [arrays[t] for t in n.inputs], [arrays[t] for t in n.outputs], n.kernel)
-                for n in self.launches]
+        return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
+
+    def _bound(self) -> _Step:
+        """One run on the arrays that the variables have now."""
+        key = tuple([id(v.data) for v in self._variables])
+        if key not in self._bindings:
+            if len(self._bindings) >= _BINDINGS:
+                self._bindings.clear()
+            arrays = self._arrays()
+            checks = [RangeEntry(arrays[t], check.lo, check.hi) for t, check in self._ranges]  # type: ignore[arg-type]
+            entries = [*checks, *(_entry(n, arrays) for n in self.launches)]
+            self._bindings[key] = sequence(self.captured.name, entries, self._fail_at([*self._ranges, *self.launches]), self.launches)
+        return self._bindings[key]
+
+    def _fail_at(self, entries: Sequence[tuple[Tensor, RangeCheck] | Launch]) -> Callable[[int], None]:
+        """What raises for the entry that failed."""
+        def fail(position: int) -> None:
+            entry = entries[position]
+            if isinstance(entry, Launch):
+                error = take_error()
+                raise error or ResourceError(f"{entry.program.name} ran out of memory for its intermediate arrays")
+            tensor, check = entry
+            check([self._arrays()[tensor]], {})
+
+        return fail
 
 
-def _value_checks(position: int, tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
+def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], opt: int | None, disable: Collection[str] | None,
+              reassociate: bool | None) -> tuple[Program, Launches]:
+    """The program after all passes that are wanted, and its kernels."""
+    options = current()
+    level = options.opt if opt is None else opt
+    left_out = options.disable if disable is None else disable
+    loose = options.reassociate if reassociate is None else reassociate
+    better = optimized(program, constants, level, left_out, loose)
+    if level < 3 or FUSE in left_out:
+        return better, make_launches(better, join=False)
+    better, decisions = fused(better)
+    made = make_launches(better, join=True)
+    return better, Launches(made.order, made.views, (*decisions, *made.decisions))
+
+
+def _entry(launch: Launch, arrays: Mapping[Tensor, np.ndarray]) -> Entry:
+    return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs)))
+
+
+def _value_checks(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
     """What calls ask of the values of an input."""
     if tensor.value_range is not None:
         lo, hi = (integer(e) for e in tensor.value_range)
-        yield RangeCheck(position, tensor.name, lo, hi)  # type: ignore[arg-type]
+        yield RangeCheck(0, tensor.name, lo, hi)  # type: ignore[arg-type]
     for row in rows:
-        yield DistinctCheck(position, tensor.name, row)
+        yield DistinctCheck(0, tensor.name, row)
 
 
 def _view(buffer: np.ndarray, tensor: Tensor) -> np.ndarray:

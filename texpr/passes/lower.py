@@ -26,7 +26,7 @@ def lower(program: Program) -> Kernel:
     equations = program.equations
     nests = Nests(program)
     body: list[Stmt] = []
-    for group in _groups(equations):
+    for group in in_groups(equations):
         first = equations[group[0]]
         if isinstance(first, Invoke):
             body.append(extern_call(first, group[0]))
@@ -37,7 +37,7 @@ def lower(program: Program) -> Kernel:
                   requires=program.requires)
 
 
-def _groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
+def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:
     """Positions of the equations, producers first; the textual order where there is a choice. Those that need each other stand together."""
     producers: dict[Tensor, list[int]] = {}
     for k, e in enumerate(equations):

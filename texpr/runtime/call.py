@@ -55,7 +55,7 @@ def make_callable(
     spec = _normal(spec)
     # Making a class takes longer than all else here.
     wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make if len(spec.outputs) > 1 else None
-    failed = _Failed(spec.name)
+    failed = Failed(spec.name)
     slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)
     slow = otherwise or slow
     if not _is_plain(spec) or not numpy_api.layouts_are_known():
@@ -64,13 +64,16 @@ def make_callable(
     return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
 
 
-def make_runner(entry: int, spec: CallSpec, keep: object = None) -> Callable[..., Any]:
+def make_runner(entry: int, spec: CallSpec, keep: object = None, failed: Callable[[], object] | None = None) -> Callable[..., Any]:
     """A function that runs the kernel on arrays as they are: all of them, in order, then an int64 array of the sizes.
 
     Nothing is checked: arrays must be C-contiguous, of the right dtypes and extents. It waits, fails and reacts to Ctrl-C as what
     `make_callable` makes does.
+
+    Args:
+        failed: called when the kernel could not finish, to raise; `ResourceError` unless given.
     """
-    failed = _Failed(spec.name)
+    failed = failed or Failed(spec.name)
     return _builtin("tx_run", _FASTCALL, f"{spec.name}.run", "", _pack(entry, spec, failed=failed), (failed, keep))
 
 
@@ -104,7 +107,7 @@ def _short(dtype: np.dtype) -> str:
     return f"{dtype.kind}{8 * dtype.itemsize}"
 
 
-class _Failed:
+class Failed:
     """Raises what a kernel's result code means."""
 
     __slots__ = ("name",)

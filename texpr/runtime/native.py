@@ -17,7 +17,7 @@ from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
-PARTS = ("pool", "interrupt", "memory", "arguments", "call")
+PARTS = ("pool", "interrupt", "memory", "arguments", "call", "sequence")
 FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free")
 """What kernels may refer to."""
 RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
@@ -38,6 +38,8 @@ EXPORTS = (
     "tx_call",
     "tx_enter",
     "tx_run",
+    "tx_sequence",
+    "tx_check_range",
     *RANGES.values(),
     *DISTINCT.values(),
 )

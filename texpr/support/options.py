@@ -41,6 +41,9 @@ class Options:
         tuned: operators use the schedules that `tx.tune` chose for them.
         specializations: shapes of an operator that get a kernel of constant sizes at once. Others are served by one of symbolic sizes until
             their calls have taken as long as compiling takes.
+        opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes but fusion, 3 all.
+        disable: passes over captured programs that are left out, such as `fuse` (`texpr.graph.PASSES`).
+        reassociate: captured programs may be rewritten by laws of real numbers that do not hold for floats bit for bit.
     """
 
     threads: int = field(default_factory=_cores)
@@ -51,6 +54,9 @@ class Options:
     tuned: bool = True
     text_limit: int = 1_000_000
     specializations: int = 8
+    opt: int = 3
+    disable: tuple[str, ...] = ()
+    reassociate: bool = False
 
 
 NAMES = tuple(f.name for f in fields(Options))
@@ -74,6 +80,19 @@ def _directory(value: object) -> Path | None:
     if path.exists() and not path.is_dir():
         raise ValueError("a directory")
     return path
+
+
+def _level(value: object) -> int:
+    if isinstance(value, bool) or value not in range(4):
+        raise ValueError("0, 1, 2 or 3")
+    return int(value)  # type: ignore[call-overload]
+
+
+def _names(value: object) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise ValueError("names such as `fuse` or `cse,fuse`")
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _switch(value: object) -> bool:
@@ -100,7 +119,7 @@ def _selection(value: object) -> tuple[str, ...]:
 
 _CHECKS: dict[str, Callable[[object], object]] = {
     "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _choice, "print": _selection,
-    "text_limit": _positive, "specializations": _positive,
+    "text_limit": _positive, "specializations": _positive, "opt": _level, "disable": _names, "reassociate": _switch,
 }
 
 
@@ -116,9 +135,9 @@ def _checked(name: str, value: object, written: str) -> object:
 def _from_text(name: str, text: str) -> object:
     """The value an environment variable spells."""
     match name:
-        case "threads" | "text_limit" | "specializations":
+        case "threads" | "text_limit" | "specializations" | "opt":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
-        case "verify" | "certify" | "tuned":
+        case "verify" | "certify" | "tuned" | "reassociate":
             return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
         case "cache_dir":
             return text or None

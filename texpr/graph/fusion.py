@@ -1,0 +1,223 @@
+"""Operator fusion: equations are written into their readers, and what is left is put into groups, each a kernel.
+
+Three kinds, in this order. A tensor that is computed element by element is computed where it is read (`inline`). A reduction ends with
+what is done to its result (`epilogue`). Equations over the same elements, or over the same rows, share a kernel (`together`), whose
+schedule `auto()` then chooses. Each is judged by the cost model here, and the judgement is kept to be read (`Decision`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from texpr.autodiff.simplify import definitions, in_order, reads
+from texpr.graph.passes.flatten import shape_of, viewed
+from texpr.graph.passes.reads import with_values
+from texpr.ir.build import integer
+from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import children, equal, free_variables, walk
+from texpr.schedule.cheap import operations
+
+FLOPS_PER_BYTE = 4
+"""Operations that take as long as moving a byte to a cache and back."""
+MOST_OPERATIONS = 400
+"""Of one element: what is longer is not grown any more, for compiling takes longer than it would save."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a tensor was fused into those who read it, and why.
+
+    Attributes:
+        kind: `inline`, `epilogue` or `together`.
+        tensor: what is computed.
+        readers: the tensors that are computed from it.
+        saved: bytes that need not move.
+        extra: operations that are done again.
+        reason: in words.
+    """
+
+    kind: str
+    tensor: str
+    readers: tuple[str, ...]
+    fused: bool
+    saved: int
+    extra: int
+    reason: str
+
+    def __str__(self) -> str:
+        into = ", ".join(self.readers)
+        numbers = f"; saves {_amount(self.saved)}" + (f", computes {self.extra:,} operations again" if self.extra else "")
+        return f"{self.kind} {self.tensor} -> {into}: {'yes' if self.fused else 'no'}, {self.reason}{numbers if self.fused else ''}"
+
+
+def _amount(size: int) -> str:
+    return f"{size} bytes" if size < 1024 else f"{size / 1024:.1f} KiB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MiB"
+
+
+def tensor_bytes(tensor: Tensor) -> int:
+    """Bytes of a tensor whose extents are numbers."""
+    return tensor.dtype.bytes * prod(shape_of(tensor))
+
+
+def points(axes: Sequence[Axis]) -> int:
+    """Instances of axes with constant ranges; a bound that is no number counts as one instance."""
+    ends = [(integer(a.lo), integer(a.hi)) for a in axes]
+    return prod(max(0, hi - lo) if lo is not None and hi is not None else 1 for lo, hi in ends)
+
+
+def is_reduction(equation: Equation) -> bool:
+    """Whether its value holds a reduction."""
+    return any(isinstance(n, Reduce) for n in walk(equation.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A read of a tensor: how often it is made, and by which reduction."""
+
+    read: Read
+    times: int
+    inside: Reduce | None
+
+
+def uses(equation: Equation, tensor: Tensor) -> list[Use]:
+    """The different reads of a tensor in an equation."""
+    found: list[Use] = []
+    stack: list[tuple[Node, int, Reduce | None]] = [(equation.value, points(equation.axes), None)]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        node, times, inside = stack.pop()
+        if (id(node), id(inside)) in seen:
+            continue
+        seen.add((id(node), id(inside)))
+        if isinstance(node, Read) and node.tensor is tensor and not any(equal(node, u.read) for u in found):
+            found.append(Use(node, times, inside))
+        if isinstance(node, Reduce):
+            times, inside = times * points(node.axes), node
+        stack += [(c, times, inside) for c in children(node)]
+    return found
+
+
+def is_contraction(equation: Equation) -> bool:
+    """Whether it sums products some factors of which serve many elements: such a nest is blocked, and its operands are packed."""
+    for node in walk(equation.value):
+        if isinstance(node, Reduce) and node.op == "sum" and isinstance(node.body, Mul):
+            factors = [n for n in walk(node.body) if isinstance(n, Read)]
+            here = [a.var for a in equation.axes if points([a]) > 1]
+            if len(factors) > 1 and any(not set(here) <= free_variables(f) for f in factors) and points(node.axes) > 1:
+                return True
+    return False
+
+
+class Fusion:
+    """The decisions about a program, made one after the other, and the equations they give."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.equations = list(program.equations)
+        self.decisions: list[Decision] = []
+        self._kept = {*program.outputs, *program.inputs}
+
+    def run(self) -> Program:
+        """The program with equations written into others."""
+        self._inline()
+        self._epilogues()
+        return replace(self.program, equations=tuple(in_order(self.equations)))
+
+    def _readers(self, tensor: Tensor) -> list[Equation | Invoke]:
+        return [e for e in self.equations if tensor in reads(e)]
+
+    def _inline(self) -> None:
+        whole = definitions(self.equations)
+        for tensor in list(whole):
+            producer = next((e for e in self.equations if isinstance(e, Equation) and e.target is tensor), None)
+            if tensor in self._kept or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
+                continue
+            readers = self._readers(tensor)
+            if any(not isinstance(r, Equation) or viewed(r) for r in readers):
+                continue
+            decision = self._judged(producer, [r for r in readers if isinstance(r, Equation)])
+            self.decisions.append(decision)
+            if decision.fused:
+                self._write_into(producer, readers)
+
+    def _write_into(self, producer: Equation, readers: Sequence[Equation | Invoke]) -> None:
+        known = {producer.target: producer}
+        self.equations = [with_values(e, known) if e in readers and isinstance(e, Equation) else e
+                          for e in self.equations if e is not producer]
+
+    def _judged(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
+        """Whether a tensor is computed where it is read."""
+        tensor, size = producer.target, points(producer.axes)
+        names = tuple(r.target.name for r in readers)
+        found = [(r, u) for r in readers for u in uses(r, tensor)]
+        cost = operations(producer.value)
+        extra = cost * max(0, sum(u.times for _, u in found) - size)
+        inputs = sum(tensor_bytes(t) for t in reads(producer) if t is not tensor)
+        saved = tensor_bytes(tensor) * (1 + len(readers)) - inputs * (len(readers) - 1)
+
+        def no(reason: str) -> Decision:
+            return Decision("inline", tensor.name, names, False, max(0, saved), extra, reason)
+
+        if any(u.read.guard is not None for _, u in found):
+            return no("a reader asks for elements outside of it")
+        if any(tensor in reads(replace(r, value=Const(0, dtype=r.value.dtype))) for r in readers):
+            return no("a reader's indices or conditions depend on it")
+        if any(r.update is not None for r in readers):
+            return no("a reader folds it into what is there")
+        if any(u.inside is not None and _is_operand(r, u) for r, u in found):
+            return no("a product takes it as an operand, again and again")
+        if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
+            return no("the reader is long as it is")
+        if extra > FLOPS_PER_BYTE * max(0, saved):
+            return no(f"{extra:,} operations would be done again to save {_amount(max(0, saved))}")
+        return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
+
+    def _epilogues(self) -> None:
+        for equation in list(self.equations):
+            if not isinstance(equation, Equation) or is_reduction(equation) or equation.update is not None or viewed(equation):
+                continue
+            candidates = [p for t in reads(equation) if (p := self._ending(equation, t)) is not None]
+            if not candidates:
+                continue
+            alone_ones = [p for p in candidates if self._is_alone(p, equation)]
+            best = max(alone_ones or candidates, key=lambda p: points(p.axes) * _reduced(p))
+            alone = bool(alone_ones)
+            saved = 2 * tensor_bytes(best.target)
+            reason = "done to the sum when it is complete" if alone else "others read it, too"
+            self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), alone, saved, 0, reason))
+            if alone:
+                merged = with_values(equation, {best.target: best})
+                self.equations = [merged if e is equation else e for e in self.equations if e is not best]
+
+    def _is_alone(self, producer: Equation, reader: Equation) -> bool:
+        """Whether nobody else needs what the producer computes."""
+        return producer.target not in self._kept and all(e is reader for e in self._readers(producer.target))
+
+    def _ending(self, equation: Equation, tensor: Tensor) -> Equation | None:
+        """The reduction that defines a tensor, if the equation reads it element by element."""
+        producer = definitions(self.equations).get(tensor)
+        if producer is None or not is_reduction(producer) or tensor in reads(producer):
+            return None
+        found = uses(equation, tensor)
+        same = equal(tensor.shape, equation.target.shape) and equation.target in definitions([equation])
+        here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
+        return producer if same and here else None
+
+
+def _reduced(equation: Equation) -> int:
+    return prod(points(n.axes) for n in walk(equation.value) if isinstance(n, Reduce))
+
+
+def _is_operand(reader: Equation, use: Use) -> bool:
+    """Whether a read stands in a sum of products that blocks and packs what it reads."""
+    assert use.inside is not None
+    return is_contraction(reader) and use.inside.op == "sum"
+
+
+def fused(program: Program) -> tuple[Program, list[Decision]]:
+    """A program with its equations written into others where that pays, and what was decided."""
+    fusion = Fusion(program)
+    return fusion.run(), fusion.decisions

@@ -1,0 +1,225 @@
+"""Which equations share a kernel, and each group as a Program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from texpr.autodiff.simplify import reads
+from texpr.graph.fusion import Decision, is_contraction, is_reduction, points, tensor_bytes
+from texpr.graph.passes.flatten import viewed
+from texpr.ir.build import integer
+from texpr.ir.expr import Read, Reduce, Tensor, Var
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import walk
+from texpr.passes.lower import in_groups
+from texpr.passes.renew import over_tensors
+
+Equations = tuple[Equation | Invoke, ...]
+MOST_EQUATIONS = 12
+"""Of a kernel that several tensors share: compiling takes longer with each."""
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Equations of one kernel, or a view, which is none.
+
+    Attributes:
+        before: the groups that compute what this one reads.
+        above: all groups that must run before.
+    """
+
+    equations: Equations
+    before: set[Group] = field(default_factory=set)
+    above: set[Group] = field(default_factory=set)
+
+    @property
+    def targets(self) -> dict[Tensor, None]:
+        """What it computes."""
+        return dict.fromkeys(t for e in self.equations for t in targets_of(e))
+
+    @property
+    def sources(self) -> dict[Tensor, None]:
+        """What it reads of others."""
+        own = self.targets
+        return dict.fromkeys(t for e in self.equations for t in reads(e) if t not in own)
+
+    @property
+    def view_of(self) -> Tensor | None:
+        """What it is a view of."""
+        return viewed(self.equations[0]) if len(self.equations) == 1 else None
+
+
+def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
+    """What an equation defines or updates."""
+    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
+
+
+def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
+    """The kernels of a program, producers first.
+
+    Args:
+        join: tensors may share a kernel; else each has its own, those aside that need each other.
+    """
+    outputs = set(program.outputs)
+    groups = _units(program)
+    decisions: list[Decision] = []
+    maker: dict[Tensor, Group] = {}
+    result: list[Group] = []
+    for group in groups:
+        group.before = {maker[t] for t in group.sources if t in maker}
+        group.above = group.before.union(*(g.above for g in group.before))
+        into = _best(group, result, decisions) if join and not (group.view_of and not outputs & group.targets.keys()) else None
+        if into is None:
+            result.append(group)
+        else:
+            _merge(into, group, result)
+            group = into
+        maker |= dict.fromkeys(group.targets, group)
+    return _ordered(result), decisions
+
+
+def _units(program: Program) -> list[Group]:
+    """The equations of each tensor; those of tensors that need each other together."""
+    equations = program.equations
+    found: dict[Tensor, Group] = {}
+    order: list[Group] = []
+    for positions in in_groups(equations):
+        mine = tuple(equations[k] for k in positions)
+        known = next((found[t] for e in mine for t in targets_of(e) if t in found), None)
+        if known is not None:
+            order.remove(known)
+            mine = (*known.equations, *mine)
+        group = Group(mine)
+        order.append(group)
+        found |= dict.fromkeys(group.targets, group)
+    return order
+
+
+def _best(group: Group, groups: Sequence[Group], decisions: list[Decision]) -> Group | None:
+    """The group that this one shares most with, of those that it may join."""
+    best, most, kept = None, 0, None
+    for other in reversed(groups):
+        shared = _shared(other, group)
+        if not shared or any(other in g.above for g in group.before if g is not other):
+            continue
+        saved = sum(tensor_bytes(t) for t in shared)
+        reason = _alike(other, group)
+        if reason and saved > most:
+            best, most = other, saved
+            names = ", ".join(t.name for t in group.targets), tuple(t.name for t in other.targets)
+            kept = Decision("together", *names, True, saved, 0, reason)
+    if kept is not None:
+        decisions.append(kept)
+    return best
+
+
+def _shared(first: Group, second: Group) -> list[Tensor]:
+    """Tensors that the second group need not fetch again."""
+    have = first.targets | first.sources
+    return [t for t in second.sources if t in have and t.dims]
+
+
+def _alike(first: Group, second: Group) -> str:
+    """Why two groups go together; empty if they do not."""
+    every = (*first.equations, *second.equations)
+    if len(every) > MOST_EQUATIONS or not all(isinstance(e, Equation) and e.update is None for e in every):
+        return ""
+    equations = [e for e in every if isinstance(e, Equation)]
+    if any(first_axis(e) is None or _recurrent(e) for e in equations) or any(map(is_contraction, equations)):
+        return ""
+    extents = [tuple(points([a]) for a in e.axes) for e in equations]
+    if not any(map(is_reduction, equations)) and len(set(extents)) == 1 and _element_by_element(first, second):
+        return "the same elements are computed"
+    if len({x[0] for x in extents}) == 1 and extents[0][0] > 1 and _row_by_row(first, second):
+        return "the same rows are read"
+    return ""
+
+
+def first_axis(equation: Equation) -> Var | None:
+    """The outermost axis, if it is the first index of the target and begins at 0."""
+    if not equation.axes or not equation.indices or integer(equation.axes[0].lo) != 0 or equation.indices[0] is not equation.axes[0].var:
+        return None
+    return equation.axes[0].var
+
+
+def _recurrent(equation: Equation) -> bool:
+    return equation.target in reads(replace(equation, update=None)) and any(
+        isinstance(n, Read) and n.tensor is equation.target for n in walk(equation.value))
+
+
+def _element_by_element(first: Group, second: Group) -> bool:
+    """Whether the second group reads of the first one just the element that it computes."""
+    made = first.targets
+    for e in second.equations:
+        assert isinstance(e, Equation)
+        for n in walk(e.value):
+            if isinstance(n, Read) and n.tensor in made:
+                if len(n.indices) != len(e.axes) or not all(i is a.var for i, a in zip(n.indices, e.axes)):
+                    return False
+    return True
+
+
+def _row_by_row(first: Group, second: Group) -> bool:
+    """Whether both read what they share at the row that they compute."""
+    shared = {*_shared(first, second)}
+    for e in (*first.equations, *second.equations):
+        assert isinstance(e, Equation)
+        for n in walk(e.value):
+            if isinstance(n, Read) and n.tensor in shared and (not n.indices or n.indices[0] is not first_axis(e)):
+                return False
+            if isinstance(n, Reduce) and n.op in ("argmax", "argmin", "any", "all"):
+                return False
+    return True
+
+
+def _merge(into: Group, group: Group, groups: list[Group]) -> None:
+    into.equations = (*into.equations, *group.equations)
+    into.before |= group.before - {into}
+    into.above |= group.above - {into}
+    for other in groups:
+        if into in other.above:
+            other.above |= into.above
+
+
+def _ordered(groups: Sequence[Group]) -> list[Group]:
+    """Producers first, in the given order where there is a choice."""
+    done: set[Group] = set()
+    result: list[Group] = []
+    waiting = list(groups)
+    while waiting:
+        ready = next(g for g in waiting if g.before <= done)
+        waiting.remove(ready)
+        done.add(ready)
+        result.append(ready)
+    return result
+
+
+def as_program(group: Group, needed: Collection[Tensor]) -> tuple[Program, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """A group as a program of its own, with its inputs and outputs among the tensors of the graph.
+
+    Its tensors are named by position, so that groups of one structure are equal programs and share a kernel.
+
+    Args:
+        needed: tensors that others read.
+    """
+    inputs = tuple(group.sources)
+    outputs = tuple(t for t in group.targets if t in needed)
+    inside = [t for t in group.targets if t not in needed]
+    if len(group.equations) == 1 and isinstance(group.equations[0], Invoke):
+        call = group.equations[0]
+        return call.program, call.args, call.targets
+    names = {t: replace(t, name=f"X{k}") for k, t in enumerate(inputs)} | {t: replace(t, name=f"Y{k}") for k, t in enumerate(outputs)}
+    names |= {t: replace(t, name=f"T{k}") for k, t in enumerate(inside)}
+    program = Program(_kind(group), inputs, outputs, group.equations)
+    return over_tensors(program, names), inputs, outputs
+
+
+def _kind(group: Group) -> str:
+    """What a kernel is called."""
+    equations = [e for e in group.equations if isinstance(e, Equation)]
+    product = next((e for e in equations if is_contraction(e)), None)
+    if product is not None:
+        return "product" if isinstance(product.value, Reduce) else "product_ended"
+    reductions = dict.fromkeys(n.op for e in equations for n in walk(e.value) if isinstance(n, Reduce))
+    return "_".join([*reductions, *(["map"] if not all(map(is_reduction, equations)) else [])]) or "map"

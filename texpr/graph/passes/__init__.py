@@ -1,0 +1,139 @@
+"""Passes over captured programs: a visible list, each a function from a program to one with the same outputs.
+
+`flatten`, `desugar` and `hoist` make equations of calls and are always there from level 1 on; the others can be left out by name.
+`TEXPR_PRINT=after:cse` prints the program after one of them, `after:*` after each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from texpr.autodiff.simplify import in_order, without_copies, without_dead, without_duplicates
+from texpr.graph.passes.apart import set_apart
+from texpr.graph.passes.constants import fold_constants, known_scalars
+from texpr.graph.passes.flatten import flatten
+from texpr.graph.passes.inside import drop_guards
+from texpr.graph.passes.laws import Law, simplified
+from texpr.graph.passes.reads import absorb, join_sums, reuse
+from texpr.graph.passes.table import EXACT, LAWS
+from texpr.ir.expr import Tensor
+from texpr.ir.show_tensor import show_program
+from texpr.ir.tensor import Program
+from texpr.ir.verify import verify_program
+from texpr.passes import desugar, hoist
+from texpr.support.errors import CallError
+from texpr.support.suggest import did_you_mean
+from texpr.support.trace import run_passes
+
+Pass = Callable[[Program], Program]
+
+__all__ = ["EXACT", "FUSE", "LAWS", "PASSES", "Law", "Stage", "check_names", "chosen", "optimized"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A pass by name.
+
+    Attributes:
+        level: of the option `opt`, from which on it runs.
+        about: what it does.
+        optional: whether it can be left out.
+    """
+
+    name: str
+    level: int
+    about: str
+    optional: bool = True
+
+
+PASSES: tuple[Stage, ...] = (
+    Stage("flatten", 1, "calls become equations", False),
+    Stage("desugar", 1, "argmax, argmin, any and all become max and min", False),
+    Stage("dead", 1, "what no result needs"),
+    Stage("constants", 1, "arithmetic on what is known at capture"),
+    Stage("sums", 1, "sums in several equations become one"),
+    Stage("algebra", 2, "the laws of `LAWS`"),
+    Stage("hoist", 1, "reductions get equations of their own", False),
+    Stage("guards", 1, "what reads give outside, where they are inside"),
+    Stage("apart", 2, "every reduction gets a tensor of its own", False),
+    Stage("copies", 1, "copies of whole tensors"),
+    Stage("cse", 2, "equal definitions once"),
+    Stage("reads", 2, "transposes, slices and broadcasts become indices"),
+    Stage("reuse", 2, "conditions are asked of what is stored"),
+    Stage("dead_again", 1, "what the others made needless"),
+)
+"""All passes, in order."""
+FUSE = "fuse"
+"""The name of operator fusion, which groups the equations that are left; from level 3 on."""
+
+
+def check_names(names: Collection[str]) -> None:
+    """Refuse names of passes that there are not, or that cannot be left out.
+
+    Raises:
+        CallError: such a name.
+    """
+    known = [s.name for s in PASSES if s.optional] + [FUSE]
+    for name in names:
+        if name not in known:
+            raise CallError(f"no pass `{name}` can be left out", code="option",
+                            help=did_you_mean(name, known) or f"there are {', '.join(known)}")
+
+
+def chosen(level: int, disable: Collection[str]) -> tuple[str, ...]:
+    """The names of the passes that run, in order."""
+    return tuple(s.name for s in PASSES if s.level <= level and not (s.optional and s.name in disable))
+
+
+def optimized(program: Program, constants: Mapping[Tensor, np.ndarray], level: int, disable: Collection[str] = (),
+              reassociate: bool = False) -> Program:
+    """The program after the passes of a level.
+
+    Args:
+        constants: inputs that are the same in every run.
+        reassociate: laws that are not exact may be applied.
+    Raises:
+        CallError: `disable` names no pass.
+    """
+    check_names(disable)
+    scalars = known_scalars(constants)
+    laws = LAWS if reassociate else EXACT
+    table: dict[str, Pass] = {
+        "flatten": flatten, "desugar": desugar, "dead": _dead, "constants": partial(fold_constants, scalars=scalars), "sums": join_sums,
+        "algebra": partial(_by_laws, laws=laws), "hoist": hoist, "guards": drop_guards,
+        "apart": set_apart, "copies": _copies, "cse": _cse, "reads": absorb, "reuse": reuse,
+        "dead_again": _dead,
+    }
+    steps = [_named(name, table[name]) for name in chosen(level, disable)]
+    return run_passes("graph", steps, program, show_program, verify_program)
+
+
+def _named(name: str, step: Pass) -> Pass:
+    def run(program: Program) -> Program:
+        return step(program)
+
+    run.__name__ = name
+    return run
+
+
+def _dead(program: Program) -> Program:
+    equations = tuple(without_dead(program.equations, program.outputs))
+    return program if len(equations) == len(program.equations) else replace(program, equations=equations)
+
+
+def _copies(program: Program) -> Program:
+    equations = without_copies(list(program.equations), set(program.outputs))
+    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
+
+
+def _cse(program: Program) -> Program:
+    equations = without_duplicates(list(program.equations), program.outputs)
+    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
+
+
+def _by_laws(program: Program, laws: tuple[Law, ...]) -> Program:
+    return simplified(program, laws)  # type: ignore[return-value]
