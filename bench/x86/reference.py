@@ -70,9 +70,19 @@ def gelu_tanh(arrays: Arrays, constants: Constants) -> Part:
 
 def attention(arrays: Arrays, constants: Constants) -> Part:
     """Some heads."""
+    return _attention(arrays, 0.0)
+
+
+def attention_causal(arrays: Arrays, constants: Constants) -> Part:
+    """Some heads, where row i sees the first i + 1 columns."""
+    length = arrays["Q"].shape[1]
+    return _attention(arrays, np.where(np.tri(length, dtype=bool), 0.0, -np.inf))
+
+
+def _attention(arrays: Arrays, mask: np.ndarray | float) -> Part:
     heads = _some(len(arrays["Q"]))
     q, k, v = (arrays[name][heads].astype("f8") for name in "QKV")
-    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1]) + mask
     e = np.exp(scores - scores.max(-1, keepdims=True))
     return heads, e / e.sum(-1, keepdims=True) @ v
 
@@ -90,7 +100,8 @@ def _whole(compute: Callable[[Arrays], np.ndarray]) -> Callable[[Arrays, Constan
 
 REFERENCES: dict[str, Callable[[Arrays, Constants], Part]] = {
     "gemm": gemm, "gemm_batched": gemm, "gemm_int8": gemm, "gemm_bf16": gemm, "conv": conv, "depthwise": conv, "softmax": softmax,
-    "layernorm": layernorm, "gelu": gelu, "gelu_tanh": gelu_tanh, "attention": attention, "blur": blur,
+    "layernorm": layernorm, "gelu": gelu, "gelu_tanh": gelu_tanh, "attention": attention,
+    "attention_causal": attention_causal, "blur": blur,
     "bias_relu": _whole(lambda a: np.maximum(a["X"].astype("f8") + a["b"], 0)),
     "transpose": _whole(lambda a: a["X"].T.astype("f8")),
     "total": _whole(lambda a: a["X"].sum(dtype="f8")),

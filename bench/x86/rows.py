@@ -160,7 +160,8 @@ CLASSES = (
         matrix("row_sums", 4096, 4096, 4096, mean=1.0), matrix("column_sums", 4096, 4096, 4096, mean=1.0),
         matrix("blur", 4096, 4096, 4094 * 4094))),
     Class("attention", 1.2, (1.35, 1.35), (
-        Row("8 heads of 512x64", "attention", dict.fromkeys("QKV", (8, 512, 64)), 8 * 512 * 64, 4.0 * 8 * 512 * 512 * 64),)),
+        Row("8 heads of 512x64", "attention", dict.fromkeys("QKV", (8, 512, 64)), 8 * 512 * 64, 4.0 * 8 * 512 * 512 * 64),
+        Row("causal", "attention_causal", dict.fromkeys("QKV", (8, 512, 64)), 8 * 512 * 64, 4.0 * 8 * (512 * 513 // 2) * 64),)),
     Class("call", 3.0, (3.0, 3.0), (Row("add of 16 floats", "add", dict.fromkeys("AB", (16,)), 16),)),
 )
 """All classes, in the order of the report."""

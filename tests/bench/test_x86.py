@@ -23,7 +23,8 @@ SMALL = (
     depthwise("3x3", 2, 5, 8), depthwise("3x3/2", 1, 5, 8, 2), rowwise("softmax", 7, 19), rowwise("layernorm", 7, 19, "g", "b"),
     rowwise("gelu", 7, 19, "b"), rowwise("gelu_tanh", 7, 19, "b"), rowwise("bias_relu", 7, 19, "b"), matrix("transpose", 7, 19, 7 * 19),
     matrix("total", 7, 19, 1, mean=1.0), matrix("row_sums", 7, 19, 7), matrix("column_sums", 7, 19, 19), matrix("blur", 7, 19, 5 * 17),
-    Row("heads", "attention", dict.fromkeys("QKV", (2, 9, 5)), 90), Row("add", "add", dict.fromkeys("AB", (16,)), 16),
+    Row("heads", "attention", dict.fromkeys("QKV", (2, 9, 5)), 90),
+    Row("causal", "attention_causal", dict.fromkeys("QKV", (2, 9, 5)), 90), Row("add", "add", dict.fromkeys("AB", (16,)), 16),
 )
 
 

@@ -8,7 +8,7 @@ from functools import reduce
 
 from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear, same_value
-from texpr.ir.build import add, compare, conjunction, floordiv, integer, maximum, minimum, sub
+from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, floordiv, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Axis, Compare, Expr, Min, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
@@ -29,7 +29,8 @@ def separate(kernel: Kernel, loop: str | Var) -> Kernel:
                                                             for j in (i + 1)//4..i//4 + 1: for k in 0..4: if 4*j + k <= i: S
 
     Conditions are comparisons that are affine in the loop and in those inside. Where all of them hold in every iteration of the loops
-    inside, they are gone; iterations in which nothing would run are left out. The loops keep the name; those without conditions stay.
+    inside, they are gone; where one of them fails in every iteration, the statements under it are. The loops keep the name; those
+    without conditions stay.
 
     Raises:
         ScheduleError: a loop that is neither serial nor parallel or stands in vector lanes, or no condition inside that bounds it.
@@ -43,16 +44,19 @@ def separate(kernel: Kernel, loop: str | Var) -> Kernel:
     if not bounded:
         raise _no_bounds(kernel, found)
     cuts = {n.var: _cuts(kernel, n, bounds[n.var]) for n in bounded}
-    own = {n.var: (twins(kernel, n, "first"), twins(kernel, n, "last")) for n in bounded}
+    own = {n.var: [twins(kernel, n, part) for part in ("before", "first", "last", "beyond")] for n in bounded}
 
     def make(n: For) -> tuple[Stmt, ...]:
         start, full, after, end = cuts[n.var]
-        free = _without(n, {id(b.condition) for of in bounds[n.var] for b in of})
-        parts = [_part(n, start, full, own[n.var][0]), _from(free, full, after), _part(n, after, end, own[n.var][1])]
+        conditions, zero = {id(b.condition) for of in bounds[n.var] for b in of}, index(0)
+        free, never = _without(n, conditions), _without(n, conditions, FALSE)
+        before, first, last, beyond = own[n.var]
+        parts = [_part(never, zero, start, before), _part(n, start, full, first), _from(free, full, after),
+                 _part(n, after, end, last), _part(never, end, n.extent, beyond)]
         return tuple(p for p in parts if integer(p.extent) != 0)
 
-    cut = replace_loops(kernel, bounded, make)
-    return drop_guards(with_temporaries(cut, [t for pair in own.values() for each in pair for t in each.values()]))
+    cut = drop_guards(replace_loops(kernel, bounded, make))
+    return with_temporaries(cut, [t for parts in own.values() for part in parts for t in part.values()])
 
 
 def _check_kind(kernel: Kernel, n: For) -> None:
@@ -160,8 +164,10 @@ def _plus(form: Linear, n: int) -> Linear:
 
 
 def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Expr, Expr, Expr, Expr]:
-    """Where anything runs first, where the conditions hold from and up to, and where nothing runs any more: in this order."""
-    v, zero, all_of = n.var, index(0), [b for of in bounds for b in of]
+    """Where anything under conditions runs first, where they hold from and up to, and where nothing under them runs any more: in this
+    order.
+    """
+    v, zero, under, all_of = n.var, index(0), [of for of in bounds if of], [b for of in bounds for b in of]
     around = loops_around(kernel, n)
     axes, ranges = [Axis(m.var, index(0), m.extent) for m in around], {m.var: m.extent for m in around}
 
@@ -182,8 +188,8 @@ def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Ex
         known = [e for e in of if e is not None]
         return within(reduce(which, known)) if known and len(known) == len(of) else None
 
-    runs_from = extreme(smaller, [extreme(larger, [e for b in of if (e := b.low(b.possibly, v))]) for of in bounds])
-    runs_to = extreme(larger, [extreme(smaller, [e for b in of if (e := b.high(b.possibly, v))]) for of in bounds])
+    runs_from = extreme(smaller, [extreme(larger, [e for b in of if (e := b.low(b.possibly, v))]) for of in under])
+    runs_to = extreme(larger, [extreme(smaller, [e for b in of if (e := b.high(b.possibly, v))]) for of in under])
     holds_from = extreme(larger, [e for b in all_of if (e := b.low(b.surely, v))])
     holds_to = extreme(smaller, [e for b in all_of if (e := b.high(b.surely, v))])
     start = zero if runs_from is None else runs_from
@@ -196,13 +202,15 @@ def _cuts(kernel: Kernel, n: For, bounds: Sequence[Sequence[Bound]]) -> tuple[Ex
     return start, full, after, larger(full if ordered(holds_to, runs_to) else after, runs_to)
 
 
-def _without(n: For, conditions: Collection[int]) -> For:
-    """The loop without these conditions."""
+def _without(n: For, conditions: Collection[int], known: Expr = TRUE) -> For:
+    """The loop where these conditions hold everywhere, or nowhere."""
 
     def rule(node: Node) -> Node | None:
         if not isinstance(node, If):
             return None
-        return replace(node, cond=conjunction(*(c for c in conjuncts(node.cond) if id(c) not in conditions)))
+        of = conjuncts(node.cond)
+        others = [c for c in of if id(c) not in conditions]
+        return replace(node, cond=conjunction(*others, *([known] if len(others) < len(of) else ())))
 
     return rewrite(n, rule, keep=is_plain)
 

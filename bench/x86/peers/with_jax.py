@@ -62,6 +62,14 @@ def blur(x: Any) -> Any:
     return (across[:-2] + across[1:-1] + across[2:]) * (1 / 3)
 
 
+def attention_causal(q: Any, k: Any, v: Any) -> Any:
+    """Scores that are not seen are -inf."""
+    length = q.shape[1]
+    seen = jax.numpy.tri(length, dtype=bool)
+    scores = jax.numpy.where(seen, q @ k.transpose(0, 2, 1) * q.shape[-1] ** -0.5, -jax.numpy.inf)
+    return jax.nn.softmax(scores, -1) @ v
+
+
 def _functions() -> dict[str, Callable[..., Any]]:
     np_ = jax.numpy
     return {
@@ -72,5 +80,5 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "bias_relu": lambda x, b: jax.nn.relu(x + b), "transpose": lambda x: x.T + 0,
         "total": lambda x: x.sum(), "row_sums": lambda x: x.sum(1), "column_sums": lambda x: x.sum(0), "blur": blur,
         "attention": lambda q, k, v: jax.nn.softmax(q @ k.transpose(0, 2, 1) * q.shape[-1] ** -0.5, -1) @ v,
-        "add": lambda a, b: a + b,
+        "attention_causal": attention_causal, "add": lambda a, b: a + b,
     }

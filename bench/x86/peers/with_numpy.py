@@ -86,11 +86,23 @@ def blur(row: Row, arrays: Arrays) -> Candidate:
 
 def attention(row: Row, arrays: Arrays) -> Candidate:
     """Two products and a softmax."""
+    return _attention(arrays, None)
+
+
+def attention_causal(row: Row, arrays: Arrays) -> Candidate:
+    """The same with a mask that is added."""
+    seen = np.tri(row.shapes["Q"][1], dtype=bool)
+    return _attention(arrays, np.where(seen, np.float32(0), np.float32(-np.inf)))
+
+
+def _attention(arrays: Arrays, mask: np.ndarray | None) -> Candidate:
     q, k, v = arrays.values()
     scale = np.float32(q.shape[-1] ** -0.5)
 
     def run() -> np.ndarray:
         scores = q @ k.transpose(0, 2, 1) * scale
+        if mask is not None:
+            scores += mask
         scores -= scores.max(-1, keepdims=True)
         np.exp(scores, out=scores)
         return scores @ v / scores.sum(-1, keepdims=True)
@@ -110,5 +122,6 @@ def add(row: Row, arrays: Arrays) -> Candidate:
 
 KINDS: dict[str, Make] = {
     "gemm": gemm, "gemm_batched": gemm, "softmax": softmax, "layernorm": layernorm, "bias_relu": bias_relu, "transpose": transpose,
-    "blur": blur, "attention": attention, "total": _sum(None), "row_sums": _sum(1), "column_sums": _sum(0), "add": add,
+    "blur": blur, "attention": attention, "attention_causal": attention_causal,
+    "total": _sum(None), "row_sums": _sum(1), "column_sums": _sum(0), "add": add,
 }

@@ -17,7 +17,8 @@ from bench.x86.rows import Arrays, Row, widened
 
 TEXT = Path(__file__).parents[1] / "operators.tx"
 KINDS = ("gemm", "gemm_batched", "gemm_bf16", "gemm_int8", "conv", "depthwise", "softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu",
-         "transpose", "total", "row_sums", "column_sums", "blur", "attention", "add")
+         "transpose", "total", "row_sums", "column_sums", "blur", "attention",
+         "attention_causal", "add")
 LAST = ("conv", "depthwise")
 PANEL = 32
 """Channels of the output beside each other where weights lie in panels."""

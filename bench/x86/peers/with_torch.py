@@ -28,7 +28,8 @@ def columns(threads: int) -> Columns:
     compiled = {kind: _compiled(function) for kind, function in _functions().items()}
     eager = functions | {"gemm": gemm, "gemm_batched": gemm, "gemm_bf16": gemm, "gemm_int8": gemm_int8, "conv": conv, "depthwise": conv,
                          "add": add}
-    return {"torch": eager, "torch last": {"conv": conv_last, "depthwise": conv_last}, "sdpa": {"attention": sdpa}, "compile": compiled}
+    fused = {"attention": sdpa, "attention_causal": sdpa_causal}
+    return {"torch": eager, "torch last": {"conv": conv_last, "depthwise": conv_last}, "sdpa": fused, "compile": compiled}
 
 
 def version() -> str:
@@ -79,8 +80,17 @@ def _conv(row: Row, x: Any, w: Any) -> Candidate:
 
 def sdpa(row: Row, arrays: Arrays) -> Candidate:
     """Scaled dot-product attention."""
+    return _sdpa(row, arrays, causal=False)
+
+
+def sdpa_causal(row: Row, arrays: Arrays) -> Candidate:
+    """The same where row i sees the first i + 1 columns."""
+    return _sdpa(row, arrays, causal=True)
+
+
+def _sdpa(row: Row, arrays: Arrays, causal: bool) -> Candidate:
     q, k, v = (t[None] for t in _tensors(row, arrays))
-    return Candidate(lambda: F.scaled_dot_product_attention(q, k, v), lambda t: _array(t)[0])
+    return Candidate(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal), lambda t: _array(t)[0])
 
 
 def add(row: Row, arrays: Arrays) -> Candidate:
@@ -94,6 +104,13 @@ def blur(x: Any) -> Any:
     """Two passes over shifted views."""
     across = (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) * (1 / 3)
     return (across[:-2] + across[1:-1] + across[2:]) * (1 / 3)
+
+
+def attention_causal(q: Any, k: Any, v: Any) -> Any:
+    """Scores that are not seen are -inf."""
+    seen = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool).tril()
+    scores = (q @ k.transpose(1, 2) * q.shape[-1] ** -0.5).masked_fill(~seen, float("-inf"))
+    return torch.softmax(scores, -1) @ v
 
 
 def _functions() -> dict[str, Callable[..., Any]]:
@@ -110,7 +127,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
         "column_sums": lambda x: x.sum(0),
         "blur": blur,
         "attention": lambda q, k, v: torch.softmax(q @ k.transpose(1, 2) * q.shape[-1] ** -0.5, -1) @ v,
-        "add": lambda a, b: a + b,
+        "attention_causal": attention_causal, "add": lambda a, b: a + b,
     }
 
 

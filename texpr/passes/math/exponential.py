@@ -56,18 +56,26 @@ def _expm1_tail(m: Arithmetic, a: Reduced) -> Expr:
 
 def exp(m: Arithmetic, x: Expr) -> Expr:
     """e^x."""
-    lo, hi = (-104.0, 89.0) if m.real == F32 else (-746.0, 710.0)
-    a = _reduce(m, m.at_most(m.at_least(x, lo), hi), 2 * m.bias)
-    return m.scale(m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0), a.n, a.shifted)
+    vanishes, x = _above(m, x, -104.0 if m.real == F32 else -746.0)
+    a = _reduce(m, m.at_most(x, 89.0 if m.real == F32 else 710.0), 2 * m.bias)
+    return m.select(vanishes, 0.0, m.scale(m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0), a.n, a.shifted))
+
+
+def _above(m: Arithmetic, x: Expr, least: float) -> tuple[Expr, Expr]:
+    """Whether x is below the least number whose result is not 0, and x, or 0 there: products that round to 0 take processors a hundred
+    times as long as others, and masked scores of attention are -inf.
+    """
+    below = m.compare("<", x, least)
+    return below, m.select(below, 0.0, x)
 
 
 def exp2(m: Arithmetic, x: Expr) -> Expr:
     """2^x; the reduction x = n + r is exact."""
-    lo, hi = (-151.0, 129.0) if m.real == F32 else (-1076.0, 1025.0)
-    x = m.at_most(m.at_least(x, lo), hi)
+    vanishes, x = _above(m, x, -151.0 if m.real == F32 else -1076.0)
+    x = m.at_most(x, 129.0 if m.real == F32 else 1025.0)
     n, shifted = m.nearest(x, 1.0, 2 * m.bias)
     p = m.polynomial(m.sub(x, n), (1.0, *(EXP2_F32 if m.real == F32 else EXP2_F64)))
-    return m.scale(p, n, shifted)
+    return m.select(vanishes, 0.0, m.scale(p, n, shifted))
 
 
 def expm1(m: Arithmetic, x: Expr) -> Expr:
@@ -85,8 +93,9 @@ def sigmoid(m: Arithmetic, x: Expr) -> Expr:
     The quotient q of 1 and the rounded divisor is improved by a Newton step with the parts of the divisor, which have no error:
     q + q (1 - q - q s - q (exp(r) - 1)). Only the last product can round to a denormal number.
     """
-    lo, hi, shift = (-104.0, 20.0, 64) if m.real == F32 else (-746.0, 40.0, 512)
-    a = _reduce(m, m.at_most(m.at_least(x, lo), hi), m.bias + shift)
+    least, most, shift = (-104.0, 20.0, 64) if m.real == F32 else (-746.0, 40.0, 512)
+    vanishes, x = _above(m, x, least)
+    a = _reduce(m, m.at_most(x, most), m.bias + shift)
     r = m.neg(a.r)
     growth = m.fma(m.mul(r, r), _exp_terms(m, r), r)
     large = m.from_exponent(a.shifted)
@@ -94,7 +103,7 @@ def sigmoid(m: Arithmetic, x: Expr) -> Expr:
     q = m.div(1.0, m.add(m.fma(large, 2.0**-shift, growth), 1.0))
     negated = m.neg(q)
     error = m.fma(negated, growth, m.fma(negated, s, m.sub(1.0, q)))
-    return m.mul(m.mul(m.fma(q, error, q), large), 2.0**-shift)
+    return m.select(vanishes, 0.0, m.mul(m.mul(m.fma(q, error, q), large), 2.0**-shift))
 
 
 def tanh(m: Arithmetic, x: Expr) -> Expr:
