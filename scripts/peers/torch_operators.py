@@ -14,7 +14,9 @@ import torch.nn.functional as F
 
 T = torch.Tensor
 ELEMENTS: dict[str, Callable[..., Any]] = {
-    "relu": F.relu, "relu6": F.relu6, "log_sigmoid": F.logsigmoid, "softplus": F.softplus, "softsign": F.softsign, "gelu": F.gelu,
+    "relu": F.relu, "relu6": F.relu6, "log_sigmoid": F.logsigmoid,
+    "softplus": lambda x, beta=1.0, threshold=math.inf: F.softplus(x, beta, threshold), "prelu_shared": F.prelu,
+    "softsign": F.softsign, "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu, "swish": lambda x, beta=1.0: x * torch.sigmoid(beta * x),
     "mish": F.mish, "elu": F.elu, "celu": F.celu, "selu": F.selu, "leaky_relu": lambda x, slope=0.01: F.leaky_relu(x, slope),
     "prelu": F.prelu, "hardtanh": lambda x, lo=-1.0, hi=1.0: F.hardtanh(x, lo, hi), "hardsigmoid": F.hardsigmoid,
@@ -86,12 +88,23 @@ def cache_update(cache: T, new: T, pos: T) -> T:
     return torch.cat([cache[..., : int(pos), :], new, cache[..., int(pos) + new.shape[-2] :, :]], -2)
 
 
+def spread(constants: dict[str, int], letter: str, rank: int, default: int) -> tuple[int, ...]:
+    """Constants such as SH and SW, in PyTorch's order."""
+    return tuple(constants.get(letter + axis, default) for axis in "UHW"[-rank:])
+
+
 def convolution(f: Callable[..., T]) -> Callable[..., T]:
-    return lambda x, w, b=None, G=1, S=1, P=0, D=1: f(x, w, b, S, P, D, G)
+    def run(x: T, w: T, b: T | None = None, G=1, **c: int) -> T:
+        r = x.ndim - 2
+        return f(x, w, b, spread(c, "S", r, 1), spread(c, "P", r, 0), spread(c, "D", r, 1), G)
+    return run
 
 
 def transposed(f: Callable[..., T]) -> Callable[..., T]:
-    return lambda x, w, b=None, G=1, S=1, P=0, D=1, E=0: f(x, w, b, S, P, E, G, D)
+    def run(x: T, w: T, b: T | None = None, G=1, **c: int) -> T:
+        r = x.ndim - 2
+        return f(x, w, b, spread(c, "S", r, 1), spread(c, "P", r, 0), spread(c, "E", r, 0), G, spread(c, "D", r, 1))
+    return run
 
 
 def conv2d(x: T, w: T, b: T | None = None, G=1, SH=1, SW=1, PH=0, PW=0, DH=1, DW=1) -> T:
@@ -109,42 +122,42 @@ def unfold2d(x: T, R: int, Q: int, SH=1, SW=1, PH=0, PW=0, DH=1, DW=1) -> T:
     return F.unfold(x, (R, Q), (DH, DW), (PH, PW), (SH, SW))
 
 
-def padded(x: T, pads: Sequence[int], value: float = 0.0) -> T:
+def fold2d(x: T, H: int, W: int, R: int, Q: int, SH=1, SW=1, PH=0, PW=0, DH=1, DW=1) -> T:
+    return F.fold(x, (H, W), (R, Q), (DH, DW), (PH, PW), (SH, SW))
+
+
+def padded(x: T, pads: Sequence[int], value: float) -> T:
     return F.pad(x, list(pads), value=value)
 
 
-def maxpool2d(x: T, R=2, Q=2, SH=2, SW=2, PH=0, PW=0) -> T:
-    return padded(x, (PW, PW, PH, PH), -math.inf).unfold(2, R, SH).unfold(3, Q, SW).flatten(-2).max(-1).values
+def windows(x: T, value: float, c: dict[str, Any], padding: bool = True) -> T:
+    """All windows that the constants of a pooling operator name, on a last axis of their own."""
+    r = x.ndim - 2
+    sizes = tuple(c.get(k, 2) for k in "ORQ"[-r:])
+    strides, pads, steps, extra = spread(c, "S", r, 2), spread(c, "P", r, 0), spread(c, "D", r, 1), spread(c, "E", r, 0)
+    sides = [(p, p + e) if padding else (0, e) for p, e in zip(pads, extra)]
+    x = padded(x, [n for side in reversed(sides) for n in side], value)
+    for k, (size, stride, step) in enumerate(zip(sizes, strides, steps)):
+        x = x.unfold(2 + k, step * (size - 1) + 1, stride)[..., ::step]
+    return x.flatten(-r)
 
 
-def maxpool1d(x: T, Q=2, SW=2, PW=0, DW=1) -> T:
-    return padded(x, (PW, PW), -math.inf).unfold(2, DW * (Q - 1) + 1, SW)[..., ::DW].max(-1).values
+def maxpool(x: T, **c: int) -> T:
+    return windows(x, -math.inf, c).max(-1).values
 
 
-def windows(x: T, size: int, step: int, pad: int, value: float) -> T:
-    x = padded(x, (pad,) * 6, value)
-    return x.unfold(2, size, step).unfold(3, size, step).unfold(4, size, step).flatten(-3)
+def avgpool(x: T, count_include_pad=True, divisor=0, **c: int) -> T:
+    every, pads = windows(x, 0.0, c), [p for p in reversed(spread(c, "P", x.ndim - 2, 0)) for _ in (0, 1)]
+    if divisor:
+        return every.sum(-1) / divisor
+    ones = torch.ones_like(x)
+    inside = windows(padded(ones, pads, 1.0), 0.0, c, padding=False) if count_include_pad else windows(ones, 0.0, c)
+    return every.sum(-1) / inside.sum(-1)
 
 
-def avgpool1d(x: T, Q=2, SW=2, PW=0, count_include_pad=True) -> T:
-    return share(padded(x, (PW, PW)).unfold(2, Q, SW), padded(torch.ones_like(x), (PW, PW)).unfold(2, Q, SW), count_include_pad)
-
-
-def avgpool2d(x: T, R=2, Q=2, SH=2, SW=2, PH=0, PW=0, count_include_pad=True) -> T:
-    parts = [padded(e, (PW, PW, PH, PH)).unfold(2, R, SH).unfold(3, Q, SW).flatten(-2) for e in (x, torch.ones_like(x))]
-    return share(*parts, count_include_pad)
-
-
-def share(every: T, inside: T, all_count: bool) -> T:
-    return every.mean(-1) if all_count else every.sum(-1) / inside.sum(-1)
-
-
-def lp(every: T, p: float) -> T:
-    return (every.abs() ** p).sum(-1) ** (1 / p)
-
-
-def lppool2d(x: T, p=2.0, R=2, Q=2, SH=2, SW=2) -> T:
-    return lp(x.unfold(2, R, SH).unfold(3, Q, SW).flatten(-2), p)
+def lppool(x: T, p=2.0, **c: int) -> T:
+    every, ones = windows(x, 0.0, c), windows(torch.ones_like(x), 0.0, c)
+    return ((every.abs() ** p).sum(-1) * every.shape[-1] / ones.sum(-1)) ** (1 / p)
 
 
 def flattened(f: Callable[..., T]) -> Callable[[T], T]:
@@ -153,16 +166,13 @@ def flattened(f: Callable[..., T]) -> Callable[[T], T]:
 
 LAYERS: dict[str, Callable[..., Any]] = {
     "attention": attention, "attention_causal": causal, "attention_bias": attention, "attention_masked": attention,
-    "attention_grouped": grouped, "split_heads": lambda x, H: x.unflatten(2, (H, -1)).transpose(1, 2),
+    "attention_grouped": grouped, "fold2d": fold2d, "split_heads": lambda x, H: x.unflatten(2, (H, -1)).transpose(1, 2),
     "merge_heads": lambda x: x.transpose(1, 2).flatten(2), "cache_update": cache_update, "rotary": rotary,
     "conv1d": convolution(F.conv1d), "conv2d": conv2d, "conv2d_grouped": conv2d, "conv3d": convolution(F.conv3d),
     "conv_transpose1d": transposed(F.conv_transpose1d), "conv_transpose2d": conv_transpose2d,
     "conv_transpose3d": transposed(F.conv_transpose3d), "unfold2d": unfold2d,
-    "maxpool1d": maxpool1d, "maxpool2d": maxpool2d, "maxpool2d_indices": maxpool2d,
-    "maxpool3d": lambda x, Q=2, S=2, P=0: windows(x, Q, S, P, -math.inf).max(-1).values,
-    "avgpool1d": avgpool1d, "avgpool2d": avgpool2d, "avgpool3d": lambda x, Q=2, S=2, P=0: windows(x, Q, S, P, 0.0).mean(-1),
-    "lppool1d": lambda x, p=2.0, Q=2, SW=2: lp(x.unfold(2, Q, SW), p), "lppool2d": lppool2d,
-    "lppool3d": lambda x, p=2.0, Q=2, S=2: lp(windows(x, Q, S, 0, 0.0), p),
+    **dict.fromkeys(("maxpool1d", "maxpool2d", "maxpool2d_indices", "maxpool3d"), maxpool),
+    **dict.fromkeys(("avgpool1d", "avgpool2d", "avgpool3d"), avgpool), **dict.fromkeys(("lppool1d", "lppool2d", "lppool3d"), lppool),
     "global_avgpool": flattened(torch.mean), "global_maxpool": flattened(lambda x, d: x.max(d).values),
     "adaptive_avgpool1d": lambda x, V: F.adaptive_avg_pool1d(x, V), "adaptive_avgpool2d": lambda x, U, V: F.adaptive_avg_pool2d(x, (U, V)),
     "adaptive_avgpool3d": lambda x, Z, U, V: F.adaptive_avg_pool3d(x, (Z, U, V)),

@@ -44,7 +44,7 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
     "pairwise_manhattan": lambda x, z: (x[:, None] - z).abs().sum(2), "row_distance": lambda x, z: torch.linalg.vector_norm(x - z, 2, -1),
     "cosine_similarity": lambda x, z, axis=1, eps=1e-8: F.cosine_similarity(x, z, axis, eps),
     "batch_norm": batch_norm, "batch_norm_training": batch_norm_training, "layer_norm": layer_norm,
-    "running_update": lambda old, new, momentum=0.1: (1 - momentum) * old + momentum * new,
+    "running_update": lambda old, new, momentum=0.1, scale=1.0: (1 - momentum) * old + momentum * scale * new,
     "rms_norm": lambda x, w=None, axis=1, eps=1e-6: F.rms_norm(x, x.shape[axis:], w, eps),
     "group_norm": lambda x, w=None, b=None, G=1, eps=1e-5: F.group_norm(x, G, w, b, eps),
     "instance_norm": lambda x, w=None, b=None, eps=1e-5: F.instance_norm(x, None, None, w, b, True, 0.0, eps),
@@ -117,6 +117,22 @@ def logsumexp(parts: list[T]) -> T:
     return torch.logsumexp(torch.stack(finite), 0) if finite else parts[0]
 
 
+def counted(t: T, w: T | None, like: T) -> T:
+    return (torch.ones(like.shape[1], dtype=like.dtype) if w is None else w)[t.clamp(0)] * (t != -100)
+
+
+def cross_entropy(x: T, t: T, w: T | None = None, ignore=-100, smoothing=0.0) -> tuple[T, T]:
+    counts = counted(t, w, x)
+    logp = torch.log_softmax(x, 1)
+    spread = -(logp if w is None else logp * columns(w, x)).mean(1) * (t != ignore)
+    return (1 - smoothing) * F.nll_loss(logp, t, ignore_index=ignore, reduction="none") * counts + smoothing * spread, counts
+
+
+def nll(x: T, t: T, w: T | None = None, ignore=-100) -> tuple[T, T]:
+    counts = counted(t, w, x)
+    return F.nll_loss(x, t, ignore_index=ignore, reduction="none") * counts, counts
+
+
 LOSSES: dict[str, Callable[..., Any]] = {
     "l1_loss": each(F.l1_loss), "squared_error": each(F.mse_loss), "smooth_l1_loss": each(F.smooth_l1_loss),
     "huber_loss": each(F.huber_loss),
@@ -127,7 +143,13 @@ LOSSES: dict[str, Callable[..., Any]] = {
     "kl_div": each(F.kl_div), "hinge_loss": lambda x, t: F.relu(1 - t * x),
     "hinge_embedding_loss": lambda x, t, margin=1.0: torch.where(t > 0, x, F.relu(margin - x)),
     "margin_ranking_loss": each(F.margin_ranking_loss), "soft_margin_loss": lambda x, t: F.softplus(-t * x),
-    "poisson_nll_loss": each(F.poisson_nll_loss),
+    "poisson_nll_loss": each(F.poisson_nll_loss), "nll_loss_ignoring": nll, "cross_entropy_ignoring": cross_entropy,
+    "cross_entropy_soft_places": lambda x, p, w, smoothing=0.0:
+        -(((1 - smoothing) * p + smoothing / x.shape[1]) * torch.log_softmax(x, 1) * columns(w, x)).sum(1),
+    "kl_div_log": lambda x, t: F.kl_div(x, t, reduction="none", log_target=True),
+    "bce_with_logits_weighted": lambda x, t, w: w * t * F.softplus(-x) + (1 - t) * F.softplus(x),
+    "multilabel_margin_loss_listed": each(F.multilabel_margin_loss),
+    "row_distance_p": lambda x, z, p=2.0, eps=1e-6: F.pairwise_distance(x, z, p, eps),
     "gaussian_nll_loss": lambda x, t, v, eps=1e-6: 0.5 * (torch.log(v) + (x - t) ** 2 / v),
     "cosine_embedding_loss": cosine_embedding, "triplet_margin_loss": triplet, "multi_margin_loss": multi_margin,
     "multilabel_margin_loss": multilabel_margin, "multilabel_soft_margin_loss": multilabel_soft_margin,
@@ -189,8 +211,10 @@ PLACES: dict[str, Callable[..., Any]] = {
     "expand": lambda x, axis=0, times=1: torch.stack([x] * times, axis), "flip": lambda x, axis=0: x.flip(axis),
     "roll": lambda x, axis=0, shift=0: x.roll(shift, axis), "transpose": lambda x: x.transpose(-1, -2), "swap_axes": swap_axes,
     "tril": lambda x, k=0: x.tril(k), "triu": lambda x, k=0: x.triu(k), "diag": torch.diag_embed,
-    "diagonal": lambda x: x.diagonal(dim1=-2, dim2=-1), "flatten3": lambda x: x.flatten(1), "flatten4": lambda x: x.flatten(1),
-    "flatten5": lambda x: x.flatten(1),
+    "diagonal": lambda x: x.diagonal(dim1=-2, dim2=-1), "pick": lambda x, axis=0, at=0: x.select(axis, at),
+    **{f"flatten{n}": lambda x: x.flatten(1) for n in (3, 4, 5)},
+    **{f"merge{n}": lambda x, axis=0, n=n: x.flatten(axis, axis + n - 1) for n in (2, 3, 4)},
+    "unflatten": lambda x, D, axis=0: x.unflatten(axis, (D, -1)),
     "pixel_shuffle": lambda x, R=2, Q=2: x.unflatten(1, (-1, R, Q)).permute(0, 1, 4, 2, 5, 3).flatten(4).flatten(2, 3),
     "pixel_unshuffle": lambda x, R=2, Q=2: x.unflatten(3, (-1, Q)).unflatten(2, (-1, R)).permute(0, 1, 3, 5, 2, 4).flatten(1, 3),
     "channel_shuffle": lambda x, G: x.unflatten(1, (G, -1)).transpose(1, 2).flatten(1, 2),
@@ -248,11 +272,3 @@ SCANS: dict[str, Callable[..., Any]] = {
     "linear_scan": recurrence(lambda old, a, x: x if old is None else a * old + x),
 } | {name + ends: layer(getattr(torch._VF, f), 2 if name == "lstm" else 1, bool(ends))
      for name, f in (("rnn", "rnn_tanh"), ("gru", "gru"), ("lstm", "lstm")) for ends in ("", "_bidirectional")}
-
-
-def adam(p: T, g: T, m: T, v: T, step_size: T, root: T, beta1=0.9, beta2=0.999, eps=1e-8, decay=0.0) -> tuple[T, T, T]:
-    d = g + decay * p
-    m, v = beta1 * m + (1 - beta1) * d, beta2 * v + (1 - beta2) * d * d
-    return p - step_size * m / (torch.sqrt(v) / root + eps), m, v
-
-

@@ -13,7 +13,7 @@ from texpr.ir.dtypes import F64
 RANDOM = np.random.default_rng(0)
 
 
-NAMES = ("adam_update", "adamw_update", "add", "affine", "conv2d", "conv2d_grouped", "copy", "cross_entropy", "divide", "dropout",
+NAMES = ("adam_update", "add", "affine", "conv2d", "conv2d_grouped", "copy", "cross_entropy", "divide", "dropout",
          "flatten3", "flatten4", "flatten5", "linear", "matmul", "maxpool2d", "mean_all", "momentum_update", "multiply", "negative",
          "nesterov_update", "next_seed", "relu", "sgd_update", "sigmoid", "softmax", "squared_error", "subtract", "sum_all", "tanh")
 """What captured networks are made of; `tests/ops` has the whole library."""

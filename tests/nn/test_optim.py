@@ -124,11 +124,14 @@ def test_state_can_be_taken_and_given():
         runs.append(model.p.data.copy())
     np.testing.assert_array_equal(*runs)
     with pytest.raises(tx.CheckpointError) as caught:
-        step.optimizer.load_state_dict({"steps": 1, "lr": 0.1, "7.mean": np.zeros(3)})
-    assert str(caught.value) == "error[checkpoint]: Adam: there is no state `7.mean`"
+        step.optimizer.load_state_dict(saved | {"7.exp_avg": np.zeros(3)})
+    assert str(caught.value) == "error[checkpoint]: Adam: there is no state `7.exp_avg`"
     with pytest.raises(tx.CheckpointError) as caught:
-        step.optimizer.load_state_dict({"steps": 1, "lr": 0.1, "0.mean": np.zeros(3)})
-    assert str(caught.value) == "error[checkpoint]: Adam: state `0.mean` is float64[3], expected float64[2, 3]"
+        step.optimizer.load_state_dict(saved | {"0.exp_avg": np.zeros(3)})
+    assert str(caught.value) == "error[checkpoint]: Adam: state `0.exp_avg` is float64[3], expected float64[2, 3]"
+    with pytest.raises(tx.CheckpointError) as caught:
+        step.optimizer.load_state_dict(saved | {"param_groups": []})
+    assert str(caught.value) == "error[checkpoint]: Adam: the state is not of groups of 1 parameters"
 
 
 @pytest.mark.parametrize(("make", "text"), [
@@ -143,9 +146,104 @@ def test_state_can_be_taken_and_given():
      "error[arguments]: SGD: there are no parameters\n  help: pass the parameters of a model that has some"),
     (lambda p: nn.optim.SGD([3.0]), "error[arguments]: SGD: 3.0 is no parameter\n  help: pass model.parameters()"),
     (lambda p: nn.optim.SGD([*p] * 2), "error[arguments]: SGD: a parameter is listed twice"),
+    (lambda p: nn.optim.SGD([{"params": p, "speed": 3}]),
+     "error[arguments]: SGD: there is no option 'speed'\n"
+     "  help: a group may have lr, momentum, dampening, weight_decay, nesterov, maximize"),
+    (lambda p: nn.optim.SGD([{"params": p, "lr": -1.0}]),
+     "error[arguments]: SGD: the learning rate is -1.0, expected a finite number of at least 0"),
+    (lambda p: nn.optim.SGD(p).clip_grad_norm_(-1.0),
+     "error[arguments]: clip_grad_norm_: max_norm is -1.0, expected a finite number of at least 0"),
+    (lambda p: setattr(nn.optim.Adam(p), "lr", float("nan")),
+     "error[arguments]: Adam: the learning rate is nan, expected a finite number of at least 0"),
     (lambda p: nn.optim.SGD(next(p)), "error[arguments]: SGD: params is one Parameter, expected model.parameters() or a list"),
 ])
 def test_refused(make, text: str):
     with pytest.raises(tx.CallError) as caught:
         make(Point().parameters())
     assert str(caught.value) == text
+
+
+signed = tx.op("""
+op signed<T: float>(p: T[*S], g: T[*S], m: T[*S], lr: f64, beta: f64) -> (new: T[*S], new_m: T[*S]) {
+  new_m[*s] = T(beta) * m[*s] + T(1 - beta) * g[*s]
+  new[*s] = p[*s] - T(lr) * sign(new_m[*s])
+}""")
+
+
+class Signed(nn.optim.Optimizer):
+    """The example of the documentation: an optimizer of one's own."""
+
+    def __init__(self, params, lr=1e-3, beta=0.9):
+        super().__init__(params, lr=lr, beta=beta)
+
+    def update(self, capture, parameter, gradient):
+        self.apply(capture, signed, parameter, gradient, states=("m",), numbers=("lr", "beta"))
+
+
+def test_an_optimizer_of_ones_own():
+    model = Point()
+    step = nn.TrainingStep(model, nn.MSELoss(), Signed(model.parameters(), lr=0.25))
+    before = model.p.data.copy()
+    step(np.ones((2, 3)), TARGET)
+    np.testing.assert_allclose(model.p.data, before - 0.25 * np.sign(before - TARGET))
+    assert list(step.optimizer.state_dict()) == ["steps", "param_groups", "0.m"]
+
+
+class Two(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = Point(), Point()
+
+    def forward(self, x):
+        return self.a(x) + self.b(x)
+
+
+def test_groups_have_options_of_their_own():
+    model = Two()
+    optimizer = nn.optim.SGD([{"params": model.a.parameters()}, {"params": model.b.p, "lr": 0.01, "momentum": 0.5}], lr=0.1)
+    step = nn.TrainingStep(model, nn.MSELoss(), optimizer)
+    start, x, buffer = model.a.p.data.copy(), np.ones((2, 3)), 0.0
+    a, b = start.copy(), start.copy()
+    for t in range(3):
+        g = (a + b - TARGET) / 3
+        step(x, TARGET)
+        buffer = g if t == 0 else 0.5 * buffer + g
+        a, b = a - 0.1 * g, b - optimizer.param_groups[1]["lr"] * buffer
+        np.testing.assert_allclose(model.a.p.data, a, rtol=1e-12)
+        np.testing.assert_allclose(model.b.p.data, b, rtol=1e-12)
+        optimizer.param_groups[1]["lr"] = 0.02
+    assert len(step._plans) == 1 and optimizer.lr == 0.1
+
+
+@pytest.mark.parametrize("norm_type", [1.0, 2.0, 3.0, np.inf])
+def test_clipping_by_the_norm(norm_type: float):
+    model = Two()
+    optimizer = nn.optim.SGD(model.parameters(), lr=1.0).clip_grad_norm_(0.5, norm_type)
+    start = model.a.p.data.copy()
+    g = (2 * start - TARGET) / 3
+    norm = np.linalg.norm(np.concatenate([g, g]).ravel(), norm_type)
+    nn.TrainingStep(model, nn.MSELoss(), optimizer)(np.ones((2, 3)), TARGET)
+    np.testing.assert_allclose(model.a.p.data, start - g * min(1, 0.5 / (norm + 1e-6)), rtol=1e-12)
+
+
+def test_clipping_by_value_and_going_uphill():
+    model = Point()
+    start = model.p.data.copy()
+    optimizer = nn.optim.SGD(model.parameters(), lr=1.0, maximize=True).clip_grad_value_(0.25)
+    nn.TrainingStep(model, nn.MSELoss(), optimizer)(np.ones((2, 3)), TARGET)
+    np.testing.assert_allclose(model.p.data, start + np.clip((start - TARGET) / 3, -0.25, 0.25), rtol=1e-12)
+
+
+@pytest.mark.parametrize("decay", [None, 0.75])
+def test_averaged_models(decay: float | None):
+    model = nn.Sequential(nn.Linear(2, 1))
+    average = nn.optim.AveragedModel(model, decay)
+    expected, seen = None, []
+    for value in (1.0, 5.0, -2.0):
+        model[0].weight.data[...] = value
+        average.update_parameters(model)
+        seen.append(value)
+        expected = np.mean(seen) if decay is None else value if expected is None else expected + 0.25 * (value - expected)
+        np.testing.assert_allclose(average.module[0].weight.data, expected, rtol=1e-6)
+    assert list(average.state_dict()) == ["n_averaged", "module.0.weight", "module.0.bias"]
+    np.testing.assert_allclose(average(np.ones(2)), 2 * expected + model[0].bias.data, rtol=1e-5)

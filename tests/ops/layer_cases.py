@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tests.ops.image_cases import transposed, windows
+from tests.ops.image_cases import CONV3D, spread, transposed, windows
 from tests.ops.sequence_cases import LAYERS
 from tests.ops.table import Array, Case, between, given, index, normal, small, truth
 
@@ -21,10 +21,11 @@ def adaptive(reduce: Callable[..., Array], x: Array, *results: int) -> Array:
 
 
 def images() -> Iterator[Case]:
-    for (o, r, q), g, s, p, d, e in (((2, 3, 1), 1, 1, 0, 1, 0), ((2, 2, 2), 2, 2, 1, 1, 1), ((1, 2, 2), 1, 3, 0, 2, 2)):
+    for (o, r, q), g, s, _, d in CONV3D:
+        e = tuple(n - 1 for n in s)
         yield Case("conv_transpose3d", (normal(2, 2 * g, 2, 3, 2), normal(2 * g, 2, o, r, q), normal(2 * g)),
-                   lambda x, w, b, a=(s, p, d), g=g, e=e: transposed(x, w, b, *((v,) * 3 for v in a), g, (e,) * 3),
-                   {"G": g, "S": s, "P": p, "D": d, "E": e}, slack=8)
+                   lambda x, w, b, a=(s, (0, 1, 0), d), g=g, e=e: transposed(x, w, b, *a, g, e),
+                   {"G": g, **spread("SPDE", s, (0, 1, 0), d, e)}, slack=8)
     for d, h, w, z, u, v in ((5, 4, 7, 2, 3, 3), (3, 2, 6, 3, 4, 2)):
         yield Case("adaptive_avgpool3d", (normal(2, 2, d, h, w),), lambda x, a=(z, u, v): adaptive(np.mean, x, *a),
                    {"Z": z, "U": u, "V": v}, slack=4)
@@ -36,8 +37,8 @@ def images() -> Iterator[Case]:
         yield Case("lppool1d", (normal(2, 3, 7),), lambda x, q=q, s=s: (abs(windows(x, (q,), (s,), (0,), (1,), 0)) ** 3).sum(3) ** (1 / 3),
                    {"p": 3.0, "Q": q, "SW": s}, slack=16)
         yield Case("lppool3d", (normal(2, 1, 3, 4, 5),),
-                   lambda x, q=q, s=s: np.sqrt((windows(x, (q,) * 3, (s,) * 3, (0,) * 3, (1,) * 3, 0) ** 2).sum((5, 6, 7))),
-                   {"Q": q, "S": s}, slack=16)
+                   lambda x, k=(2, q, q), s=(1, s, s): np.sqrt((windows(x, k, s, (0,) * 3, (1,) * 3, 0) ** 2).sum((5, 6, 7))),
+                   {"O": 2, "R": q, "Q": q, **spread("S", (1, s, s))}, slack=16)
 
 
 def both_ways(layer: Callable[..., tuple[Array, ...]], x: Array, *rest: Array) -> tuple[Array, ...]:

@@ -128,7 +128,11 @@ def normalizations() -> Iterator[Case]:
                    lambda x, w, b, g=g: shifted(standard(x.reshape(x.shape[0], g, -1), (2,)).reshape(x.shape), w, b),
                    {"G": g}, slack=16)
     yield Case("running_update", (normal(5), normal(5)), lambda a, b: 0.9 * a + 0.1 * b)
-    yield Case("running_update", (normal(2, 3), normal(2, 3)), lambda a, b: 0.5 * a + 0.5 * b, {"momentum": 0.5})
+    yield Case("running_update", (normal(2, 3), normal(2, 3)), lambda a, b: 0.5 * a + b, {"momentum": 0.5, "scale": 2.0})
+    for shape, count in (((5,), 3), ((2, 3), 1)):
+        yield Case("cumulative_update", (normal(*shape), normal(*shape), given(count, "i8")), lambda a, b, n: a + (2 * b - a) / n,
+                   {"scale": 2.0})
+        yield Case("count_up", (given(count, "i8"),), lambda n: n + 1, dtypes=("i8",))
 
 
 def pick(x: Array, target: Array) -> Array:

@@ -116,6 +116,14 @@ def matrices() -> Iterator[Case]:
     for rank in (3, 4, 5):
         for shape in ((2, 3, 4, 5, 2), (3, 1, 17, 1, 1)):
             yield Case(f"flatten{rank}", (small(*shape[:rank]),), lambda x: x.reshape(x.shape[0], -1), dtypes=ANY)
+    for count in (2, 3, 4):
+        for shape, axis in (((2, 3, 2, 2, 5), 1), ((3, 1, 2, 4), 0)):
+            yield Case(f"merge{count}", (small(*shape),), lambda x, a=axis, n=count: x.reshape(*x.shape[:a], -1, *x.shape[a + n :]),
+                       {"axis": axis}, ANY)
+    for shape, axis, d in (((6, 2), 0, 2), ((2, 3, 12), 2, 4), ((5,), 0, 1)):
+        yield Case("unflatten", (small(*shape),), lambda x, a=axis, d=d: x.reshape(*x.shape[:a], d, -1, *x.shape[a + 1 :]),
+                   {"axis": axis, "D": d}, ANY)
+        yield Case("pick", (small(*shape),), lambda x, a=axis: x.take(1, a), {"axis": axis, "at": 1}, ANY)
     for r, q in ((2, 2), (1, 3), (3, 1)):
         yield Case("pixel_shuffle", (small(2, 2 * r * q, 3, 4),),
                    lambda x, r=r, q=q: x.reshape(2, 2, r, q, 3, 4).transpose(0, 1, 4, 2, 5, 3).reshape(2, 2, 3 * r, 4 * q),

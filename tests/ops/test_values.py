@@ -36,7 +36,8 @@ def check_case(case: Case, dtype: str) -> None:
 FIRST = {case.name: case for case in reversed(CASES)}
 OTHERS = {name: [case for case in CASES if case.name == name and case is not first] for name, first in FIRST.items()}
 SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
-ELSEWHERE = {"dropout", "next_seed", "random_uniform", "random_normal", "uniform_like", "normal_like", "bernoulli"}
+ELSEWHERE = {"dropout", "next_seed", "random_uniform", "random_normal", "uniform_like", "normal_like", "bernoulli", "dropout_channels",
+             "alpha_dropout", "rrelu"}
 """Tested with random numbers."""
 
 

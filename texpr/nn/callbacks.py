@@ -7,6 +7,7 @@ from math import inf, isnan
 from typing import TYPE_CHECKING
 
 from texpr.nn.arguments import whole
+from texpr.nn.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
@@ -33,3 +34,17 @@ class EarlyStopping:
         better = value < self._best and not isnan(value)
         self._best, self._waited = (value, 0) if better else (self._best, self._waited + 1)
         return self._waited >= self.patience
+
+
+class LearningRate:
+    """Steps a scheduler of `nn.optim.lr_scheduler` after each epoch; `monitor` is what ReduceLROnPlateau looks at."""
+
+    def __init__(self, scheduler: LRScheduler, monitor: str = "val_loss") -> None:
+        self.scheduler, self.monitor = scheduler, monitor
+
+    def __call__(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        if not isinstance(self.scheduler, ReduceLROnPlateau):
+            return self.scheduler.step()
+        if self.monitor not in values:
+            raise CallError(f"LearningRate: `{self.monitor}` is not measured", code="arguments", help=f"measured are {', '.join(values)}")
+        return self.scheduler.step(values[self.monitor])

@@ -103,12 +103,7 @@ class Flatten(Module):
             raise CallError(f"Flatten: axes {start_dim} to {end_dim}; only 1 to -1 can be joined", code="arguments")
 
     def forward(self, x: Any) -> Any:
-        if x.ndim not in _FLATTEN:
-            raise CallError(f"Flatten: the input has {x.ndim} dimensions, expected 2 to 5", code="rank")
-        return x if x.ndim == 2 else getattr(ops, _FLATTEN[x.ndim])(x)
-
-
-_FLATTEN = {2: "", 3: "flatten3", 4: "flatten4", 5: "flatten5"}
+        return x if x.ndim == 2 else getattr(ops, f"merge{x.ndim - 1}")(x, axis=1)
 
 
 def _parameters(layer: Module, shape: tuple[int, ...], bias: int | None, dtype: object) -> None:

@@ -23,5 +23,9 @@ class Recent(Generic[T]):
             del self._made[next(iter(self._made))]
         return self._made[key]
 
+    def __reduce__(self) -> tuple:
+        """Copies and pickles begin empty."""
+        return Recent, (self._size,)
+
     def __len__(self) -> int:
         return len(self._made)

@@ -60,7 +60,7 @@ class TrainingStep:
 
     def plan(self, x_shape: tuple[int, ...], x_dtype: np.dtype, y_shape: tuple[int, ...], y_dtype: np.dtype) -> Plan:
         """The program for batches of these shapes. Its inputs are x and y, its results the loss and the output."""
-        key = (x_shape, x_dtype, y_shape, y_dtype, structure(self.model), tuple(p.requires_grad for p in self.optimizer.parameters))
+        key = (x_shape, x_dtype, y_shape, y_dtype, structure(self.model), self.optimizer.structure())
         return self._plans.get_or_make(key, lambda: self._make(x_shape, x_dtype, y_shape, y_dtype))
 
     def _make(self, *shapes_and_dtypes: Any) -> Plan:
@@ -77,9 +77,7 @@ class TrainingStep:
             listing = ", ".join(f"{p.name} {list(p.shape)}" for p in lost)
             warnings.warn(f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they are: {listing}",
                           UserWarning, stacklevel=6)
-        for parameter, gradient in zip(trained, gradients):
-            if gradient is not None:
-                self.optimizer.update(capture, parameter, gradient)
+        self.optimizer.append_updates(capture, {p: g for p, g in zip(trained, gradients) if g is not None})
 
 
 def captured_loss(model: Module, loss: LossFunction, x_shape: tuple[int, ...], x_dtype: np.dtype, y_shape: tuple[int, ...],

@@ -1,45 +1,45 @@
-"""Adam and AdamW."""
+"""Adam and its kin: running means of the gradient and of its square."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import sqrt
 
 from texpr import ops
 from texpr.graph import Capture, Symbolic
-from texpr.nn.arguments import number
-from texpr.nn.optim.optimizer import Optimizer, assign_all
+from texpr.nn.optim.group import Group
+from texpr.nn.optim.optimizer import Optimizer
+from texpr.nn.optim.types import Betas, Params
 from texpr.nn.parameter import Parameter
+
+_BELOW_ONE = {"betas": (0.0, 1.0)}
+_MEANS = ("exp_avg", "exp_avg_sq")
+_SHARED = ("beta1", "beta2", "eps", "decay", "shrink")
 
 
 class Adam(Optimizer):
     """Steps of about lr in every coordinate, from running means of the gradient and of its square.
 
-    p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps); weight_decay * p is added to the gradient. Kingma and Ba, Adam,
-    2015.
+    p = p - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps); weight_decay * p is added to the gradient, or with
+    `decoupled_weight_decay`, p shrinks by lr * weight_decay first. `amsgrad` divides by the largest v so far. Kingma and Ba, Adam, 2015.
     """
 
-    def __init__(self, params: Iterable[Parameter], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0) -> None:
-        super().__init__(params, lr)
-        first, second = betas
-        self.betas = number(self._name, "betas[0]", first, below=1), number(self._name, "betas[1]", second, below=1)
-        self.eps, self.weight_decay = number(self._name, "eps", eps), number(self._name, "weight_decay", weight_decay)
+    limits = _BELOW_ONE
 
-    def numbers(self, step: int) -> Mapping[str, float]:
-        beta1, beta2 = self.betas
-        return {"lr": self.lr, "step_size": self.lr / (1 - beta1**step), "root": sqrt(1 - beta2**step)}
+    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+                 amsgrad: bool = False, *, maximize: bool = False, decoupled_weight_decay: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=bool(amsgrad), maximize=bool(maximize),
+                         decoupled_weight_decay=bool(decoupled_weight_decay))
+
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        beta1, beta2 = group["betas"]
+        return {**super().numbers(group, step), **decays(group), "step_size": group["lr"] / (1 - beta1**step),
+                "root": sqrt(1 - beta2**step)}
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        self._append(capture, parameter, gradient, ops.adam_update, (), {"decay": self.weight_decay})
-
-    def _append(self, capture: Capture, parameter: Parameter, gradient: Symbolic, operator: ops.Op, more: tuple[Symbolic, ...],
-                constants: dict[str, float]) -> None:
-        mean, square = self.state(parameter, "mean"), self.state(parameter, "square")
-        numbers = [self.number(capture, name, parameter.dtype) for name in ("step_size", "root")]
-        inputs = (capture.variable(parameter), gradient, capture.variable(mean), capture.variable(square), *numbers, *more)
-        values = operator(*inputs, beta1=self.betas[0], beta2=self.betas[1], eps=self.eps, **constants)
-        assign_all(capture, (parameter, mean, square), values)  # type: ignore[arg-type]
+        largest = self.group(parameter)["amsgrad"]
+        operator, states = (ops.amsgrad_update, (*_MEANS, "max_exp_avg_sq")) if largest else (ops.adam_update, _MEANS)
+        self.apply(capture, operator, parameter, gradient, states, ("step_size", "root", *_SHARED))
 
 
 class AdamW(Adam):
@@ -48,13 +48,106 @@ class AdamW(Adam):
     Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019.
     """
 
-    def __init__(self, params: Iterable[Parameter], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay)
+    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
+                 amsgrad: bool = False, *, maximize: bool = False) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
 
-    def numbers(self, step: int) -> Mapping[str, float]:
-        return {**super().numbers(step), "shrink": 1 - self.lr * self.weight_decay}
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient, which fades by beta2 in each step, for the mean square. Kingma and Ba, Adam, 2015."""
+
+    limits = _BELOW_ONE
+
+    def __init__(self, params: Params, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0, *,
+                 maximize: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=bool(maximize))
+
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        return {**super().numbers(group, step), "step_size": group["lr"] / (1 - group["betas"][0] ** step)}
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        shrink = self.number(capture, "shrink", parameter.dtype)
-        self._append(capture, parameter, gradient, ops.adamw_update, (shrink,), {})
+        numbers = "step_size", "beta1", "beta2", "eps", "weight_decay"
+        self.apply(capture, ops.adamax_update, parameter, gradient, ("exp_avg", "exp_inf"), numbers)
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's look ahead. Dozat, Incorporating Nesterov Momentum into Adam, 2016."""
+
+    limits = _BELOW_ONE
+
+    def __init__(self, params: Params, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+                 momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, maximize: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+                         decoupled_weight_decay=bool(decoupled_weight_decay), maximize=bool(maximize))
+        self._products: dict[int, tuple[int, float]] = {}
+
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        beta1, beta2 = group["betas"]
+        now, ahead = (beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
+        product = self._product(group, step)
+        return {**super().numbers(group, step), **decays(group), "root": sqrt(1 - beta2**step),
+                "now": group["lr"] * (1 - now) / (1 - product), "ahead": group["lr"] * ahead / (1 - product * ahead)}
+
+    def _product(self, group: Group, step: int) -> float:
+        """Of the factors of all steps so far, from what was found for the step before."""
+        known, product = self._products.get(id(group), (0, 1.0))
+        known, product = (known, product) if known < step else (0, 1.0)
+        for t in range(known + 1, step + 1):
+            if t == step:
+                self._products[id(group)] = t - 1, product
+            product *= group["betas"][0] * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
+        return product
+
+    def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
+        self.apply(capture, ops.nadam_update, parameter, gradient, _MEANS, ("now", "ahead", "root", *_SHARED))
+
+
+class RAdam(Optimizer):
+    """Adam that is gradient descent with momentum while v is known from few gradients.
+
+    Liu et al., On the Variance of the Adaptive Learning Rate and Beyond, 2020.
+    """
+
+    limits = _BELOW_ONE
+
+    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+                 decoupled_weight_decay: bool = False, *, maximize: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                         decoupled_weight_decay=bool(decoupled_weight_decay), maximize=bool(maximize))
+
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        beta1, beta2 = group["betas"]
+        power = beta2**step
+        most = 2 / (1 - beta2) - 1
+        length = most - 2 * step * power / (1 - power)
+        known = sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) if length > 5 else 0.0
+        return {**super().numbers(group, step), **decays(group), "step_size": group["lr"] / (1 - beta1**step),
+                "rectified": known * sqrt(1 - power)}
+
+    def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
+        self.apply(capture, ops.radam_update, parameter, gradient, _MEANS, ("step_size", "rectified", *_SHARED))
+
+
+class Lion(Optimizer):
+    """The sign of a running mean of gradients; no element moves by more than lr. Weight decay as AdamW has it.
+
+    Chen et al., Symbolic Discovery of Optimization Algorithms, 2023.
+    """
+
+    limits = _BELOW_ONE
+
+    def __init__(self, params: Params, lr: float = 1e-4, betas: Betas = (0.9, 0.99), weight_decay: float = 0, *,
+                 maximize: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, weight_decay=weight_decay, maximize=bool(maximize))
+
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        return {**super().numbers(group, step), "shrink": 1 - group["lr"] * group["weight_decay"]}
+
+    def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
+        self.apply(capture, ops.lion_update, parameter, gradient, ("exp_avg",), ("lr", "beta1", "beta2", "shrink"))
+
+
+def decays(group: Group) -> dict[str, float]:
+    """Weight decay as a part of the gradient, or apart from it."""
+    apart = group.get("decoupled_weight_decay", False)
+    return {"decay": 0.0, "shrink": 1 - group["lr"] * group["weight_decay"]} if apart else {"decay": group["weight_decay"], "shrink": 1.0}

@@ -1,105 +1,202 @@
-"""What all optimizers share: parameters, state, and numbers that change from step to step."""
+"""What all optimizers share: groups of parameters, state, and numbers that change from step to step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
+from texpr import ops
 from texpr.graph import Capture, Symbolic, Variable
-from texpr.ir.dtypes import DType, numpy_dtype
-from texpr.nn.arguments import number, whole
+from texpr.nn.arguments import whole
+from texpr.nn.optim.clipping import ClipNorm, ClipValue
+from texpr.nn.optim.group import Group, Limits
 from texpr.nn.parameter import Parameter
 from texpr.support.errors import CallError, CheckpointError
 
 
 class Optimizer:
-    """Base of optimizers: `update` appends the new values of one parameter to a program, `numbers` gives this step's scalars.
+    """Base of optimizers: `update` appends the new values of one parameter to a program, `numbers` gives a step's scalars.
+
+    An optimizer of one's own is an operator and a few lines:
+
+        rule = tx.op("op rule<T: float>(p: T[*S], g: T[*S], m: T[*S], lr: f64, beta: f64) -> (new: T[*S], new_m: T[*S]) {...}")
+
+        class Own(nn.optim.Optimizer):
+            def __init__(self, params, lr=1e-3, beta=0.9):
+                super().__init__(params, lr=lr, beta=beta)
+
+            def update(self, capture, parameter, gradient):
+                self.apply(capture, rule, parameter, gradient, states=("m",), numbers=("lr", "beta"))
 
     Args:
-        params: the parameters to change, each once.
-        lr: learning rate; a finite number of at least 0 (0 changes nothing). May be set between steps: `optimizer.lr *= 0.5`.
+        params: the parameters to change, each once; or groups of them, dicts with the parameters as "params" and options of their own.
+        options: of groups that do not have their own: finite numbers of at least 0, tuples of such, and truth values.
     Attributes:
+        param_groups: the groups with their options, which may be set between steps: `optimizer.param_groups[0]["lr"] = 0.1`.
         steps: how many steps were made.
+        limits: of options, where "at least 0" is not all.
     Raises:
-        CallError: no parameters, something else among them, or a learning rate that is no such number.
+        CallError: no parameters, something else among them, or an option that is no such number.
     """
 
-    def __init__(self, params: Iterable[Parameter], lr: float) -> None:
-        if isinstance(params, Parameter | np.ndarray):
+    limits: Mapping[str, Limits] = {}
+
+    def __init__(self, params: Iterable[Parameter] | Iterable[Mapping[str, Any]], **options: Any) -> None:
+        if isinstance(params, Parameter | np.ndarray | Mapping):
             raise CallError(f"{self._name}: params is one {type(params).__name__}, expected model.parameters() or a list", code="arguments")
-        self.parameters: tuple[Parameter, ...] = tuple(params)
-        for p in self.parameters:
-            if not isinstance(p, Parameter):
-                raise CallError(f"{self._name}: {p!r} is no parameter", code="arguments", help="pass model.parameters()")
-        if not self.parameters:
-            raise CallError(f"{self._name}: there are no parameters", code="arguments", help="pass the parameters of a model that has some")
-        if len(set(self.parameters)) < len(self.parameters):
-            raise CallError(f"{self._name}: a parameter is listed twice", code="arguments")
-        self.lr = lr
+        self.defaults = dict(Group(self._name, self.limits, options))
+        self.param_groups: list[Group] = []
         self.steps = 0
         self._state: dict[tuple[Parameter, str], Variable] = {}
-        self._numbers: dict[tuple[str, DType], Variable] = {}
+        self._numbers: dict[tuple[int, str], Variable] = {}
+        self._clippings: list[ClipNorm | ClipValue] = []
+        given = list(params)
+        grouped = bool(given) and all(isinstance(g, Mapping) for g in given)
+        for group in given if grouped else [{"params": given}]:
+            self.add_param_group(group)  # type: ignore[arg-type]
 
     @property
     def _name(self) -> str:
         return type(self).__name__
 
+    def add_param_group(self, param_group: Mapping[str, Any]) -> None:
+        """Change more parameters, with options of their own.
+
+        Raises:
+            CallError: no parameters, parameters that are there already, or options that the optimizer does not have.
+        """
+        options = dict(param_group)
+        params = options.pop("params", ())
+        parameters = [params] if isinstance(params, Parameter) else list(params)
+        if not parameters:
+            raise CallError(f"{self._name}: there are no parameters", code="arguments", help="pass the parameters of a model that has some")
+        for p in parameters:
+            if not isinstance(p, Parameter):
+                raise CallError(f"{self._name}: {p!r} is no parameter", code="arguments", help="pass model.parameters()")
+        if len({*parameters, *self.parameters}) < len(parameters) + len(self.parameters):
+            raise CallError(f"{self._name}: a parameter is listed twice", code="arguments")
+        unknown = sorted(set(options) - set(self.defaults))
+        if unknown:
+            raise CallError(f"{self._name}: there is no option {unknown[0]!r}", code="arguments",
+                            help=f"a group may have {', '.join(self.defaults)}")
+        self.param_groups.append(Group(self._name, self.limits, self.defaults | options, parameters))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters, in the order of their groups."""
+        return tuple(p for group in self.param_groups for p in group["params"])
+
     @property
     def lr(self) -> float:
-        """The learning rate."""
-        return self._lr
+        """The learning rate of the first group; setting it sets that of all."""
+        return self.param_groups[0]["lr"]
 
     @lr.setter
     def lr(self, value: float) -> None:
-        self._lr = number(self._name, "the learning rate", value)
+        for group in self.param_groups:
+            group["lr"] = value
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        """Append the assignments of one parameter and its state."""
+        """Append the assignments of one parameter and its state, usually by `apply`."""
         raise NotImplementedError(f"{self._name} has no update")
 
-    def numbers(self, step: int) -> Mapping[str, float]:
-        """The scalars of a step, counted from 1, that `number` stands for in the program."""
-        return {"lr": self.lr}
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        """The scalars of a step, counted from 1: the options by name, elements of a tuple such as `betas` as `beta1` and `beta2`."""
+        return group.numbers()
 
-    def number(self, capture: Capture, name: str, dtype: DType) -> Symbolic:
-        """A scalar of `numbers` in a program."""
-        if (name, dtype) not in self._numbers:
-            self._numbers[name, dtype] = Variable(np.zeros((), numpy_dtype(dtype)), name)
-        return capture.variable(self._numbers[name, dtype])
+    def apply(self, capture: Capture, operator: ops.Op, parameter: Parameter, gradient: Symbolic, states: Sequence[str] = (),
+              numbers: Sequence[str] = ("lr",), **constants: object) -> None:
+        """Append operator(parameter, gradient, *states, *numbers), whose results are the next values of parameter and states."""
+        variables = [parameter, *(self.state(parameter, name) for name in states)]
+        scalars = [self.number(capture, parameter, name) for name in numbers]
+        results = operator(capture.variable(parameter), gradient, *map(capture.variable, variables[1:]), *scalars, **constants)
+        for variable, value in zip(variables, results if isinstance(results, tuple) else (results,), strict=True):
+            capture.assign(variable, value)
+
+    def number(self, capture: Capture, parameter: Parameter, name: str) -> Symbolic:
+        """A scalar of `numbers` of the parameter's group in a program, f64."""
+        key = self._position(parameter), name
+        if key not in self._numbers:
+            self._numbers[key] = Variable(np.float64(0), name)
+        return capture.variable(self._numbers[key])
+
+    def group(self, parameter: Parameter) -> Group:
+        """The group that a parameter is in."""
+        return self.param_groups[self._position(parameter)]
+
+    def _position(self, parameter: Parameter) -> int:
+        return next(k for k, group in enumerate(self.param_groups) if any(p is parameter for p in group["params"]))
 
     def state(self, parameter: Parameter, name: str) -> Variable:
-        """A variable of the parameter's shape, at first 0."""
+        """A variable of the parameter's shape, at first `first_state`."""
         if (parameter, name) not in self._state:
-            self._state[parameter, name] = Variable(np.zeros_like(parameter.data), f"{parameter.name}_{name}")
+            first = np.full_like(parameter.data, self.first_state(parameter, name))
+            self._state[parameter, name] = Variable(first, f"{parameter.name}_{name}")
         return self._state[parameter, name]
+
+    def first_state(self, parameter: Parameter, name: str) -> float:
+        """The value of all elements of a state before the first step."""
+        return 0.0
+
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Self:
+        """From now on, scale all gradients so that their norm as one vector is at most max_norm. Pascanu et al., 2013."""
+        self._clippings.append(ClipNorm(max_norm, norm_type))
+        return self
+
+    def clip_grad_value_(self, clip_value: float) -> Self:
+        """From now on, bring every element of gradients between -clip_value and clip_value."""
+        self._clippings.append(ClipValue(clip_value))
+        return self
+
+    def append_updates(self, capture: Capture, gradients: Mapping[Parameter, Symbolic]) -> None:
+        """Append the updates of all these parameters."""
+        for clip in self._clippings:
+            gradients = clip(capture, gradients)
+        for parameter, gradient in gradients.items():
+            uphill = self.group(parameter).get("maximize", False)
+            self.update(capture, parameter, ops.negative(gradient) if uphill else gradient)  # type: ignore[arg-type]
+
+    def structure(self) -> tuple:
+        """What a captured step depends on: which parameters are trained, and options that are no numbers."""
+        groups = tuple((tuple((p, p.requires_grad) for p in g["params"]), g.flags()) for g in self.param_groups)
+        return groups, tuple(self._clippings)
 
     def prepare(self) -> None:
         """Set the scalars of the next step."""
-        values = self.numbers(self.steps + 1)
-        for (name, _), variable in self._numbers.items():
-            variable.data[...] = values[name]
+        values = [self.numbers(group, self.steps + 1) for group in self.param_groups]
+        for (position, name), variable in self._numbers.items():
+            variable.data[...] = values[position][name]
 
     def state_dict(self) -> dict[str, object]:
-        """The number of steps, the learning rate, and copies of the state, named by the parameter's position."""
+        """The number of steps, the options of the groups, and copies of the state, named by the parameter's position."""
         position = {p: k for k, p in enumerate(self.parameters)}
+        groups = [{**g, "params": [position[p] for p in g["params"]]} for g in self.param_groups]
         state = {f"{position[p]}.{name}": v.data.copy() for (p, name), v in self._state.items()}
-        return {"steps": self.steps, "lr": self.lr, **state}
+        return {"steps": self.steps, "param_groups": groups, **state}
 
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
+    def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
         """Take the values of `state_dict`.
 
         Raises:
-            CheckpointError: they are of other parameters.
+            CheckpointError: they are of other parameters or another optimizer.
         """
-        steps, lr = whole(self._name, "steps", state.get("steps"), 0), number(self._name, "lr", state.get("lr"))
-        arrays = {name: np.asarray(value) for name, value in state.items() if name not in ("steps", "lr")}
+        steps, groups = whole(self._name, "steps", state_dict.get("steps"), 0), state_dict.get("param_groups")
+        shapes = [len(g["params"]) for g in self.param_groups]
+        if not isinstance(groups, list) or [len(g.get("params", ())) for g in groups] != shapes:
+            raise CheckpointError(f"{self._name}: the state is not of groups of {', '.join(map(str, shapes))} parameters",
+                                  code="checkpoint")
+        arrays = {name: np.asarray(value) for name, value in state_dict.items() if name not in ("steps", "param_groups")}
         for name, array in arrays.items():
             self._check_state(name, array)
+        options = [Group(self._name, self.limits, {n: v for n, v in g.items() if n != "params"}) for g in groups]
+        for group, values in zip(self.param_groups, options):
+            group.update(values)
         for name, array in arrays.items():
             position, _, kind = name.partition(".")
             self.state(self.parameters[int(position)], kind).data[...] = array
-        self.steps, self.lr = steps, lr
+        self.steps = steps
 
     def _check_state(self, name: str, array: np.ndarray) -> None:
         position, _, kind = name.partition(".")
@@ -112,9 +209,3 @@ class Optimizer:
 
     def __repr__(self) -> str:
         return f"{self._name}(lr={self.lr}, {len(self.parameters)} parameters, {self.steps} steps)"
-
-
-def assign_all(capture: Capture, variables: Sequence[Variable], values: Sequence[Symbolic]) -> None:
-    """Each variable its value."""
-    for variable, value in zip(variables, values, strict=True):
-        capture.assign(variable, value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from texpr import ops
 from texpr.graph import Capture, Symbolic
-from texpr.nn.arguments import number
-from texpr.nn.optim.optimizer import Optimizer, assign_all
+from texpr.nn.optim.group import Group
+from texpr.nn.optim.optimizer import Optimizer
+from texpr.nn.optim.types import Params
 from texpr.nn.parameter import Parameter
 from texpr.support.errors import CallError
 
@@ -19,24 +20,25 @@ class SGD(Optimizer):
     momentum, 2013.
     """
 
-    def __init__(self, params: Iterable[Parameter], lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
-                 nesterov: bool = False) -> None:
-        super().__init__(params, lr)
-        self.momentum, self.dampening = number("SGD", "momentum", momentum), number("SGD", "dampening", dampening)
-        self.weight_decay, self.nesterov = number("SGD", "weight_decay", weight_decay), bool(nesterov)
-        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
+    def __init__(self, params: Params, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+                 nesterov: bool = False, *, maximize: bool = False) -> None:
+        super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=bool(nesterov),
+                         maximize=bool(maximize))
+        if any(g["nesterov"] and (g["momentum"] == 0 or g["dampening"] != 0) for g in self.param_groups):
             raise CallError("SGD: nesterov needs a momentum above 0 and no dampening", code="arguments")
+        self._with_momentum = any(g["momentum"] > 0 for g in self.param_groups)
 
-    def numbers(self, step: int) -> Mapping[str, float]:
-        return {"lr": self.lr, "gain": 1.0 if step == 1 else 1 - self.dampening}
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        return {**super().numbers(group, step), "gain": 1.0 if step == 1 else 1 - group["dampening"]}
 
     def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
-        value, lr = capture.variable(parameter), self.number(capture, "lr", parameter.dtype)
-        if self.momentum == 0:
-            new = ops.sgd_update(value, gradient, lr, decay=self.weight_decay)
-            capture.assign(parameter, new)  # type: ignore[arg-type]
-            return
-        buffer, gain = self.state(parameter, "momentum"), self.number(capture, "gain", parameter.dtype)
-        operator = ops.nesterov_update if self.nesterov else ops.momentum_update
-        values = operator(value, gradient, capture.variable(buffer), lr, gain, momentum=self.momentum, decay=self.weight_decay)
-        assign_all(capture, (parameter, buffer), values)  # type: ignore[arg-type]
+        group = self.group(parameter)
+        if not self._with_momentum:
+            return self.apply(capture, ops.sgd_update, parameter, gradient, numbers=("lr", "weight_decay"))
+        operator = ops.nesterov_update if group["nesterov"] else ops.momentum_update
+        return self.apply(capture, operator, parameter, gradient, ("momentum_buffer",), ("lr", "gain", "momentum", "weight_decay"))
+
+    def structure(self) -> tuple:
+        """A momentum that was 0 and is set later needs a buffer."""
+        self._with_momentum = self._with_momentum or any(g["momentum"] > 0 for g in self.param_groups)
+        return *super().structure(), self._with_momentum

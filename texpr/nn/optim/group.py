@@ -1,0 +1,49 @@
+"""Groups of parameters: options by name, which may change between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from texpr.nn.arguments import number
+from texpr.nn.parameter import Parameter
+
+Limits = tuple[float, float]
+"""The least number that an option may be, and what it must be below."""
+
+
+class Group(dict[str, Any]):
+    """Parameters as "params", and options: numbers, tuples of numbers, truth values. What is set is checked.
+
+    Raises:
+        CallError: a value that is no finite number within its limits.
+    """
+
+    def __init__(self, owner: str, limits: Mapping[str, Limits], options: Mapping[str, Any], params: Sequence[Parameter] = ()) -> None:
+        super().__init__({"params": list(params)} if params else {})
+        self._owner, self._limits = owner, limits
+        self.update(options)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value if isinstance(value, bool) or name == "params" else self._checked(name, value))
+
+    def update(self, *others: Any, **more: Any) -> None:
+        """Set several options."""
+        for name, value in dict(*others, **more).items():
+            self[name] = value
+
+    def _checked(self, name: str, value: Any) -> float | tuple[float, ...]:
+        limits = self._limits.get(name, (0.0, float("inf")))
+        if isinstance(value, tuple | list):
+            return tuple(number(self._owner, f"{name}[{k}]", v, *limits) for k, v in enumerate(value))
+        return number(self._owner, "the learning rate" if name == "lr" else name, value, *limits)
+
+    def numbers(self) -> dict[str, float]:
+        """All numbers by name; elements of a tuple `betas` are `beta1`, `beta2`."""
+        single = {n: v for n, v in self.items() if isinstance(v, float)}
+        several = {f"{n.removesuffix('s')}{k + 1}": e for n, v in self.items() if isinstance(v, tuple) for k, e in enumerate(v)}
+        return single | several
+
+    def flags(self) -> tuple[tuple[str, bool], ...]:
+        """The truth values by name."""
+        return tuple((n, v) for n, v in self.items() if isinstance(v, bool))

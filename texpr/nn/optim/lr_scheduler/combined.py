@@ -1,0 +1,86 @@
+"""Schedulers of schedulers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from texpr.nn.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
+from texpr.nn.optim.optimizer import Optimizer
+from texpr.support.errors import CallError
+
+
+class _Combined(LRScheduler):
+    """Schedulers of one optimizer."""
+
+    def _take(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler]) -> None:
+        if not schedulers:
+            raise CallError(f"{type(self).__name__}: there are no schedulers", code="arguments")
+        for k, scheduler in enumerate(schedulers):
+            if not isinstance(scheduler, LRScheduler) or isinstance(scheduler, ReduceLROnPlateau):
+                raise CallError(f"{type(self).__name__}: entry {k} is a {type(scheduler).__name__}, expected a scheduler that needs no "
+                                "metric", code="arguments")
+            if scheduler.optimizer is not optimizer:
+                raise CallError(f"{type(self).__name__}: scheduler {k} is of another optimizer", code="arguments")
+        self.optimizer, self.schedulers = optimizer, list(schedulers)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"last_epoch": self.last_epoch, "schedulers": [s.state_dict() for s in self.schedulers]}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self.last_epoch = state_dict["last_epoch"]
+        for scheduler, state in zip(self.schedulers, state_dict["schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+        self._last_lr = self.values("lr")
+
+
+class SequentialLR(_Combined):
+    """One scheduler after the other; the next begins at each milestone."""
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1) -> None:
+        self._take(optimizer, schedulers)
+        if len(milestones) != len(schedulers) - 1:
+            raise CallError(f"SequentialLR: {len(schedulers)} schedulers and {len(milestones)} milestones, expected one less",
+                            code="arguments")
+        self.milestones, self.last_epoch = list(milestones), last_epoch + 1
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in self.schedulers:
+            _undo(scheduler)
+        first = self.schedulers[bisect_right(self.milestones, 0)]
+        first.begin()
+        self._last_lr = first.get_last_lr()
+
+    def step(self) -> None:
+        self.last_epoch += 1
+        position = bisect_right(self.milestones, self.last_epoch)
+        scheduler = self.schedulers[position]
+        if position > 0 and self.milestones[position - 1] == self.last_epoch:
+            scheduler.restart()
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Combined):
+    """All schedulers step at once; each goes on from the rates that the one before has set."""
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        self._take(schedulers[0].optimizer if optimizer is None and schedulers else optimizer, schedulers)  # type: ignore[arg-type]
+        self.last_epoch, self._last_lr = 0, self.values("lr")
+
+    def step(self) -> None:
+        self.last_epoch += 1
+        for scheduler in self.schedulers:
+            scheduler.step()
+        self._last_lr = self.values("lr")
+
+
+def _undo(scheduler: LRScheduler) -> None:
+    """The first step that a scheduler has made when it was made counts not."""
+    for inner in getattr(scheduler, "schedulers", ()):
+        _undo(inner)
+    if not hasattr(scheduler, "schedulers"):
+        scheduler.last_epoch -= 1
