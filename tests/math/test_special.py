@@ -1,4 +1,4 @@
-"""lgamma, gamma, digamma and erfinv: bounds on samples of every range, values where there is a pole, and the interpreter's meaning."""
+"""lgamma, gamma, digamma, trigamma and erfinv: bounds on samples of every range, values at poles, and the interpreter's meaning."""
 
 from __future__ import annotations
 
@@ -47,8 +47,16 @@ def digamma(x: np.ndarray) -> np.ndarray:
     return np.log(y) - 1 / (2 * y) - sum(b / (2 * k) / y ** (2 * k) for k, b in enumerate(BERNOULLI, 1)) - inverses
 
 
-REFERENCE = {"lgamma": lgamma, "gamma": lambda x: np.exp(lgamma(x)), "digamma": digamma}
-BOUND = {"lgamma": 5, "gamma": 8, "digamma": 24, "erfinv": 4}
+def trigamma(x: np.ndarray) -> np.ndarray:
+    y, squares = x.astype(WIDE), np.zeros(x.shape, WIDE)
+    for _ in range(30):
+        low = y < 30
+        squares, y = squares + np.where(low, 1 / (y * y), 0), np.where(low, y + 1, y)
+    return 1 / y + 1 / (2 * y * y) + sum(b / y ** (2 * k + 1) for k, b in enumerate(BERNOULLI, 1)) + squares
+
+
+REFERENCE = {"lgamma": lgamma, "gamma": lambda x: np.exp(lgamma(x)), "digamma": digamma, "trigamma": trigamma}
+BOUND = {"lgamma": 5, "gamma": 8, "digamma": 24, "trigamma": 5, "erfinv": 4}
 
 
 @pytest.mark.parametrize("t", [F32, F64])

@@ -20,8 +20,10 @@ def smooth_children(node: Node) -> tuple[Expr, ...]:
             return then, orelse
         case Reduce(op=op, body=body):
             return (body,) if op in SMOOTH_REDUCTIONS else ()
-        case Compare():
+        case Compare() | Call("detach"):
             return ()
+        case Call("with_slope", (value, x, _)):
+            return value, x
         case Cast() | Call() | Expr():
             below = children(node) if node.dtype.is_float else ()
             return tuple(c for c in below if isinstance(c, Expr) and c.dtype.is_float)

@@ -279,6 +279,18 @@ def gamma(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     return (times(a, times(y, Call("digamma", (x,)))),)
 
 
+@derivative("digamma")
+def digamma(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """digamma' = trigamma"""
+    return (times(a, Call("trigamma", (x,))),)
+
+
+@derivative("with_slope")
+def with_slope(a: Expr, y: Expr, value: Expr, x: Expr, slope: Expr) -> tuple[Expr | None, ...]:
+    """The value's own, and slope x'"""
+    return a, times(a, slope), None
+
+
 @derivative("erfinv")
 def erfinv(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     """erfinv' = sqrt(pi) / 2 exp(y ** 2)"""
@@ -337,7 +349,7 @@ def discrete(a: Expr, y: Expr, *operands: Expr) -> tuple[Expr | None, ...]:
     return tuple(None for _ in operands)
 
 
-for _name in ("floor", "ceil", "trunc", "rint", "round", "sign"):
+for _name in ("floor", "ceil", "trunc", "rint", "round", "sign", "detach"):
     RULES[_name] = flat
 for _name in RANDOM:
     RULES[_name] = discrete

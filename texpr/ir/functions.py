@@ -24,6 +24,10 @@ class Function:
     result: str = "same"
 
 
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+"""Bernoulli's numbers of even order, from 2 on."""
+
+
 def _elementwise(f: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
     return np.vectorize(f, otypes=[np.float64])
 
@@ -67,6 +71,23 @@ def _digamma(x: float) -> float:
     for b in (-1 / 12, 691 / 32760, -1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12):
         terms = b + square * terms
     return math.log(x) - 0.5 / x + square * terms - less
+
+
+def _trigamma(x: float) -> float:
+    """Recurrence up to 12, then the asymptotic series (Abramowitz and Stegun, 6.4.6, 6.4.7, 6.4.12)."""
+    if x == -math.inf or math.isnan(x):
+        return math.nan
+    if x <= 0 and x == math.floor(x):
+        return math.inf
+    if x < 0:
+        return (math.pi / math.sin(math.pi * (x - round(x)))) ** 2 - _trigamma(1 - x)
+    more = 0.0
+    while x < 12:
+        more, x = more + 1 / x / x, x + 1
+    square, terms = 1 / x / x, 0.0
+    for b in reversed(BERNOULLI):
+        terms = square * (b + terms)
+    return (1 + 0.5 / x + terms) / x + more
 
 
 def _erfinv(x: float) -> float:
@@ -148,6 +169,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("lgamma", 1, "float", _elementwise(_lgamma)),
         Function("gamma", 1, "float", _elementwise(_gamma)),
         Function("digamma", 1, "float", _elementwise(_digamma)),
+        Function("trigamma", 1, "float", _elementwise(_trigamma)),
         Function("erfinv", 1, "float", _elementwise(_erfinv)),
         Function("floor", 1, "float", np.floor),
         Function("ceil", 1, "float", np.ceil),
@@ -162,6 +184,8 @@ FUNCTIONS: dict[str, Function] = {
         Function("isinf", 1, "float", np.isinf, "bool"),
         Function("isfinite", 1, "float", np.isfinite, "bool"),
         Function("fma", 3, "float", lambda a, b, c: a * b + c),
+        Function("detach", 1, "float", np.positive),
+        Function("with_slope", 3, "float", lambda y, x, slope: np.broadcast_arrays(y, x, slope)[0]),
         Function("bit_and", 2, "int", np.bitwise_and),
         Function("bit_or", 2, "int", np.bitwise_or),
         Function("bit_xor", 2, "int", np.bitwise_xor),

@@ -9,7 +9,26 @@ from texpr import poly
 from texpr.ir.affine import same_value
 from texpr.ir.build import FALSE, compare, conjunction, integer, literal, mul, negation, sub
 from texpr.ir.dtypes import BOOL, I32, I64, U8
-from texpr.ir.expr import Add, Axis, Cast, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Reduce, Select, Tensor, Var, index, plain
+from texpr.ir.expr import (
+    Add,
+    Axis,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    FloorDiv,
+    Mod,
+    Node,
+    Or,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+    index,
+    plain,
+)
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, free_variables, rewrite, substitute, variables, walk, with_children
 from texpr.passes.lazy import guarded_reads
@@ -19,13 +38,15 @@ from texpr.support.errors import CheckError
 
 
 def desugar(program: Program) -> Program:
-    """argmax, argmin, any and all in terms of max and min.
+    """argmax, argmin, any and all in terms of max and min; nothing that only derivatives look at.
 
     argmax(k: x) = min(k where x == max(j: x[k := j]) or x != x: k), the first index of the largest; the first NaN where there is one.
     """
 
     def rule(node: Node) -> Node | None:
         match node:
+            case Call("detach" | "with_slope", (value, *_)):
+                return value
             case Reduce("any" | "all" as op, axes, body, where):
                 fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8, span=node.span)
                 return Compare("!=", fold, Const(0, dtype=U8))

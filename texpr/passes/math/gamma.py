@@ -1,7 +1,7 @@
-"""lgamma, gamma, digamma and erfinv, in f64; f32 results are rounded once.
+"""lgamma, gamma, digamma, trigamma and erfinv, in f64; f32 results are rounded once.
 
 For x below 8.5 the argument is brought to 2 + z with |z| <= 1/2, where log gamma(2 + z) is z times a series in z that has no zero; above,
-Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18). Negative arguments are reflected.
+Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are reflected.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from texpr.ir.expr import Expr
+from texpr.ir.functions import BERNOULLI
 from texpr.passes.math.arithmetic import Arithmetic
 from texpr.passes.math.error_function import erf
 from texpr.passes.math.exponential import exp
@@ -106,6 +107,25 @@ def digamma(m: Arithmetic, x: Expr) -> Expr:
     negative = m.select(m.compare("==", sine, 0.0), math.nan, m.sub(positive, slope))
     y = m.select(below, negative, positive)
     y = m.select(m.compare("==", x, 0.0), m.div(-1.0, x), y)
+    return m.select(m.compare("!=", x, x), x, m.select(m.compare("==", x, -math.inf), math.nan, y))
+
+
+def trigamma(m: Arithmetic, x: Expr) -> Expr:
+    """digamma'; infinity at 0, -1, -2, ... and NaN at -infinity."""
+    below = m.compare("<", x, 0.0)
+    rest, more = m.at_least(m.select(below, m.sub(1.0, x), x), 1e-300), m.const(0.0)
+    for _ in range(12):
+        low, inverse = m.compare("<", rest, 12.0), m.div(1.0, rest)
+        more = m.select(low, m.fma(inverse, inverse, more), more)
+        rest = m.select(low, m.add(rest, 1.0), rest)
+    inverse = m.div(1.0, rest)
+    square = m.mul(inverse, inverse)
+    tail = m.fma(square, m.polynomial(square, BERNOULLI), m.fma(inverse, 0.5, 1.0))
+    positive = m.fma(inverse, tail, more)
+    sine, _ = _sine(m, x)
+    ratio = m.div(math.pi, sine)
+    y = m.select(below, m.fma(ratio, ratio, m.neg(positive)), positive)
+    y = m.select(m.compare("==", x, 0.0), math.inf, y)
     return m.select(m.compare("!=", x, x), x, m.select(m.compare("==", x, -math.inf), math.nan, y))
 
 
