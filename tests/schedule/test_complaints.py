@@ -50,7 +50,8 @@ TILES = [
 SYMBOLIC = [
     's.specialize(Q=8)', 's.specialize(N=-1)', 's.specialize(N=True)', 's.specialize(N=2**50)', 's.specialize(N=8).specialize(N="8")',
     's.specialize("N % 2")', 's.specialize("Q >= 8")', 's.specialize("N % M == 0")', 's.specialize("N >= 8 if M else N")',
-    's.fuse("i", "j")', 's.split("j", 4, tail="exact")', 's.specialize("N % 2 == 0").split("j_Nx2", 4, tail="exact")',
+    's.fuse("i", "j").split("ij", 8, tail="peel")', 's.split("j", 4, tail="exact")',
+    's.specialize("N % 2 == 0").split("j_Nx2", 4, tail="exact")',
 ]
 HINTS = [
     's.specialize()', 's.specialize(N=8)', 's.specialize("x", N=8)', 's.annotate("i")', 's.annotate("i", a="#")', 's.annotate("i", a=None)',

@@ -17,15 +17,15 @@ from texpr.compiler.header import c_header
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
-from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.expr import Expr, Mul, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import For, Kernel
 from texpr.ir.reach import USUAL_SIZE, check_reach, has_products, programs_of
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Invoke, Program
-from texpr.ir.traverse import variables
+from texpr.ir.traverse import statements, variables, walk
 from texpr.passes import specialize
 from texpr.passes.inline import inline_calls
 from texpr.poly.certify import Certificate
@@ -228,6 +228,7 @@ class CompiledKernel(callable.Callable):
         check_requirements(self.name, program.requires, sizes)
         refuse_huge(self.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
         refuse_far(program, sizes)
+        refuse_endless(self.kernel, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
@@ -333,6 +334,14 @@ def refuse_far(program: Program, sizes: Mapping[Var, int]) -> None:
     if has_products(program) or any(n >= USUAL_SIZE for n in sizes.values()):
         calls = any(isinstance(e, Invoke) for e in program.equations)
         check_reach(inline_calls(program) if calls and not any(map(is_extern, programs_of(program))) else program, sizes)
+
+
+def refuse_endless(kernel: Kernel, sizes: Mapping[Var, int]) -> None:
+    """Raise ResourceError for a joined loop that counts further than 64 bits do at these sizes."""
+    known = {v: n for v in kernel.sizes for size, n in sizes.items() if size.name == v.name}
+    for e in (e for loop in statements(kernel) if isinstance(loop, For) for e in walk(loop.extent)):
+        if isinstance(e, Mul) and variables(e) <= known.keys() and (count := evaluate_size(e, known)) >= 1 << 62:
+            raise ResourceError(f"{kernel.name}: a loop would have {show(e)} = {count} iterations", code="size")
 
 
 def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var, int]) -> None:

@@ -25,10 +25,25 @@ def _row_major(indices: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Linear:
         strides.append(strides[-1] * n)
     else:
         return linear_sum(zip(indices, reversed(strides)))
-    flat: Expr = index(0)
+    flat = linear(index(0))
     for i, size in zip(indices, shape):
-        flat = add(mul(flat, size), i)
-    return linear(flat)
+        flat = _next(flat, size, linear(i))
+    return flat
+
+
+def _next(flat: Linear, size: Expr, i: Linear) -> Linear:
+    """flat * size + i. A size divides nothing where it is 0: no element is there then."""
+    for quotient, c in flat.terms:
+        for rest, d in i.terms:
+            if isinstance(quotient, FloorDiv) and isinstance(rest, Mod) and c == d and _rejoin(quotient, rest) and equal(rest.rhs, size):
+                left = linear(mul(Linear(tuple((t, k) for t, k in flat.terms if t is not quotient), flat.constant).expr(), size))
+                return left.plus(linear(rest.lhs), c).plus(Linear(tuple((t, k) for t, k in i.terms if t is not rest), i.constant))
+    return linear(add(mul(flat.expr(), size), i.expr()))
+
+
+def _rejoin(quotient: FloorDiv, rest: Mod) -> bool:
+    """The two are of one number by one other."""
+    return equal(rest.lhs, quotient.lhs) and equal(rest.rhs, quotient.rhs)
 
 
 def _rejoined(form: Linear) -> Expr | None:
@@ -37,7 +52,7 @@ def _rejoined(form: Linear) -> Expr | None:
         if not isinstance(quotient, FloorDiv):
             continue
         for rest, d in form.terms:
-            if isinstance(rest, Mod) and equal(rest.lhs, quotient.lhs) and equal(rest.rhs, quotient.rhs):
+            if isinstance(rest, Mod) and _rejoin(quotient, rest):
                 divisor = linear(quotient.rhs)
                 if not divisor.terms and c == d * divisor.constant:
                     left = tuple((t, k) for t, k in form.terms if t is not quotient and t is not rest)

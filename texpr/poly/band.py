@@ -48,6 +48,8 @@ def _permutable_in(kernel: Kernel, top: Stmt, band: Band) -> bool:
 
 
 def _permutable(nest: Nest, band: Band) -> bool:
+    if any(v in nest.parted.loops for each in band for v in each):
+        return False  # The tiles of joined loops are not seen as tiles of theirs.
     inside = [s for s in nest.statements if any(n.var in band[0] for n in s.loops)]
     return all(_forward(nest, pair, band) for pair in access_pairs(inside, reassociable, ()))
 

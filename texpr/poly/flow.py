@@ -42,6 +42,7 @@ _MEMO_SIZE = 256
 
 def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
     nest = model(kernel)
+    loops = list(nest.parted.loops_of(*loops))
     uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor]
     if any([n.var for n in s.loops[: len(loops)]] != loops for s, _ in uses):
         return False

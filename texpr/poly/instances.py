@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 
+from texpr.ir.build import fold
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import Store
+from texpr.ir.traverse import rewrite
 from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, is_parameter, variable
 from texpr.poly.nest import Nest, Statement, shared_by
 from texpr.poly.solver import Question, Region, System
@@ -21,11 +23,13 @@ class Image:
 
     Attributes:
         at: in each case, the origin's loop variables as forms over the statement's.
+        exact: the cases are precisely which instance it is.
     """
 
     origin: Statement
     statement: Statement
     at: tuple[tuple[Piece, tuple[Form, ...]], ...]
+    exact: bool
 
     @property
     def renaming(self) -> dict[Key, Var] | None:
@@ -76,10 +80,20 @@ def images(old: Nest, new: Nest, origin: Mapping[Store, Store], instance: Mappin
         # What stands for an extern call is no step's business, and stays as it is.
         assert statement.store in origin or statement.store in by_store, "a store without origin"
         source = by_store[origin.get(statement.store, statement.store)]
-        values = instance.get(statement.store, {})
-        at, _ = new.converter.tuples([values.get(n.var, n.var) for n in source.loops])
-        found[source.store].append(Image(source, statement, at))
+        at, exact = new.converter.tuples(_values(old, new, source, instance.get(statement.store, {})))
+        found[source.store].append(Image(source, statement, at, exact))
     return found
+
+
+def _values(old: Nest, new: Nest, source: Statement, values: Mapping[Var, Expr]) -> list[Expr]:
+    """The loops of an old statement in terms of those of a new one; joined loops stand as two in both."""
+    if not old.parted.loops and not new.parted.loops:
+        return [values.get(n.var, n.var) for n in source.loops]
+    return [new.parted.renewed(_put(old.parted.counts.get(n.var, n.var), values)) for n in source.loops]
+
+
+def _put(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+    return rewrite(e, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
 
 
 def same_instances(old: Nest, new: Nest, of: Mapping[Store, Sequence[Image]]) -> bool:

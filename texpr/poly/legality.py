@@ -16,6 +16,7 @@ from texpr.ir.build import sub
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.congruence import distinct_arguments, hold_each_once
+from texpr.poly.digits import in_other_digits, is_digit
 from texpr.poly.forms import Unknown, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part, shared_by
@@ -75,9 +76,18 @@ def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, pri
     def search() -> Conflict | None:
         top = next(s for s in kernel.body if holds(s, loop.var))
         nest = model(part(kernel, (top,)))
-        inside = [s for s in nest.statements if any(n.var is loop.var for n in s.loops)]
+        counted = nest.parted.loops_of(loop.var)
+        inside = [s for s in nest.statements if any(n.var is counted[0] for n in s.loops)]
         ignored = reassociable if ignore_reassociable else lambda _: False
-        return _smallest(nest, (w for pair in access_pairs(inside, ignored, private) for w in _between_iterations(nest, pair, loop.var)))
+        pairs = list(access_pairs(inside, ignored, private))
+        found = _smallest(nest, (w for pair in pairs for var in counted for w in _between_iterations(nest, pair, var)))
+        if found is None or not is_digit(nest, loop.var):
+            return found
+        real = _smallest(nest, (w for pair in pairs for w in _between_digits(nest, pair, loop.var)))
+        if real is None:
+            raise ScheduleError(f"running the iterations of `{loop.var.name}`, tiles of joined loops, in another order is not proven legal",
+                                code="order", help="take this step before fuse, or give the sizes: tx.schedule(op, N=...)")
+        return real
 
     return _within_quota(search, f"running the iterations of `{loop.var.name}` in another order")
 
@@ -96,12 +106,14 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
     """
     def search() -> Conflict | None:
         old, new = map(model, changed(before, after))
-        old = replace(old, private={**old.private, **(private or {})})
+        old = replace(old, private={**old.private, **{t: old.parted.loops_of(*of) for t, of in (private or {}).items()}})
         found = images(old, new, origin, instance)
         if not same_instances(old, new, found):
-            assert not all(s.exact for s in (*old.statements, *new.statements)), "the step loses or repeats instances"
+            exact = all(s.exact for s in (*old.statements, *new.statements)) and all(i.exact for of in found.values() for i in of)
+            assert not exact, "the step loses or repeats instances"
+            before_what = "fuse" if old.parted.loops else "the loops are split"
             raise ScheduleError("which iterations run in the new order cannot be proven", code="order",
-                                help="their ranges are not linear in the loops around; take this step before the loops are split")
+                                help=f"their ranges are not linear in the loops around; take this step before {before_what}")
         free = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
         pairs = access_pairs(old.statements, free.__contains__, ())
         turns = Turns(old, new)
@@ -191,7 +203,7 @@ def overwritten(kernel: Kernel, readers: Collection[Store], depth: int) -> Confl
         reads = [(s, a) for s in nest.statements if s.store in readers for a in s.accesses if a.kind == "read"]
         writes = [(s, a) for s in nest.statements if s.store not in readers for a in s.accesses if a.kind != "read"]
         pairs = [Pair(s, t, first, second) for s, first in reads for t, second in writes
-                 if first.tensor is second.tensor and s.common(t) >= depth]
+                 if first.tensor is second.tensor and s.common(t) >= nest.within(s, depth)]
         return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, depth)))
 
     return _within_quota(search, "that what is read keeps its values")
@@ -205,7 +217,8 @@ def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Co
     """
     def search() -> Conflict | None:
         nest = model(part(kernel, [s for s in kernel.body if holds(s, loops[0].var)]))
-        inside = [s for s in nest.statements if any(n.var is loops[-1].var for n in s.loops)]
+        last = nest.parted.loops_of(loops[-1].var)[-1]
+        inside = [s for s in nest.statements if any(n.var is last for n in s.loops)]
         uses = [(s, a) for s in inside for a in s.accesses if a.tensor is tensor]
         pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses if first.kind != "read" == second.kind]
         return _smallest(nest, (w for pair in pairs for w in _before(nest, pair, len(loops))))
@@ -215,13 +228,14 @@ def read_after_write(kernel: Kernel, tensor: Tensor, loops: Sequence[For]) -> Co
 
 def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None) -> Iterator[_Witness]:
     """Solutions with the source before the sink, in the same iteration of the `depth` outermost loops; in the next one inside, at most
-    `distance` iterations before.
+    `distance` iterations before. Of joined loops, any number of iterations before.
     """
+    same = nest.within(pair.source, depth)
     for question, shown in meetings(nest, nest, pair):
-        if distance is not None:
-            inner = variable(pair.source.loops[depth].var)
+        if distance is not None and nest.within(pair.source, depth + 1) == same + 1:
+            inner = variable(pair.source.loops[same].var)
             question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))
-        question.equate((n.var for n in pair.source.loops[:depth]), SOURCE, SINK)
+        question.equate((n.var for n in pair.source.loops[:same]), SOURCE, SINK)
         for wrong in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(wrong))
 
@@ -272,6 +286,13 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     for question, shown in meetings(nest, nest, pair):
         apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
         yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
+
+
+def _between_digits(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
+    """The same of a loop that counts tiles of joined loops, or what is in them; some, as far as they are seen."""
+    for question, shown in meetings(nest, nest, pair):
+        for apart in in_other_digits(nest, pair.source, var, question, SOURCE, SINK):
+            yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
 
 
 def _turned_around(turns: Turns, pair: Pair, of: Mapping[Store, Sequence[Image]]) -> Iterator[_Witness]:
@@ -344,6 +365,6 @@ def _smallest(nest: Nest, found: Iterator[_Witness]) -> Conflict | None:
     pair, values = best
     numbers = iter(values)
     at_sizes = {v.name: next(numbers) for v in nest.kernel.sizes}
-    source = pair.source.store, {n.var.name: next(numbers) for n in pair.source.loops}
-    sink = pair.sink.store, {n.var.name: next(numbers) for n in pair.sink.loops}
+    source = pair.source.store, nest.instance(pair.source, numbers, at_sizes)
+    sink = pair.sink.store, nest.instance(pair.sink, numbers, at_sizes)
     return Conflict(pair.kind, pair.first.tensor, tuple(numbers), at_sizes, source, sink)

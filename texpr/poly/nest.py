@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product, takewhile
@@ -11,6 +11,8 @@ from itertools import product, takewhile
 from texpr.ir.build import compare, disjunction, integer, sub
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, ExternCall, For, If, Kernel, Stmt, Store
+from texpr.ir.parted import Parted, parted
+from texpr.ir.shapes import evaluate_size
 from texpr.ir.traverse import statements, tensors
 from texpr.poly.affine import Converter
 from texpr.poly.forms import CASES_LIMIT, Constraint, Form, Key, Piece, Truth, below, conjoined
@@ -68,6 +70,8 @@ class Nest:
         facts: what holds of the sizes in all cases.
         choices: disjunctions that hold of them: one of the pieces of each.
         private: loops each of whose iterations has a buffer of its own.
+        parted: the kernel with joined loops as the two that they were: the loops of the statements are its loops, the stores are those
+            of `kernel`.
     """
 
     kernel: Kernel
@@ -76,6 +80,23 @@ class Nest:
     facts: Piece
     choices: tuple[tuple[Piece, ...], ...]
     private: dict[Tensor, tuple[Var, ...]]
+    parted: Parted
+
+    def within(self, s: Statement, depth: int) -> int:
+        """How many loops of a statement stay the same in an iteration of the `depth` outermost ones that the kernel has around it."""
+        if not self.parted.loops:
+            return depth
+        return self.parted.within([n.var for n in s.loops], [n.var for n in self.around(s)[:depth]])
+
+    def instance(self, s: Statement, loops: Iterator[int], sizes: Mapping[str, int]) -> dict[str, int]:
+        """The values of the loops that the kernel has around a statement, by name, from the next values of its own loops."""
+        known = {v: sizes[v.name] for v in self.kernel.sizes} | {n.var: next(loops) for n in s.loops}
+        around = self.around(s) if self.parted.loops else s.loops
+        return {n.var.name: evaluate_size(self.parted.values.get(n.var, n.var), known) for n in around}
+
+    def around(self, s: Statement) -> tuple[For, ...]:
+        """The loops that the kernel has around a statement."""
+        return next(loops for store, loops, _ in placed_stores(self.kernel) if store is s.store)
 
 
 def shared_by(one: Nest, other: Nest) -> Callable[[Key], bool]:
@@ -135,17 +156,20 @@ def _alike(old: Sequence[Stmt], new: Sequence[Stmt]) -> int:
 
 
 def _modelled(kernel: Kernel) -> Nest:
-    nodes = list(statements(kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
+    whole = parted(kernel)
+    nodes = list(statements(kernel, whole.kernel, *(s for call in kernel.body if isinstance(call, ExternCall) for s in call.effect)))
     written = {s.tensor for s in nodes if isinstance(s, Store)}
     shared = _shared(kernel, {n.var for n in nodes if isinstance(n, For)})
     converter = shared.converter
     found = tuple(shared.statement(store, loops, conditions, order, written)
-                  for order, (store, loops, conditions) in enumerate(placed_stores(kernel)))
+                  for order, (store, loops, conditions) in enumerate(placed_stores(whole.kernel)))
+    if whole.origin:
+        found = tuple(replace(s, store=whole.origin.get(s.store, s.store)) for s in found)
     seen = {s.store for s in found}
     assert len(seen) == len(found), "a store stands in two places"
     ranges = (some for tensor in kernel.inputs if (some := _some_value(tensor)) is not None)
     choices = tuple(pieces for c in (*kernel.requires, *ranges) if len(pieces := converter.truth(c).true) > 1)
-    return Nest(kernel, found, converter, facts_of(converter, kernel.requires), choices, _private(kernel))
+    return Nest(kernel, found, converter, facts_of(converter, kernel.requires), choices, _private(whole.kernel), whole)
 
 
 def _some_value(tensor: Tensor) -> Expr | None:

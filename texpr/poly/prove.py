@@ -6,9 +6,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from texpr.ir.build import integer
-from texpr.ir.expr import Axis, Expr, Var
+from texpr.ir.build import integer, negation
+from texpr.ir.expr import Axis, Expr, Mul, Not, Var, index
+from texpr.ir.loop import For, If, Poll, Stmt
+from texpr.ir.parted import parted_statement
 from texpr.ir.shapes import value_at
+from texpr.ir.traverse import statements, walk
 from texpr.poly.affine import Converter
 from texpr.poly.forms import ALWAYS, conjoined
 from texpr.poly.solver import Given, OutOfQuota, asked
@@ -40,6 +43,7 @@ SOME_SIZE = 7
 
 
 def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], negated: bool) -> bool:
+    condition, axes, facts = _parted(condition, axes, facts)
     known = _known(axes, facts)
     truth = known.converter.truth(condition)
     wanted = truth.negated if negated else truth
@@ -47,6 +51,23 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
         return not wanted.true or asked(lambda: not any(any(map(given.allows, wanted.true)) for given in known.cases))
     except OutOfQuota:
         return False
+
+
+def _parted(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]) -> tuple[Expr, Sequence[Axis], Sequence[Expr]]:
+    """The question about joined loops as one about the two that each of them was."""
+    if not any(isinstance(n, Mul) for a in axes for n in walk(a.hi)) or any(integer(a.lo) != 0 for a in axes):
+        return condition, axes, facts
+    asked: Stmt = If(Not(condition), (Poll(),))  # Under the opposite it is no bound of a loop.
+    for fact in reversed(facts):
+        asked = If(fact, (asked,))
+    for a in reversed(axes):
+        asked = For(a.var, a.hi, (asked,))
+    whole = parted_statement(asked)
+    if whole is asked:
+        return condition, axes, facts
+    loops = [n for n in statements(whole) if isinstance(n, For)]
+    *conditions, last = (n.cond for n in statements(whole) if isinstance(n, If))
+    return negation(last), [Axis(n.var, index(0), n.extent) for n in loops], conditions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

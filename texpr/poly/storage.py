@@ -85,8 +85,8 @@ class Storage:
         numbers = iter(needed.region.smallest())
         given = {k: next(numbers) for k in needed.keys}
         sizes = {v.name: given[v] for v in self.kernel.sizes}
-        reader = {n.var.name: next(numbers) for n in needed.reader.loops}
-        writer = {n.var.name: next(numbers) for n in needed.writer.loops}
+        reader = self._nest.instance(needed.reader, numbers, sizes)
+        writer = self._nest.instance(needed.writer, numbers, sizes)
         element = tuple(next(numbers) for _ in range(self.tensor.rank))
         other = (*element[: self.d], next(numbers), *element[self.d + 1 :])
         return Overwrite(self.tensor, element, other, sizes, (needed.writer.store, writer), (needed.reader.store, reader))

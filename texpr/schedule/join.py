@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.build import floordiv, integer, mod, mul
-from texpr.ir.expr import Expr, Var
+from texpr.ir.build import floordiv, integer, maximum, mod, mul
+from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.traverse import tensors
+from texpr.ir.parted import divides_by_sizes, is_natural, parted
+from texpr.ir.traverse import tensors, variables
 from texpr.passes.renew import folded
 from texpr.schedule.independent import check_moved
 from texpr.schedule.leaves import apart, checked, rearranged
-from texpr.schedule.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, shortest, span_of
-from texpr.schedule.marks import parallel
+from texpr.schedule.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, span_of
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
@@ -28,9 +28,12 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
 
     Statements beside the inner loop get an outer loop of their own first, if no dependence forbids it.
 
+    If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab // n)*n + ab % n is ab. Later steps may split
+    the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.parted` says what proofs see of it.
+
     Raises:
-        ScheduleError: `inner` does not directly follow `outer`, its extent is not a constant, the name is taken, a loop is marked vector
-            or unroll, an instance would run before one it needs, or iterations that would run at once depend on each other.
+        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is data, the name is taken, a loop is marked
+            vector or unroll, an instance would run before one it needs, or iterations that would run at once depend on each other.
     """
     names = qualified(find_loops(kernel, outer)[0]), qualified(find_loops(kernel, inner)[0])
     fused = names[0].rpartition(".")[2] + names[1].rpartition(".")[2] if name is None else name
@@ -38,21 +41,44 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
     outers = [n for n in find_loops(alone, names[0]) if _directly_inside(n, names[1])]
     check_new_names(kernel, find_loops(kernel, outer)[0], (fused,), "fuse")
     for loop in outers:
-        below, _ = _below(loop)
-        assert isinstance(below, For)
-        if integer(below.extent) is None:
-            raise ScheduleError(f"`{below.var.name}` has no constant extent, so the joined index would not be affine",
-                                span_of(alone, below), code="fuse", help=_instead(alone, loop, below))
-        if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
-            raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
-                                span_of(alone, loop), code="fuse", help="leave them apart")
-        marked = next((n for n in (loop, below) if n.kind in ("vector", "unroll")), None)
-        if marked is not None:
-            raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
-                                span_of(alone, marked), code="fuse", help="fuse first, then mark the joined loop")
+        _check_pair(alone, loop)
     after = replace_loops(alone, outers, lambda n: _joined(n, fused))
     check_moved(kernel, after, "fuse")
     return after
+
+
+def _check_pair(kernel: Kernel, loop: For) -> None:
+    """The iterations of a loop and of the one in it are pairs of numbers that one loop can count."""
+    below, _ = _below(loop)
+    assert isinstance(below, For)
+    if loop.var in variables(below.extent):
+        raise ScheduleError(f"the extent of `{below.var.name}` depends on `{loop.var.name}`, so one loop does not count the pairs of both",
+                            span_of(kernel, below), code="fuse",
+                            help=f"write the range as a condition: {below.var.name} where {below.var.name} < ...")
+    if tensors(below.extent):
+        raise ScheduleError(f"the extent of `{below.var.name}` is data, by which the joined loop would divide", span_of(kernel, below),
+                            code="fuse", help="fuse other loops")
+    if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
+        raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
+                            span_of(kernel, loop), code="fuse", help="leave them apart")
+    marked = next((n for n in (loop, below) if n.kind in ("vector", "unroll")), None)
+    if marked is not None:
+        raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
+                            span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")
+
+
+def check_parted(before: Kernel, after: Kernel, step: str) -> None:
+    """Refuse a step after which the provers no longer see which pairs a joined loop counts (`ir.parted`).
+
+    Raises:
+        ScheduleError: all that comes later would be refused, and the certificate not be found.
+    """
+    joined = parted(before).loops or parted(after).loops
+    if joined and divides_by_sizes(after) and not divides_by_sizes(before):
+        loop = next(n for n in all_loops(before if parted(before).loops else after) if n.var in joined)
+        instead = 'split it with tail="guard", "clip" or "mask"' if step == "split" else "take this step before fuse"
+        raise ScheduleError(f"after {step} the pairs that `{loop.var.name}` counts could not be told from its tiles",
+                            span_of(before, loop) if loop in all_loops(before) else None, code=step, help=instead)
 
 
 def _directly_inside(outer: For, inner: str) -> bool:
@@ -108,19 +134,11 @@ def _joined(loop: For, name: str) -> For:
     inner, between = _below(loop)
     assert isinstance(inner, For)
     both = Var(name, span=loop.var.span)
-    values: dict[Var, Expr] = {loop.var: floordiv(both, inner.extent), inner.var: mod(both, inner.extent)}
+    extent = inner.extent if is_natural(loop.extent) or is_natural(inner.extent) else maximum(inner.extent, index(0))
+    values: dict[Var, Expr] = {loop.var: floordiv(both, extent), inner.var: mod(both, extent)}
+    if integer(loop.extent) == 1:
+        values = {loop.var: index(0), inner.var: both}
     body = inner.body
     for each in reversed(between):
         body = (replace(each, body=body),)
-    return For(both, mul(loop.extent, inner.extent), tuple(folded(s, values) for s in body), loop.kind, loop.tensor)
-
-
-def _instead(kernel: Kernel, outer: For, inner: For) -> str:
-    """What can be done without a constant extent."""
-    given = f"give the size: tx.schedule(op, {inner.extent.name if isinstance(inner.extent, Var) else 'size'}=...)"
-    try:
-        parallel(parallel(kernel, outer.var), inner.var)
-    except ScheduleError:
-        return given
-    both = f'parallel("{shortest(kernel, outer)}").parallel("{shortest(kernel, inner)}")'
-    return f"{both} is legal here, and threads share out the iterations of both; or {given}"
+    return For(both, mul(loop.extent, extent), tuple(folded(s, values) for s in body), loop.kind, loop.tensor)

@@ -18,7 +18,7 @@ from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.hints import annotate, prefetch, stream
 from texpr.schedule.inline import inline
-from texpr.schedule.join import fuse
+from texpr.schedule.join import check_parted, fuse
 from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.marks import bind, contract, parallel
@@ -79,7 +79,9 @@ class Step:
         except TypeError as error:
             raise ScheduleError(f"{self} does not fit the step: {error}", code="arguments",
                                 help=f"{self.name}{_parameters(step)}") from None
-        return drop_hints(step(*bound.args, **bound.kwargs))
+        after = drop_hints(step(*bound.args, **bound.kwargs))
+        check_parted(kernel, after, self.name)
+        return after
 
 
 def _parameters(step: Callable[..., Kernel]) -> str:

@@ -12,6 +12,7 @@ from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.parted import parted
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.poly.certify.borrowed import put_back
@@ -106,20 +107,24 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
     """
     stores: dict[Store, Store] = {}
 
+    whole = parted(kernel)
+
     def prove() -> Certificate:
-        cut, origin = in_phases(kernel)
+        stores.update(whole.origin)
+        cut, origin = in_phases(whole.kernel)
         parameters = parameters_of(kernel)
         parameters.alias(program.sizes)
         parameters.inputs |= set(program.inputs)
         _of_the_program(kernel, program)
         facts = _facts(kernel, program, parameters)
         direct, source = put_back(cut, parameters, facts)
+        origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
         named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
         proof = Proof(extract(direct, parameters), Meaning(program), named, facts)
         while True:
             try:
-                return _certified(proof, program, kernel)
+                return _certified(proof, program, whole.kernel)
             except Reused as e:
                 proof, source = told_apart(proof, e)
                 stores.update({new: stores.get(old, old) for new, old in source.items()})
