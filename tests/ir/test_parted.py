@@ -66,7 +66,8 @@ def nests(draw) -> Kernel:
         nest = joined(v, over, mul(by, third), lambda a, b: inside(a, FloorDiv(b, third), Mod(b, third)))
     if draw(st.booleans()):
         nest = cut(nest, draw(st.sampled_from([1, 2, 3, 4])), draw(st.sampled_from(["guard", "guard", "clip"])))
-        if draw(st.booleans()) and integer((inner := nest.body[0]).extent) is not None:
+        inner = nest.body[0]
+        if draw(st.booleans()) and isinstance(inner, For) and integer(inner.extent) is not None:
             nest = For(nest.var, nest.extent, (cut(inner, draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from(["guard", "clip"]))),))
     body: Stmt = loop(r, 2, nest) if shift is not None or draw(st.booleans()) else nest
     return kernel(body)

@@ -28,12 +28,12 @@ def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None
 
     Statements beside the inner loop get an outer loop of their own first, if no dependence forbids it.
 
-    If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab // n)*n + ab % n is ab. Later steps may split
-    the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.parted` says what proofs see of it.
+    If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab // n)*n + ab % n is ab. Later steps may
+    split the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.parted` is what proofs see.
 
     Raises:
-        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is data, the name is taken, a loop is marked
-            vector or unroll, an instance would run before one it needs, or iterations that would run at once depend on each other.
+        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is data, the name is taken, a loop is
+            marked vector or unroll, an instance would run before one it needs, or iterations that would run at once depend on each other.
     """
     names = qualified(find_loops(kernel, outer)[0]), qualified(find_loops(kernel, inner)[0])
     fused = names[0].rpartition(".")[2] + names[1].rpartition(".")[2] if name is None else name
