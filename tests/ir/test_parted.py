@@ -115,6 +115,7 @@ PARTED = {
     "only what is left": loop(v, MN, put(A, (Mod(v, M),), ZERO, update="add")),
     "number of rows": loop(v, Mul(N, index(3)), USE),
     "hint": loop(v, MN, Prefetch(A, (plus(v, 8),)), USE),
+    "hint between": loop(o, floordiv(plus(MN, 3), index(4)), Prefetch(A, (times(o, 4),)), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
     "tiles": tiles(MN, COUNT, TILED),
     "tiles of tiles": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, 2, loop(v, 2, If(less(plus(times(o, 4), times(i, 2), v), MN), (
         put(A, (FloorDiv(plus(times(o, 4), times(i, 2), v), N),), ZERO, update="add"),))))),

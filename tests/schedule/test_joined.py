@@ -52,6 +52,7 @@ LEGAL = [
     ("plain", 'cache_read("X", "j")\nfuse("i", "j")\nparallel("ij")'),
     ("plain", 'fuse("i", "j")\ncache_read("X", "ij")\ncache_write("Y", "ij")\nparallel("Y.ij")'),
     ("plain", 'fuse("i", "j")\nprefetch("X", "ij", 4)\nparallel("ij")'),
+    ("plain", 'fuse("i", "j")\nsplit("ij", 4)\nprefetch("X", "ijo", 2)\nparallel("ijo")'),
     ("product", 'fuse("i", "j")\nparallel("ij")'),
     ("product", 'fuse("i", "j")\nreorder("k", "ij")'),
     ("product", 'reorder("k", "i", "j")\nfuse("i", "j")\nsplit("ij", 4)\nparallel("ijo")'),

@@ -21,7 +21,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Var, index
 from texpr.ir.loop import INSTRUCTION, Barrier, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, rewrite, statements, tensors, variables, walk
+from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
 
 N = TypeVar("N", bound=Node)
 
@@ -68,8 +68,8 @@ def parted(kernel: Kernel) -> Parted:
     """The kernel with loops that count the pairs of two others as these two, where their second count is of no constant extent.
 
     A loop is left as it is where that is not seen: where nothing is divided by a factor of its extent that stays the same inside, where
-    both factors may be negative, where something but a hint uses the count itself, where its tiles hold more than each other and
-    conditions.
+    both factors may be negative, where something but a hint uses the count itself, where its tiles hold more than each other, conditions
+    and hints.
     """
     tops = [_parted_top(s) for s in kernel.body]
     if all(p.after is s for p, s in zip(tops, kernel.body)):
@@ -85,8 +85,9 @@ def parted(kernel: Kernel) -> Parted:
 
 def divides_by_sizes(kernel: Kernel) -> bool:
     """Whether, with joined loops parted, some index is divided by what is no constant: of such quotients proofs know little."""
-    used = (e for s in parted(kernel).kernel.body for e in _but_hints(s))
-    return any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None and not variables(n.lhs) <= set(kernel.sizes) for n in walk(*used))
+    sizes = set(kernel.sizes)
+    return any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None and not variables(n.lhs) <= sizes
+               for n in walk(*map(_without_hints, parted(kernel).kernel.body)))
 
 
 def parted_statement(s: Stmt) -> Stmt:
@@ -171,7 +172,8 @@ def _parted_top(s: Stmt) -> _Top:
     found = _TOPS.get(id(s))
     if found is None:
         top = _Top(s)
-        top.after = _parted(s, top)
+        plain = _without_hints(s)
+        top.after = s if (after := _parted(plain, top)) is plain else after
         top.origin = dict(zip(_stores(top.after), _stores(s))) if top.joints else {}
         found = _TOPS[id(s)] = s, top
         while len(_TOPS) > _MOST_TOPS:
@@ -179,9 +181,17 @@ def _parted_top(s: Stmt) -> _Top:
     return found[1]
 
 
-def _but_hints(s: Stmt) -> list[Node]:
-    """The expressions of statements, without those of hints."""
-    return [c for n in statements(s) if not isinstance(n, Prefetch) for c in children(n) if isinstance(c, Expr)]
+def _without_hints(s: Stmt) -> Stmt:
+    """A statement without what has no effect on values."""
+    if not any(isinstance(n, Prefetch) for n in statements(s)):
+        return s
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, For | If) and any(isinstance(n, Prefetch) for n in node.body):
+            return replace(node, body=tuple(n for n in node.body if not isinstance(n, Prefetch)))
+        return None
+
+    return rewrite(s, rule)
 
 
 def _stores(s: Stmt) -> Iterator[Store]:
@@ -429,11 +439,10 @@ def _named(run: _Run, over: Expr, by: Expr) -> _Joint:
 
 
 def _pair(run: _Run, joint: _Joint) -> For | None:
-    """for a in 0..m: for b in 0..n: S(a, b), if nothing but hints uses the count itself."""
+    """for a in 0..m: for b in 0..n: S(a, b), if nothing uses the count itself."""
     divided = tuple(joint.divided(s) for s in run.inside)
-    if any(variables(*_but_hints(s)) & joint.gone.keys() for s in divided):
+    if any(variables(s) & joint.gone.keys() for s in divided):
         return None
-    body = tuple(_replaced(s, joint.gone) for s in divided)
     outer = run.loops[0]
-    inner = For(joint.second, joint.by, body, run.kind, outer.tensor)
+    inner = For(joint.second, joint.by, divided, run.kind, outer.tensor)
     return replace(outer, var=joint.first, extent=joint.over, body=(inner,), kind=run.kind)

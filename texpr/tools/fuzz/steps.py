@@ -308,7 +308,24 @@ def _packed(rng: Random, kernel: Kernel) -> list[Step]:
             Step("pad", (buffer, 0, 4)), Step("scope", (buffer, rng.choice(("stack", "heap"))))]
 
 
-_IDIOMS: Sequence[Callable[[Random, Kernel], list[Step]]] = (_stencil, _wavefront, _strip, _partial_sums, _packed)
+def _joined(rng: Random, kernel: Kernel) -> list[Step]:
+    """Two nested loops as one, in tiles, which run at once."""
+    chosen = _nested(rng, kernel)
+    if len(chosen) < 2:
+        return [random_step(rng, kernel)]
+    at = rng.randrange(len(chosen) - 1)
+    outer, inner, both = *chosen[at : at + 2], "both"
+    tail = rng.choice(("guard", "guard", "guard", "clip", "mask", "peel"))
+    cut = Step("split", (both, rng.randint(2, 4)), (("tail", tail),) if tail != "guard" else ())
+    marks = [Step("parallel", ("botho",)), Step("vectorize", ("bothi",)), Step("unroll", ("bothi",)), Step("parallel", (both,))]
+    moves = [Step("split", ("bothi", 2)), Step("split", ("botho", 2)), Step("fuse", ("botho", "bothi")),
+             Step("reorder", ("botho", *chosen[at + 2 :])), Step("cache_write", (_buffer(rng, kernel), "botho")),
+             Step("cache_read", (rng.choice(_tensors(kernel)).name, both))]
+    fused = Step("fuse", (outer, inner), (("name", both),))
+    return [fused, *([cut] if rng.random() < 0.8 else []), *rng.sample(marks + moves, rng.randint(1, 4))]
+
+
+_IDIOMS: Sequence[Callable[[Random, Kernel], list[Step]]] = (_stencil, _wavefront, _strip, _partial_sums, _packed, _joined)
 
 
 def constant_extents(kernel: Kernel) -> list[int]:
