@@ -72,10 +72,10 @@ class Capture:
         """The value that a variable has so far: what was assigned to it last, else what it has at the start."""
         return Symbolic(self.updates[variable], self) if variable in self.updates else self.variable(variable)
 
-    def constant(self, value: np.ndarray, name: str = "constant") -> Symbolic:
-        """An array that is the same in every run."""
+    def constant(self, value: np.ndarray, name: str = "constant", dtype: DType | None = None) -> Symbolic:
+        """An array that is the same in every run; `dtype` says what NumPy cannot, bf16 in 16 bits."""
         array = np.array(value, order="C")
-        dtype = from_numpy(array.dtype)
+        dtype = dtype or from_numpy(array.dtype)
         if dtype is None:
             raise CallError(f"a constant has dtype {array.dtype}, which texpr does not have", code="dtype")
         tensor = self._input(name, array.shape, dtype)
@@ -106,17 +106,22 @@ class Capture:
         Raises:
             CallError: inputs that do not fit the operator.
         """
-        dtypes = operator.signature.bind_dtypes({n: t for n, value in inputs.items() if (t := _dtype(value)) is not None})
-        absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
-        constants = operator.signature.counted(constants, {n: np.ndim(a) for n, a in inputs.items()})  # type: ignore[arg-type]
-        program = operator.program(dtypes, constants, absent)
+        program = resolved(operator, inputs, constants)
         arguments = [self._argument(operator, formal, inputs[formal.name]) for formal in program.inputs]
-        sizes, packs = _bound(operator, program, [a.shape for a in arguments])
-        self._note_ranges(operator, program, arguments, sizes)
-        targets = tuple(self._result(operator, caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
-        self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
-        results = tuple(Symbolic(t, self) for t in targets)
+        results = self.call(program, arguments)
         return results[0] if len(results) == 1 else results
+
+    def call(self, program: Program, arguments: Sequence[Symbolic]) -> tuple[Symbolic, ...]:
+        """Append a call of an operator's program.
+
+        Raises:
+            CallError: shapes that do not fit, or a range of values asked of what is computed.
+        """
+        sizes, packs = bound(program, [a.shape for a in arguments])
+        self._note_ranges(program, arguments, sizes)
+        targets = tuple(self._result(program.name, caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
+        self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
+        return tuple(Symbolic(t, self) for t in targets)
 
     def gradients(self, loss: Symbolic, wrt: Sequence[Symbolic]) -> list[Symbolic | None]:
         """Append the equations of d loss / d w for every w in `wrt`; None for those that the loss does not depend on.
@@ -140,6 +145,11 @@ class Capture:
         self._names.update(t.name for t in (seed, *(t for e in self.equations for t in _targets(e))))
         results = dict(zip(asked, gradient.outputs))
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
+
+    def backward(self, loss: Symbolic) -> None:
+        """What `backward()` does here: programs that are captured by hand ask for `gradients`."""
+        raise CallError("backward() in a program that is captured without arguments that require gradients", code="gradient",
+                        help="ask capture.gradients(loss, wrt)")
 
     def program(self, outputs: Sequence[Tensor]) -> Program:
         """What was captured so far, with these outputs. Its inputs are data, variables, constants, in this order.
@@ -169,8 +179,8 @@ class Capture:
         base = re.sub(r"\W", "_", wish)
         return self._tensor(chain([base], (f"{base}_{k}" for k in count(2))), shape, dtype)
 
-    def _result(self, operator: Op, shape: Sequence[int], dtype: DType) -> Tensor:
-        return self._tensor((f"{operator.__name__}_{k}" for k in count(1)), shape, dtype)
+    def _result(self, operator: str, shape: Sequence[int], dtype: DType) -> Tensor:
+        return self._tensor((f"{operator}_{k}" for k in count(1)), shape, dtype)
 
     def _tensor(self, names: Iterable[str], shape: Sequence[int], dtype: DType) -> Tensor:
         """A tensor with the first of the names that is free."""
@@ -195,18 +205,18 @@ class Capture:
             raise CallError(f"{operator.__name__}: `{formal.name}` is {found.dtype}, expected {formal.dtype}", code="dtype")
         return found
 
-    def _note_ranges(self, operator: Op, program: Program, arguments: Sequence[Symbolic], sizes: Sizes) -> None:
+    def _note_ranges(self, program: Program, arguments: Sequence[Symbolic], sizes: Sizes) -> None:
         """What a call asks of values is checked of the input; nothing can be said of what is computed."""
         for formal, argument in zip(program.inputs, arguments):
             if formal.distinct and formal.dims:
                 if argument.tensor in self._defined():
-                    raise CallError(f"{operator.__name__}: `{formal.name}` is distinct, and `{argument.tensor.name}` is computed",
+                    raise CallError(f"{program.name}: `{formal.name}` is distinct, and `{argument.tensor.name}` is computed",
                                     code="distinct", help="pass it as data")
                 self.rows.setdefault(argument.tensor, set()).add(evaluate_size(formal.shape[-1], sizes))
             if formal.value_range is None:
                 continue
             if argument.tensor in self._defined():
-                raise CallError(f"{operator.__name__}: `{formal.name}` has a range of values, and `{argument.tensor.name}` is computed",
+                raise CallError(f"{program.name}: `{formal.name}` has a range of values, and `{argument.tensor.name}` is computed",
                                 code="range", help="pass it as data")
             lo, hi = (evaluate_size(e, sizes) for e in formal.value_range)
             before = self._ranges.get(argument.tensor, (lo, hi))
@@ -214,8 +224,9 @@ class Capture:
 
 
 def _dtype(value: object) -> DType | None:
-    if isinstance(value, Symbolic | Variable):
-        return value.dtype
+    known = getattr(value, "dtype", None)
+    if isinstance(known, DType):
+        return known
     return from_numpy(value.dtype) if isinstance(value, np.ndarray | np.generic) else None
 
 
@@ -223,13 +234,29 @@ def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     return equation.targets if isinstance(equation, Invoke) else (equation.target,)
 
 
-def _bound(operator: Op, program: Program, shapes: Sequence[Shape]) -> tuple[Sizes, Mapping[Var, Shape]]:
-    """The sizes and packs that these shapes of the inputs mean."""
+def resolved(operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Program:
+    """The program of an operator for inputs of these dtypes and ranks.
+
+    Raises:
+        CallError: inputs that do not fit the operator.
+    """
+    dtypes = operator.signature.bind_dtypes({n: t for n, value in inputs.items() if (t := _dtype(value)) is not None})
+    absent = frozenset(p.name for p in operator.signature.inputs if p.name not in inputs)
+    constants = operator.signature.counted(constants, {n: np.ndim(a) for n, a in inputs.items()})  # type: ignore[arg-type]
+    return operator.program(dtypes, constants, absent)
+
+
+def bound(program: Program, shapes: Sequence[Shape]) -> tuple[Sizes, Mapping[Var, Shape]]:
+    """The sizes and packs that these shapes of the inputs mean.
+
+    Raises:
+        CallError: they do not fit each other, or what the program requires.
+    """
     try:
         sizes, packs = bind_sizes(program.inputs, shapes)
         check_requirements(program.name, program.requires, sizes)
         return sizes, packs
     except CallError as error:
         given = ", ".join(f"{t.name} {list(shape)}" for t, shape in zip(program.inputs, shapes))
-        raise CallError(f"{operator.__name__}: {error.message}", code=error.code, notes=(f"given: {given}", *error.notes),
+        raise CallError(f"{program.name}: {error.message}", code=error.code, notes=(f"given: {given}", *error.notes),
                         help=error.help) from None

@@ -45,11 +45,17 @@ class Variable:
 
     @property
     def data(self) -> np.ndarray:
-        """The value. Writing into this array changes the value; assigning to `data` copies."""
+        """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
+        the program do so.
+        """
         return self._current
 
     @data.setter
     def data(self, value: object) -> None:
+        capture = getattr(value, "capture", None)
+        if capture is not None:
+            capture.assign(self, value)
+            return
         array = np.asarray(value)
         if array.shape != self.shape or from_numpy(array.dtype) != self.dtype:
             raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",

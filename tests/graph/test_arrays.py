@@ -1,0 +1,161 @@
+"""NumPy's expressions on tensors: the same values and dtypes, lazily and while a function is traced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr.graph.arrays.promotion import promoted, with_number
+from texpr.ir.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, from_numpy, numpy_dtype
+
+X = np.arange(-12, 12).reshape(2, 3, 4)
+Y = np.array([[3, -2, 1, 5], [-4, 2, 7, -1], [1, 1, -3, 2]])
+EVERYWHERE = {
+    "slice": lambda x, y: x[1:, ::2], "backwards": lambda x, y: x[:, ::-1, 3:0:-2], "last": lambda x, y: x[-1, ..., -1],
+    "new axis": lambda x, y: x[:, None, 1:2], "ellipsis": lambda x, y: x[..., 1], "nothing": lambda x, y: x[2:],
+    "places": lambda x, y: x[:, [0, -1, 1, 1]], "places apart": lambda x, y: x[[0, 1], :, [3, -1]],
+    "places together": lambda x, y: x[:, [0, 2], [[1], [3]]], "places and a number": lambda x, y: x[0, :, [1, 2]],
+    "reshape": lambda x, y: x.reshape(4, -1), "transpose": lambda x, y: x.transpose(2, 0, 1), "T": lambda x, y: x.T,
+    "swapaxes": lambda x, y: x.swapaxes(0, -1), "squeeze": lambda x, y: x[:1].squeeze(), "flatten": lambda x, y: x.flatten(),
+    "equal": lambda x, y: x == y, "less": lambda x, y: x < y, "at least a number": lambda x, y: x >= 0,
+    "any": lambda x, y: (x != 0).any(axis=1), "all": lambda x, y: x.all(), "argmax": lambda x, y: x.argmax(axis=2),
+    "argmin of all": lambda x, y: x.argmin(), "max": lambda x, y: x.max(axis=(0, 2), keepdims=True), "min": lambda x, y: x.min(),
+    "astype": lambda x, y: x.astype("float32"), "to bool": lambda x, y: x.astype(bool),
+}
+NUMBERS = {
+    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y[0], "multiply": lambda x, y: x * y[:, :1], "divide": lambda x, y: x / y,
+    "floor": lambda x, y: x // y, "remainder": lambda x, y: x % y, "square": lambda x, y: x**2, "cube": lambda x, y: x**3,
+    "number first": lambda x, y: 7 - x, "a float": lambda x, y: x * 0.5, "into a quotient": lambda x, y: 6 / y, "negative": lambda x, y: -x,
+    "absolute": lambda x, y: abs(x), "sum": lambda x, y: x.sum(), "sum of axes": lambda x, y: x.sum(axis=(0, -1)),
+    "product": lambda x, y: y.prod(axis=0), "mean": lambda x, y: x.mean(axis=1, keepdims=True), "variance": lambda x, y: x.var(axis=2),
+    "deviation": lambda x, y: x.std(ddof=1), "matmul": lambda x, y: x @ y.T, "matmul of a row": lambda x, y: x[0, 0] @ y.T,
+    "matmul of a column": lambda x, y: x @ y[0], "dot": lambda x, y: y[0] @ y[1], "batches": lambda x, y: x @ x.transpose(0, 2, 1),
+    "clip": lambda x, y: x.clip(-3, 4), "chain": lambda x, y: ((x + 1) * y - x.mean()).sum(axis=0),
+}
+DTYPES_TRIED = ["f4", "f8", "i4", "i8", "bool"]
+
+
+def agree(found: tx.Tensor, expected: object) -> None:
+    want = np.asarray(expected)
+    got = found.numpy()
+    assert got.dtype == want.dtype and got.shape == want.shape
+    tolerance = 1e-5 if want.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES_TRIED)
+def test_expressions_are_numpy_s(dtype: str):
+    """All expressions of a dtype, each lazily."""
+    x, y = X.astype(dtype), Y.astype(dtype)
+    chosen = EVERYWHERE if dtype == "bool" else EVERYWHERE | NUMBERS
+    a, b = tx.tensor(x), tx.tensor(y)
+    results = {name: f(a, b) for name, f in chosen.items()}
+    with np.errstate(all="ignore"):
+        for name, f in chosen.items():
+            try:
+                agree(results[name], f(x, y))
+            except AssertionError as error:
+                raise AssertionError(f"{name} of {dtype}") from error
+
+
+def test_traced_they_are_the_same():
+    x, y = X.astype("f8"), Y.astype("f8")
+    names = [n for n in (*EVERYWHERE, *NUMBERS)]
+    functions = EVERYWHERE | NUMBERS
+
+    @tx.jit
+    def everything(x, y):
+        return {n: functions[n](x, y) for n in names}
+
+    for name, value in everything(x, y).items():
+        agree(value, functions[name](x, y))
+
+
+def test_booleans_add_and_multiply_as_in_numpy():
+    x = np.array([True, True, False, False])
+    y = np.array([True, False, True, False])
+    a, b = tx.tensor(x), tx.tensor(y)
+    for f in (lambda p, q: p + q, lambda p, q: p * q, lambda p, q: p & q, lambda p, q: p | q, lambda p, q: p ^ q, lambda p, q: p < q,
+              lambda p, q: ~p, lambda p, q: p.sum(), lambda p, q: p + 1, lambda p, q: p / q if False else p * 0.5):
+        agree(f(a, b), f(x, y))
+    with pytest.raises(tx.CallError, match="subtract of booleans"):
+        a - b
+
+
+@pytest.mark.parametrize("a", DTYPES.values(), ids=str)
+def test_the_table_of_dtypes_is_numpy_s(a):
+    for b in DTYPES.values():
+        assert promoted(a, b) == promoted(b, a)
+        if BF16 not in (a, b):
+            assert promoted(a, b) == from_numpy(np.result_type(numpy_dtype(a), numpy_dtype(b)))
+    if a != BF16:
+        for number in (1, 1.5, True):
+            assert with_number(a, number) == from_numpy(np.result_type(np.empty(1, numpy_dtype(a)), number))
+    assert [promoted(BF16, t) for t in (F16, F32, F64, BOOL, I64)] == [F32, F32, F64, BF16, F64]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from([slice(None), slice(1, None), slice(None, None, -1), slice(-1, 0, -2), slice(5, 9), 0, -1, None, ...]),
+                max_size=4))
+def test_any_basic_index(key):
+    x = X.astype("i8")
+    key = tuple(key)
+    try:
+        want = x[key]
+    except IndexError:
+        with pytest.raises(tx.CallError):
+            tx.tensor(x)[key]
+        return
+    agree(tx.tensor(x)[key], want)
+
+
+def test_assignment_makes_a_new_value():
+    for key, value in ((0, 5), ((slice(None), 1), 7.0), ((slice(1, None), slice(None, None, 2), -1), np.arange(2.0)),
+                       ((..., slice(None, None, -1)), np.arange(4.0)), ((slice(0, 2, 2), 2, slice(3, 0, -2)), [[1.0, 2.0]])):
+        want, x = X.astype("f8"), tx.tensor(X.astype("f8"))
+        before, doubled = x, x * 2
+        x[key] = value
+        want[key] = value
+        agree(x, want)
+        assert before is x
+        agree(doubled, X * 2.0)
+    x = tx.tensor(X.astype("f8"))
+    x[x < 0] = 0.0
+    agree(x, np.maximum(X, 0.0))
+
+
+def test_a_mask_chooses():
+    x = X.astype("f4")
+    agree(tx.tensor(x)[tx.tensor(x) > 3], x[x > 3])
+    agree(tx.where(tx.tensor(x) > 0, tx.tensor(x), 0.0), np.where(x > 0, x, np.float32(0)))
+    with pytest.raises(tx.CallError, match="booleans choose as many elements as hold"):
+        tx.jit(lambda x: x[x > 3])(x)
+
+
+COMPLAINTS = {
+    "error[shape]: shapes [2, 3, 4] and [3] do not fit each other\n  help: axes are aligned at the last one; extents must be equal, or 1":
+        lambda x: x + np.ones(3, "f4"),
+    "error[index]: index 5 is out of bounds for axis 1 of extent 3": lambda x: x[0, 5],
+    "error[index]: 4 indices for a tensor of 3 axes": lambda x: x[0, 0, 0, 0],
+    "error[index]: 'a' is no index\n  help: an index is an integer, a slice, `...`, None, or an array of integers or booleans":
+        lambda x: x["a"],
+    "error[shape]: 24 elements of [2, 3, 4] do not become [5, -1]\n  help: one extent may be -1": lambda x: x.reshape(5, -1),
+    "error[shape]: [2, 3, 4] @ [2, 2]: 4 columns and 2 rows": lambda x: x @ np.ones((2, 2), "f4"),
+    "error[axis]: axis 3 of a tensor with 3 axes": lambda x: x.sum(axis=3),
+    "error[axis]: an axis is given twice: (0, -3)": lambda x: x.sum(axis=(0, -3)),
+    "error[dtype]: ~ of f32\n  help: it is for integers and booleans": lambda x: ~x,
+    "error[dtype]: 'q7' is no dtype that texpr has\n  help: there are bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64":
+        lambda x: x.astype("q7"),
+    "error[shape]: a tensor of shape [2, 3, 4] is no single number\n  help: reduce or index it": float,
+    "error[arguments]: None is no operand of tensors\n  help: operands are tensors, arrays and numbers": lambda x: x + None,
+}
+
+
+@pytest.mark.parametrize("text", COMPLAINTS)
+def test_complaints(text: str):
+    with pytest.raises(tx.CallError) as found:
+        COMPLAINTS[text](tx.tensor(X.astype("f4")))
+    assert str(found.value) == text

@@ -1,0 +1,150 @@
+"""Functions that are traced once per structure and run as one call."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.graph import Variable
+
+
+@dataclass
+class State:
+    w: object
+    steps: object
+
+
+def test_one_trace_per_structure():
+    @tx.jit
+    def f(x, scale):
+        return x * scale
+
+    a = np.arange(4, dtype="f4")
+    assert f(a, 2.0).tolist() == f(tx.tensor(a), 2.0).tolist() == [0, 2, 4, 6] and f.traces == 1
+    assert f(a, 3.0).tolist() == [0, 3, 6, 9] and f.traces == 1, "numbers are data"
+    assert str(f(a, 3.0).dtype) == "f32", "numbers take the dtype of what they meet"
+    assert str(f(a, np.float64(3)).dtype) == "f64" and f.traces == 2
+    f(a[:2], 2.0)
+    assert f.traces == 3 and repr(f) == "<jit f(x, scale), 3 traces>"
+
+
+def test_containers_go_in_and_come_out():
+    @tx.jit
+    def step(state, batch, *, names=("a", "b")):
+        x, y = batch
+        return State(state.w + x.sum(), state.steps + 1), {n: [y, (y * 2, "text", None)] for n in names}
+
+    state = State(tx.tensor(0.0), 0)
+    for _ in range(3):
+        state, found = step(state, (np.ones(3), np.arange(2.0)))
+    assert step.traces == 2 and state.w.item() == 9 and int(state.steps) == 3, "the first count was a number, the others tensors"
+    y, (doubled, text, nothing) = found["b"]
+    assert (y.tolist(), doubled.tolist(), text, nothing) == ([0, 1], [0, 2], "text", None)
+
+
+def test_static_arguments_are_seen():
+    @tx.jit(static="times")
+    def repeated(x, times):
+        for _ in range(times):
+            x = x * 2
+        return x
+
+    assert [repeated(np.ones(1), n).item() for n in (1, 3, 3)] == [2, 8, 8] and repeated.traces == 2
+    with pytest.raises(tx.CallError, match="repeated has no parameter `count`"):
+        tx.jit(static="count")(repeated._function)
+
+
+def test_gradients_of_arguments():
+    @tx.jit
+    def step(params, x, y, lr):
+        loss = (((x @ params["w"] + params["b"]) - y) ** 2).mean()
+        loss.backward()
+        return {n: p - lr * p.grad for n, p in params.items()}, loss
+
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((8, 3)), random.standard_normal((8, 2))
+    w, b = np.zeros((3, 2)), np.zeros(2)
+    params = {"w": tx.tensor(w, requires_grad=True), "b": tx.tensor(b, requires_grad=True)}
+    for _ in range(3):
+        new, loss = step(params, x, y, 0.1)
+        error = x @ w + b - y
+        np.testing.assert_allclose(loss.item(), (error**2).mean())
+        w, b = w - 0.1 * x.T @ error / 8, b - 0.1 * error.sum(0) / 8
+        np.testing.assert_allclose(new["w"].numpy(), w)
+        np.testing.assert_allclose(new["b"].numpy(), b)
+        params = {n: p.requires_grad_() for n, p in new.items()}
+    assert step.traces == 1
+
+
+def test_variables_keep_what_every_call_assigns():
+    total = Variable(np.zeros(2, "f4"), "total")
+
+    @tx.jit
+    def add(x):
+        total.data = total + x
+        return total
+
+    assert [add(np.ones(2, "f4")).tolist() for _ in range(3)] == [[1, 1], [2, 2], [3, 3]]
+    assert total.data.tolist() == [3, 3] and add.traces == 1
+
+
+def test_tensors_from_outside_are_constants():
+    table = tx.tensor([10.0, 20.0, 30.0])
+    f = tx.jit(lambda x: table * x + x * table[0])
+    assert f(np.arange(3.0)).tolist() == [0, 30, 80]
+
+
+def test_functions_call_each_other():
+    inner = tx.jit(lambda x: x + 1)
+    assert tx.jit(lambda x: inner(x) * 2)(np.ones(2)).tolist() == [4, 4] and inner.traces == 0
+
+
+def test_methods():
+    class Scaled:
+        def __init__(self, by: float) -> None:
+            self.by = by
+
+        @tx.jit
+        def __call__(self, x):
+            return x * self.by
+
+    assert Scaled(2.0)(np.ones(1)).item() == 2 and Scaled(3.0)(np.ones(1)).item() == 3
+
+
+def test_threads_call_at_once():
+    f = tx.jit(lambda x, k: (x * k).sum())
+    x, found = np.ones(100), {}
+
+    def work(k: int) -> None:
+        found[k] = [f(x, float(k)).item() for _ in range(20)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == {k: [100.0 * k] * 20 for k in range(4)} and f.traces == 1
+
+
+COMPLAINTS = {
+    "and true or false was asked of it": lambda: tx.jit(lambda x: x if x > 0 else -x)(np.ones(())),
+    "and a number was asked of it": lambda: tx.jit(lambda x, n: [x for _ in range(n)])(np.ones(2), 3),
+    "and an array was asked of it": lambda: tx.jit(lambda x: np.sin(np.asarray(x)))(np.ones(2)),
+    "`x` holds set, which is no array and cannot be compared": lambda: tx.jit(lambda x: x)({1, 2}),
+    "missing a required argument: 'x'": lambda: tx.jit(lambda x: x)(),
+    "no argument of the function requires a gradient": lambda: tx.jit(lambda x: x.sum().backward())(np.ones(2)),
+    "a tensor that requires a gradient was made outside of the function that is traced":
+        lambda: tx.jit(lambda x: x * WEIGHT)(np.ones(1)),
+}
+WEIGHT = tx.tensor([1.0], requires_grad=True)
+
+
+@pytest.mark.parametrize("text", COMPLAINTS)
+def test_complaints(text: str):
+    with pytest.raises(tx.CallError) as found:
+        COMPLAINTS[text]()
+    assert text in str(found.value)

@@ -1,0 +1,90 @@
+"""Scalar functions as methods of tensors. Integers become floats first, as in NumPy; error bounds are in `docs/language.md`."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from texpr import ops
+from texpr.graph.arrays import calls
+
+
+class Elementary:
+    """Functions of each element."""
+
+    __slots__ = ()
+
+    def exp(self) -> Self:
+        """e^x."""
+        return calls.elementary("exp", self)
+
+    def exp2(self) -> Self:
+        """2^x."""
+        return calls.elementary("exp2", self)
+
+    def expm1(self) -> Self:
+        """e^x - 1."""
+        return calls.elementary("expm1", self)
+
+    def log(self) -> Self:
+        """The natural logarithm."""
+        return calls.elementary("log", self)
+
+    def log2(self) -> Self:
+        """The logarithm to base 2."""
+        return calls.elementary("log2", self)
+
+    def log10(self) -> Self:
+        """The logarithm to base 10."""
+        return calls.elementary("log10", self)
+
+    def log1p(self) -> Self:
+        """log(1 + x)."""
+        return calls.elementary("log1p", self)
+
+    def sqrt(self) -> Self:
+        """The square root."""
+        return calls.elementary("sqrt", self)
+
+    def rsqrt(self) -> Self:
+        """1 over the square root."""
+        return calls.elementary("rsqrt", self)
+
+    def sin(self) -> Self:
+        """The sine."""
+        return calls.elementary("sin", self)
+
+    def cos(self) -> Self:
+        """The cosine."""
+        return calls.elementary("cos", self)
+
+    def tan(self) -> Self:
+        """The tangent."""
+        return calls.elementary("tan", self)
+
+    def sinh(self) -> Self:
+        """The hyperbolic sine."""
+        return calls.elementary("sinh", self)
+
+    def cosh(self) -> Self:
+        """The hyperbolic cosine."""
+        return calls.elementary("cosh", self)
+
+    def tanh(self) -> Self:
+        """The hyperbolic tangent."""
+        return calls.elementary("tanh", self)
+
+    def erf(self) -> Self:
+        """The error function."""
+        return calls.elementary("erf", self)
+
+    def sigmoid(self) -> Self:
+        """1 / (1 + e^-x)."""
+        return calls.elementary("sigmoid", self)
+
+    def silu(self) -> Self:
+        """x sigmoid(x)."""
+        return calls.elementary("silu", self, "{0} * sigmoid({0})")
+
+    def gelu(self) -> Self:
+        """x times the normal distribution function; for floats."""
+        return ops.gelu(self)  # type: ignore[return-value]

@@ -1,0 +1,299 @@
+"""NumPy's operators and methods, for everything that stands for an array: each is an operator of the language, applied.
+
+Nothing is changed in place: `x += y` makes `x` another tensor, and slices are values of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from texpr import ops
+from texpr.graph.arrays import calls
+from texpr.graph.arrays.elementary import Elementary
+from texpr.graph.arrays.promotion import named
+from texpr.graph.arrays.written import count
+from texpr.ir.dtypes import BOOL, DType
+from texpr.support.errors import CallError
+
+Axis = int | tuple[int, ...] | list[int] | None
+
+
+class ArrayOperators:
+    """What Python's operators do."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+    dtype: DType
+    # NumPy must leave `array + tensor` to this class.
+    __array_ufunc__ = None
+    __hash__ = object.__hash__
+
+    def __add__(self, other: object) -> Self:
+        return calls.binary("add", self, other)
+
+    def __radd__(self, other: object) -> Self:
+        return calls.binary("add", other, self)
+
+    def __sub__(self, other: object) -> Self:
+        return calls.binary("subtract", self, other)
+
+    def __rsub__(self, other: object) -> Self:
+        return calls.binary("subtract", other, self)
+
+    def __mul__(self, other: object) -> Self:
+        return calls.binary("multiply", self, other)
+
+    def __rmul__(self, other: object) -> Self:
+        return calls.binary("multiply", other, self)
+
+    def __truediv__(self, other: object) -> Self:
+        return calls.binary("divide", self, other)
+
+    def __rtruediv__(self, other: object) -> Self:
+        return calls.binary("divide", other, self)
+
+    def __floordiv__(self, other: object) -> Self:
+        return calls.binary("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: object) -> Self:
+        return calls.binary("floor_divide", other, self)
+
+    def __mod__(self, other: object) -> Self:
+        return calls.binary("remainder", self, other)
+
+    def __rmod__(self, other: object) -> Self:
+        return calls.binary("remainder", other, self)
+
+    def __pow__(self, other: object) -> Self:
+        return calls.binary("power", self, other)
+
+    def __rpow__(self, other: object) -> Self:
+        return calls.binary("power", other, self)
+
+    def __and__(self, other: object) -> Self:
+        return calls.binary("bitwise_and", self, other)
+
+    def __or__(self, other: object) -> Self:
+        return calls.binary("bitwise_or", self, other)
+
+    def __xor__(self, other: object) -> Self:
+        return calls.binary("bitwise_xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Self:
+        if self.dtype.is_float:
+            raise CallError(f"~ of {self.dtype}", code="dtype", help="it is for integers and booleans")
+        return calls.unary("invert", "not {0}" if self.dtype == BOOL else "-{0} - 1", self, self.dtype)
+
+    def __neg__(self) -> Self:
+        if self.dtype == BOOL:
+            raise CallError("- of booleans", code="dtype", help="~ exchanges true and false")
+        return calls.unary("negative", "-{0}", self, self.dtype)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __abs__(self) -> Self:
+        return calls.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else self
+
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]
+        return calls.compare("equal", self, other)
+
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
+        return calls.compare("not_equal", self, other)
+
+    def __lt__(self, other: object) -> Self:
+        return calls.compare("less", self, other)
+
+    def __le__(self, other: object) -> Self:
+        return calls.compare("less_equal", self, other)
+
+    def __gt__(self, other: object) -> Self:
+        return calls.compare("greater", self, other)
+
+    def __ge__(self, other: object) -> Self:
+        return calls.compare("greater_equal", self, other)
+
+    def __matmul__(self, other: object) -> Self:
+        return calls.matmul(self, other)
+
+    def __rmatmul__(self, other: object) -> Self:
+        return calls.matmul(other, self)
+
+    def __getitem__(self, key: object) -> Self:
+        return calls.select(self, key)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single number has no length")
+        return self.shape[0]
+
+
+class ArrayMethods(ArrayOperators, Elementary):
+    """What has a shape and a dtype, and takes part in calls of operators."""
+
+    __slots__ = ()
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return count(self.shape)
+
+    @property
+    def T(self) -> Self:  # noqa: N802
+        """All axes in the opposite order."""
+        return calls.permute(self, range(self.ndim)[::-1])
+
+    def astype(self, dtype: object) -> Self:
+        """The same values in another dtype; towards zero where integers are made of floats."""
+        return calls.cast(self, named(dtype))
+
+    def reshape(self, *shape: Any) -> Self:
+        """The same elements in the order of memory; one extent may be -1."""
+        return calls.reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+
+    def flatten(self) -> Self:
+        """All elements in a line."""
+        return self.reshape(-1)
+
+    ravel = flatten
+
+    def transpose(self, *order: Any) -> Self:
+        """Axis k of the result is axis `order[k]`; without an order, all in the opposite one."""
+        given = order[0] if len(order) == 1 and isinstance(order[0], tuple | list) else order
+        return calls.permute(self, given) if given else self.T
+
+    def swapaxes(self, a: int, b: int) -> Self:
+        """Two axes exchanged."""
+        order = list(range(self.ndim))
+        (i,), (j,) = calls.axes_of(a, self.ndim), calls.axes_of(b, self.ndim)
+        order[i], order[j] = j, i
+        return calls.permute(self, order)
+
+    def squeeze(self, axis: Axis = None) -> Self:
+        """Without axes of extent 1: these, or all there are."""
+        gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else calls.axes_of(axis, self.ndim)
+        if any(self.shape[k] != 1 for k in gone):
+            raise CallError(f"axes {gone} of {list(self.shape)} are not all of extent 1", code="axis")
+        return self.reshape(tuple(n for k, n in enumerate(self.shape) if k not in gone))
+
+    def expand_dims(self, axis: int) -> Self:
+        """With an axis of extent 1, which is `axis` of the result."""
+        (k,) = calls.axes_of(axis, self.ndim + 1)
+        return self.reshape((*self.shape[:k], 1, *self.shape[k:]))
+
+    unsqueeze = expand_dims
+
+    def broadcast_to(self, *shape: Any) -> Self:
+        """Repeated along axes of extent 1, and along new ones in front."""
+        return calls.broadcast_to(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
+
+    def sum(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """Over some axes, or all; integers become i64."""
+        return calls.reduce("sum", self, axis, keepdims)
+
+    def prod(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """The product over some axes, or all; integers become i64."""
+        return calls.reduce("prod", self, axis, keepdims)
+
+    def mean(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """Over some axes, or all; integers become f64."""
+        return calls.reduce("mean", self, axis, keepdims)
+
+    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Self:
+        """The mean squared difference from the mean, over n - ddof."""
+        return calls.reduce("var", self, axis, keepdims, ddof)
+
+    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Self:
+        """The root of the variance."""
+        return self.var(axis, ddof, keepdims).sqrt()
+
+    def max(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """The largest over some axes, or all; NaN if there is one."""
+        return calls.reduce("max", self, axis, keepdims)
+
+    def min(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """The smallest over some axes, or all; NaN if there is one."""
+        return calls.reduce("min", self, axis, keepdims)
+
+    def any(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """Whether some element holds."""
+        return calls.reduce("any", self, axis, keepdims)
+
+    def all(self, axis: Axis = None, keepdims: bool = False) -> Self:
+        """Whether all elements hold."""
+        return calls.reduce("all", self, axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
+        """The place of the first largest element along an axis, or of all."""
+        return calls.place("argmax", self, axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
+        """The place of the first smallest element along an axis, or of all."""
+        return calls.place("argmin", self, axis, keepdims)
+
+    def cumsum(self, axis: int = 0) -> Self:
+        """Sums up to each place of an axis."""
+        return ops.cumsum(self, axis=axis)  # type: ignore[return-value]
+
+    def clip(self, lo: object = None, hi: object = None) -> Self:
+        """Not below `lo`, not above `hi`."""
+        above = self if lo is None else calls.binary("maximum", self, lo)
+        return above if hi is None else calls.binary("minimum", above, hi)
+
+    def maximum(self, other: object) -> Self:
+        """The larger of both, element by element."""
+        return calls.binary("maximum", self, other)
+
+    def minimum(self, other: object) -> Self:
+        """The smaller of both, element by element."""
+        return calls.binary("minimum", self, other)
+
+    def round(self) -> Self:
+        """To the nearest whole number, ties to even."""
+        return calls.unary("round", "round({0})", self, self.dtype) if self.dtype.is_float else self
+
+    def floor(self) -> Self:
+        """The largest whole number not above."""
+        return calls.unary("floor", "floor({0})", self, self.dtype) if self.dtype.is_float else self
+
+    def ceil(self) -> Self:
+        """The smallest whole number not below."""
+        return calls.unary("ceil", "ceil({0})", self, self.dtype) if self.dtype.is_float else self
+
+    def abs(self) -> Self:
+        """Without the sign."""
+        return abs(self)
+
+    def square(self) -> Self:
+        """Times itself."""
+        return calls.unary("square", "{0} * {0}", self, self.dtype)
+
+    def relu(self) -> Self:
+        """max(x, 0), whose gradient at 0 is 0."""
+        return calls.unary("relu", "max({0}, 0)", self, self.dtype)
+
+    def softmax(self, axis: int = -1) -> Self:
+        """exp(x) over its sum along an axis."""
+        return ops.softmax(self, axis=axis)  # type: ignore[return-value]
+
+    def log_softmax(self, axis: int = -1) -> Self:
+        """The logarithm of softmax."""
+        return ops.log_softmax(self, axis=axis)  # type: ignore[return-value]
+
+    def isnan(self) -> Self:
+        """Whether an element is not a number."""
+        return calls.test("isnan", self)
+
+    def isinf(self) -> Self:
+        """Whether an element is infinite."""
+        return calls.test("isinf", self)
+
+    def isfinite(self) -> Self:
+        """Whether an element is a finite number."""
+        return calls.test("isfinite", self)

@@ -1,0 +1,94 @@
+"""Which dtype arrays of two dtypes have together: NumPy's table, and where bf16 stands in it.
+
+Python's numbers are weak, as in NumPy (NEP 50): they take the dtype of the array if that can hold their kind.
+
+|            | with a float          | with an integer of 8, 16, more bits      | with bool |
+|------------|-----------------------|------------------------------------------|-----------|
+| f16        | the wider; bf16: f32  | f16, f32, f64                            | f16       |
+| bf16       | the wider; f16: f32   | bf16, f32, f64                           | bf16      |
+| f32        | the wider             | f32, f32, f64                            | f32       |
+| f64        | f64                   | f64                                      | f64       |
+| integers   |                       | the wider; of both signs the narrowest that holds both, f64 for u64 | itself |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from texpr.ir.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, U64, DType, from_numpy, int_range
+from texpr.support.errors import CallError
+
+_FLOAT_BITS = {8: 16, 16: 32, 32: 64, 64: 64}
+"""Bits of a float that counts as holding integers of so many."""
+
+
+def promoted(a: DType, b: DType) -> DType:
+    """The dtype of a result over both."""
+    if a == b or b == BOOL:
+        return a
+    if a == BOOL:
+        return b
+    if a.is_float and b.is_float:
+        return F32 if {a, b} == {F16, BF16} else max(a, b, key=lambda t: t.bits)
+    if a.is_float or b.is_float:
+        real, whole = (a, b) if a.is_float else (b, a)
+        return real if real.bits >= _FLOAT_BITS[whole.bits] else DTYPES[f"f{_FLOAT_BITS[whole.bits]}"]
+    if a.kind == b.kind:
+        return max(a, b, key=lambda t: t.bits)
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    bits = max(signed.bits, 2 * unsigned.bits)
+    return DTYPES[f"i{bits}"] if bits <= 64 else F64
+
+
+def with_number(t: DType, number: bool | int | float) -> DType:
+    """The dtype of a result over an array and a number of Python.
+
+    Raises:
+        CallError: an integer that the array's dtype cannot hold.
+    """
+    if isinstance(number, bool):
+        return t
+    if isinstance(number, int):
+        whole = I64 if t == BOOL else t
+        if whole.is_int and not int_range(whole)[0] <= number <= int_range(whole)[1]:
+            raise CallError(f"{number} does not fit {whole}", code="dtype", help="convert the tensor: .astype(...)")
+        return whole
+    return t if t.is_float else F64
+
+
+def of_elementary(t: DType) -> DType:
+    """The dtype in which exp, sin and the like of a dtype are computed."""
+    if t.is_float:
+        return t
+    return F16 if t == BOOL else DTYPES[f"f{_FLOAT_BITS[t.bits]}"]
+
+
+def of_quotient(t: DType) -> DType:
+    """The dtype of a / b, and of means."""
+    return t if t.is_float else F64
+
+
+def of_sum(t: DType) -> DType:
+    """The dtype of sums and products of elements."""
+    if t == BOOL or (t.is_int and t.is_signed):
+        return I64
+    return U64 if t.is_int else t
+
+
+def named(dtype: object) -> DType:
+    """A dtype from its name, a NumPy dtype, or as it is.
+
+    Raises:
+        CallError: texpr has no such dtype.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, str) and dtype in DTYPES:
+        return DTYPES[dtype]
+    try:
+        found = from_numpy(np.dtype(dtype))  # type: ignore[arg-type]
+    except TypeError:
+        found = None
+    if found is None:
+        raise CallError(f"{dtype!r} is no dtype that texpr has", code="dtype", help=f"there are {', '.join(DTYPES)}")
+    return found

@@ -1,0 +1,268 @@
+"""`jit`: a function of tensors, run once to see what it computes, and as one native call from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from texpr.compiler import Op
+from texpr.graph.capture import Capture
+from texpr.graph.lazy.tensor import Tensor, tensor
+from texpr.graph.lazy.trees import Tree, flattened
+from texpr.graph.plan import Plan
+from texpr.graph.symbolic import Symbolic
+from texpr.graph.variable import Variable
+from texpr.ir import expr as ir
+from texpr.ir.dtypes import DType, from_numpy
+from texpr.support.errors import CallError
+from texpr.support.suggest import did_you_mean
+
+MOST_TRACES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Static:
+    """A value that is part of the structure."""
+
+    value: Any
+
+
+class _Number(Tensor):
+    """A number of Python: it takes the dtype of what it meets."""
+
+    __slots__ = ()
+
+    def __init__(self, value: np.ndarray) -> None:
+        super().__init__((), from_numpy(value.dtype), value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a function computes for arguments of one structure.
+
+    Attributes:
+        results: how what it returned is nested.
+        leaves: dtypes of the tensors among its leaves; others as they were.
+    """
+
+    plan: Plan
+    results: Tree
+    leaves: tuple[DType | _Static, ...]
+
+    def __call__(self, arrays: list[Tensor]) -> Any:
+        """The results for these arguments."""
+        values = iter(self.plan(*(a.value for a in arrays)))  # type: ignore[arg-type]
+        return self.results.built(iter([x.value if isinstance(x, _Static) else _computed(next(values), x) for x in self.leaves]))
+
+
+class Jitted:
+    """A function whose calls are captured, fused and compiled once per structure of the arguments: shapes, dtypes, nesting.
+
+    Attributes:
+        traces: how often the function was run to see what it computes.
+    """
+
+    def __init__(self, function: Callable[..., Any], static: Collection[str]) -> None:
+        self._function, self._static = function, frozenset((static,) if isinstance(static, str) else static)
+        self._signature = inspect.signature(function)
+        unknown = self._static - set(self._signature.parameters)
+        if unknown:
+            name = min(unknown)
+            raise CallError(f"{_name(function)} has no parameter `{name}`", code="arguments",
+                            help=did_you_mean(name, list(self._signature.parameters)))
+        self._traces: OrderedDict[tuple, Trace] = OrderedDict()
+        self._lock = threading.RLock()
+        self.traces = 0
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function returns, with tensors that are computed.
+
+        Raises:
+            CallError: arguments that do not fit; values were asked of tensors while the function was traced.
+        """
+        if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
+            return self._function(*args, **kwargs)
+        named, arrays, key = self._taken(args, kwargs)
+        with self._lock:
+            trace = self._traces.get(key)
+            if trace is None:
+                trace = self._traces[key] = self._traced(named)
+                if len(self._traces) > MOST_TRACES:
+                    self._traces.popitem(last=False)
+        return trace(arrays)
+
+    def _taken(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
+        """The leaves of each argument, the tensors among them with their values, and what decides which trace serves the call."""
+        try:
+            given = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise CallError(f"{_name(self._function)}: {error}", code="arguments") from None
+        given.apply_defaults()
+        named: dict[str, tuple[Tree, list[Any]]] = {}
+        arrays: list[Tensor] = []
+        key: list[object] = []
+        for name, value in given.arguments.items():
+            leaves: list[Any] = []
+            tree = Tree(None) if name in self._static else flattened(value, leaves)
+            if name in self._static:
+                leaves.append(_Static(value))
+            else:
+                leaves = [_leaf(name, x) for x in leaves]
+            named[name] = tree, leaves
+            key += [name, tree, *(_specification(x) for x in leaves)]
+            arrays += [x for x in leaves if isinstance(x, Tensor)]
+        for a in arrays:
+            a.realize()
+        return named, arrays, tuple(key)
+
+    def _traced(self, named: dict[str, tuple[Tree, list[Any]]]) -> Trace:
+        """Run the function on symbolic tensors."""
+        capture = _Tracing(_name(self._function))
+        arguments = {}
+        for name, (tree, leaves) in named.items():
+            arguments[name] = tree.built(iter([capture.leaf(name, x) if isinstance(x, Tensor) else x.value for x in leaves]))
+        bound = inspect.BoundArguments(self._signature, OrderedDict(arguments))
+        self.traces += 1
+        with capture:
+            returned = self._function(*bound.args, **bound.kwargs)
+        leaves: list[Any] = []
+        tree = flattened(returned, leaves)
+        results = [capture.lifted(x) for x in leaves]
+        plan = Plan(capture, [r for r in results if isinstance(r, Symbolic)])
+        return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results))
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit {_name(self._function)}{self._signature}, {len(self._traces)} traces>"
+
+
+@overload
+def jit(function: Callable[..., Any]) -> Jitted:
+    """A decorator."""
+
+
+@overload
+def jit(*, static: str | Collection[str] = ()) -> Callable[[Callable[..., Any]], Jitted]:
+    """A decorator with options."""
+
+
+def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[str] = ()) -> Any:
+    """Compile a function of tensors as a whole.
+
+    On the first call with arguments of a structure (shapes, dtypes, nesting), the function runs on tensors without values; what it
+    computes becomes one plan of fused kernels. Calls of that structure then are one native call, without Python between kernels.
+    Arrays and numbers anywhere in dicts, lists, tuples and data classes are arguments; strings, None and objects are part of the
+    structure, and so are arguments named in `static`. The results are tensors, nested as the function returned them. Python's `if` and
+    `for` on values are not possible inside, on shapes and static arguments they are. Side effects happen while tracing only, but for
+    assignments to variables (`parameter.data = value`), which every call makes.
+
+    Args:
+        static: names of parameters whose values the function sees; each value is traced on its own.
+    Raises:
+        CallError: `static` names no parameter.
+    """
+    if function is None:
+        return lambda f: Jitted(f, static)
+    return Jitted(function, static)
+
+
+class _Leaf(Symbolic):
+    """An argument while a function is traced."""
+
+    __slots__ = ("grad", "requires_grad")
+
+
+class _Tracing(Capture):
+    """A capture of a function, which may ask for gradients in its arguments."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name if name.isidentifier() else "function")
+        self._wanted: list[_Leaf] = []
+        self._outside: dict[int, tuple[Tensor, Symbolic]] = {}
+
+    def leaf(self, name: str, x: Tensor) -> Symbolic:
+        """An argument of this shape and dtype."""
+        made = self.input(name, x.shape, x.dtype)
+        found = _Leaf(made.tensor, self)
+        found.grad, found.requires_grad, found.weak = None, x.requires_grad, isinstance(x, _Number)
+        if x.requires_grad:
+            self._wanted.append(found)
+        return found
+
+    def lifted(self, x: Any) -> Any:
+        """A tensor that was made outside, an array or a variable as part of the program; anything else as it is."""
+        if isinstance(x, Symbolic):
+            return x
+        if isinstance(x, Variable):
+            return self.latest(x)
+        if isinstance(x, Tensor):
+            if x.requires_grad:
+                raise CallError("a tensor that requires a gradient was made outside of the function that is traced", code="symbolic",
+                                help="pass it as an argument, and return its gradient")
+            if id(x) not in self._outside:
+                self._outside[id(x)] = x, self.constant(x.realize().value, dtype=x.dtype)  # type: ignore[arg-type]
+            return self._outside[id(x)][1]
+        return self.constant(x) if isinstance(x, np.ndarray) else x
+
+    def _argument(self, operator: Op, formal: ir.Tensor, value: object) -> Symbolic:
+        return super()._argument(operator, formal, self.lifted(value) if isinstance(value, Tensor) else value)
+
+    def backward(self, loss: Symbolic) -> None:
+        """Give the arguments that require it their gradients."""
+        if not self._wanted:
+            raise CallError("no argument of the function requires a gradient", code="gradient",
+                            help="pass tensors made with tx.tensor(data, requires_grad=True)")
+        for leaf, gradient in zip(self._wanted, self.gradients(loss, self._wanted)):
+            if gradient is not None:
+                leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+
+
+def _leaf(name: str, x: Any) -> Any:
+    """An argument as a tensor, or as part of the structure.
+
+    Raises:
+        CallError: it is neither an array nor a value that can be compared.
+    """
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, Variable):
+        return _Static(x)
+    if type(x) in (bool, int, float):
+        return _Number(np.asarray(x))
+    if isinstance(x, np.ndarray | np.generic) or hasattr(x, "__dlpack__"):
+        return tensor(x)
+    try:
+        hash(x)
+    except TypeError:
+        raise CallError(f"`{name}` holds {type(x).__name__}, which is no array and cannot be compared", code="arguments",
+                        help="pass arrays, numbers and containers of them") from None
+    return _Static(x)
+
+
+def _specification(x: Tensor | _Static) -> tuple[object, ...]:
+    if isinstance(x, Tensor):
+        return type(x), x.shape, x.dtype, x.requires_grad
+    if isinstance(x.value, Variable):
+        return x.value, x.value.dtype
+    structure = getattr(x.value, "__texpr_structure__", None)
+    return type(x.value), x.value, structure() if structure is not None else None
+
+
+def _computed(value: np.ndarray, dtype: DType) -> Tensor:
+    found = Tensor(value.shape, dtype, value)
+    found.stops = False
+    return found
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", "function")

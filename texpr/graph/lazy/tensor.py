@@ -1,0 +1,355 @@
+"""`Tensor`: an array, or what will be one."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from texpr.compiler import Op
+from texpr.graph.arrays import calls, written
+from texpr.graph.arrays.indexing import put_condition, selection
+from texpr.graph.arrays.methods import ArrayMethods
+from texpr.graph.arrays.promotion import named
+from texpr.graph.capture import bound, resolved
+from texpr.graph.symbolic import Symbolic
+from texpr.graph.variable import Variable
+from texpr.ir.dtypes import BF16, BOOL, DType, from_numpy, numpy_dtype, to_bf16
+from texpr.ir.shapes import Shape, caller_shape
+from texpr.ir.tensor import Program
+from texpr.support.errors import CallError
+
+MOST_WAITING = 200
+"""Calls in a row that wait for somebody to look: a loop that nobody looks into must not become one program."""
+
+_recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
+
+
+class Node:
+    """A call that was not run yet, or whose history is kept for gradients.
+
+    Attributes:
+        program: of the operator, for the dtypes at hand.
+        arguments: in the order of the program's inputs.
+        outputs: the tensors that stand for the results, as long as somebody holds them.
+        depth: how many calls wait in a row, this one included.
+    """
+
+    __slots__ = ("__weakref__", "arguments", "depth", "outputs", "program")
+
+    def __init__(self, program: Program, arguments: tuple[Tensor, ...]) -> None:
+        self.program, self.arguments = program, arguments
+        self.outputs: tuple[weakref.ref[Tensor], ...] = ()
+        self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
+        for a in arguments:
+            a.users.add(self)
+
+
+class Tensor(ArrayMethods):
+    """An array with NumPy's semantics that computes when its values are looked at.
+
+    Operators of `texpr.ops` and those made by `tx.op` take it as well. Slices and reshapes are values of their own, never views;
+    `x[...] = v` and `x += y` give `x` another value and leave what was made from it before as it is.
+
+    Attributes:
+        shape, dtype: known without computing; `dtype` is one of texpr.
+        requires_grad: whether `backward()` computes the derivative in this tensor.
+        grad: the derivatives that `backward()` has added up; None before.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "grad", "index", "node", "requires_grad", "shape", "stops", "users", "value")
+
+    def __init__(self, shape: Shape, dtype: DType, value: np.ndarray | None = None, node: Node | None = None, index: int = 0) -> None:
+        """Use `tensor`."""
+        self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
+        self.requires_grad, self.stops = False, not _recording.get()
+        self.grad: Tensor | None = None
+        self.users: weakref.WeakSet[Node] = weakref.WeakSet()
+
+    def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
+        if any(isinstance(value, Symbolic) for value in inputs.values()):
+            return NotImplemented  # the program that is captured takes this tensor as a constant
+        program = resolved(operator, inputs, constants)
+        arguments = tuple(_argument(program, formal.name, formal.dtype, inputs[formal.name]) for formal in program.inputs)
+        sizes, packs = bound(program, [a.shape for a in arguments])
+        node = Node(program, arguments)
+        results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
+        node.outputs = tuple(map(weakref.ref, results))
+        grows = _recording.get() and any(a.requires_grad and not a.stops for a in arguments)
+        for r in results:
+            r.requires_grad = grows and r.dtype.is_float
+        if node.depth > MOST_WAITING:
+            results[0].realize()
+        return results[0] if len(results) == 1 else results
+
+    def realize(self) -> Tensor:
+        """Compute the value now, if it is not known.
+
+        Raises:
+            CallError: a value outside the range that an operator asks for.
+        """
+        if self.value is None:
+            from texpr.graph.lazy.evaluate import realize
+
+            realize([self])
+        return self
+
+    def numpy(self) -> np.ndarray:
+        """The value. Writing into the array changes the tensor. bf16 comes as `ml_dtypes.bfloat16` where that is installed, else as
+        f32, which holds it exactly.
+        """
+        value = self.realize().value
+        assert value is not None
+        return value if self.dtype != BF16 else _from_bf16(value)
+
+    def item(self) -> float | int | bool:
+        """The only element."""
+        if self.size != 1:
+            raise CallError(f"a tensor of shape {list(self.shape)} is no single number", code="shape", help="reduce or index it")
+        return self.numpy().reshape(()).item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists."""
+        return self.numpy().tolist()
+
+    def detach(self) -> Tensor:
+        """The same values, through which no gradient flows."""
+        other = Tensor(self.shape, self.dtype, self.value, self.node, self.index)
+        other.stops = True
+        return other
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for gradients in this tensor, or no longer.
+
+        Raises:
+            CallError: it is not of floats, or computed from other tensors.
+        """
+        if requires_grad and not self.dtype.is_float:
+            raise CallError(f"a tensor of {self.dtype} has no gradient", code="gradient", help='convert it: .astype("f32")')
+        if not requires_grad and self.node is not None and self.requires_grad:
+            raise CallError("the tensor is computed from others that require gradients", code="gradient", help="use .detach()")
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, gradient: object = None) -> None:
+        """Add d self / d leaf to `leaf.grad` of every tensor that requires it and that this one was computed from.
+
+        Args:
+            gradient: the cotangent, of the tensor's shape; a single number needs none.
+        Raises:
+            CallError: nothing requires a gradient, or the tensor is no single number and there is no cotangent.
+            CheckError: an operator on the way has no gradient.
+        """
+        from texpr.graph.lazy.evaluate import add_gradients
+
+        loss = self
+        if gradient is not None:
+            cotangent = calls.operand(gradient)
+            shape = tuple(getattr(cotangent, "shape", ()))
+            if shape != self.shape:
+                raise CallError(f"the cotangent is {list(shape)}, the tensor {list(self.shape)}", code="shape")
+            loss = (self * cotangent).sum()
+        elif self.shape != ():
+            raise CallError(f"the tensor is {list(self.shape)}, no single number", code="gradient",
+                            help="reduce it, for example with .sum(), or give a cotangent: .backward(g)")
+        add_gradients(loss)
+
+    def __getitem__(self, key: object) -> Tensor:
+        # How many elements a mask chooses is known once it is computed; so is whether places are in bounds.
+        known = tuple(k.numpy() if isinstance(k, Tensor) else k for k in (key if isinstance(key, tuple) else (key,)))
+        return calls.select(self, known if isinstance(key, tuple) else known[0])
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Give the tensor a value with these elements replaced.
+
+        Raises:
+            CallError: the tensor is a leaf that requires a gradient; an array of integers as index; shapes that do not fit.
+        """
+        if self.requires_grad and self.node is None:
+            raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
+                            help="compute a new tensor: where(condition, values, x)")
+        new = self._with(key, calls.operand(value))
+        self._leave()
+        self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
+        assert self.node is not None
+        self.node.outputs = (weakref.ref(self),)
+
+    def _leave(self) -> None:
+        """Let another tensor stand for the value so far in all that was computed from it."""
+        other = self.detach()
+        other.stops, other.requires_grad = self.stops, self.requires_grad
+        for user in tuple(self.users):
+            user.arguments = tuple(other if a is self else a for a in user.arguments)
+            other.users.add(user)
+        if self.node is not None:
+            self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
+        self.users = weakref.WeakSet()
+
+    def _with(self, key: object, value: Any) -> Tensor:
+        mask = key if isinstance(key, Tensor | np.ndarray) and _is_bool(key) else None
+        if mask is not None:
+            return calls.cast(calls.where(mask if isinstance(mask, Tensor) else tensor(mask), value, self), self.dtype)
+        found = selection(self.shape, calls.normal(key))
+        if found.places:
+            raise CallError("elements at places that an array gives are assigned", code="index",
+                            help="use texpr.ops.scatter, which says what happens where places meet")
+        condition, at, shape = put_condition(found)
+        values = value if isinstance(value, Tensor) else tensor(np.asarray(value))
+        values = calls.cast(values, self.dtype)
+        if len(values.shape) > len(shape):
+            values = values.reshape(tuple(n for n in values.shape if n != 1))
+        if not _fits(values.shape, shape):
+            raise CallError(f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape")
+        own = at[len(shape) - len(values.shape) :]
+        own = ["0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place for k, (n, place) in enumerate(zip(values.shape, own))]
+        return written.put(self.shape, condition, own, values.shape, self.dtype)(self, values)  # type: ignore[return-value]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[k] for k in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_int:
+            raise TypeError(f"a tensor of {self.dtype} is no index")
+        return int(self.item())
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A capsule over the same memory, whose strides are never negative.
+
+        Raises:
+            BufferError: bf16, which NumPy does not export.
+        """
+        if self.dtype == BF16:
+            raise BufferError("bf16 is not exported through DLPack; convert it: x.astype('f32')")
+        value = self.numpy()
+        return (value if value.flags.writeable else value.copy()).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __repr__(self) -> str:
+        grad = ", requires_grad=True" if self.requires_grad else ""
+        values = np.array2string(np.asarray(self.numpy()), separator=", ", prefix="tensor(")
+        return f"tensor({values}, {self.dtype}{list(self.shape)}{grad})"
+
+    def _repr_html_(self) -> str:
+        from texpr.graph.lazy.html import table
+
+        return table(self)
+
+    def __reduce__(self) -> tuple:
+        return _restored, (self.realize().value, self.dtype.name, self.requires_grad)
+
+
+def tensor(data: object, dtype: object = None, requires_grad: bool = False) -> Tensor:
+    """An array, a number, nested lists or a tensor of another library as a tensor.
+
+    A contiguous array of a dtype that texpr has shares its memory.
+
+    Args:
+        dtype: a name such as `"f32"`, or a NumPy dtype; None for that of the data.
+        requires_grad: whether `backward()` computes derivatives in it.
+    Raises:
+        CallError: no array, or of a dtype that texpr does not have.
+    """
+    if isinstance(data, Tensor):
+        made = data.detach() if dtype is None else data.detach().astype(dtype)
+        return tensor(made.realize().value, made.dtype, requires_grad) if requires_grad else made
+    if isinstance(data, np.ma.MaskedArray):
+        raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
+    wanted = None if dtype is None else named(dtype)
+    if isinstance(data, np.ndarray) and wanted == BF16 and data.dtype == np.uint16:
+        value, t = data, BF16
+    else:
+        operand = calls.operand(data)
+        array = np.asarray(operand)
+        t = from_numpy(array.dtype)
+        assert t is not None
+        value = array.view(np.uint16) if t == BF16 else array
+        value, t = (value, t) if wanted in (None, t) else (_converted(array, wanted), wanted)  # type: ignore[arg-type]
+    value = np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(value.shape)
+    found = Tensor(value.shape, t, value)
+    found.stops = False
+    return found.requires_grad_() if requires_grad else found
+
+
+def from_dlpack(data: Any) -> Tensor:
+    """A tensor over the memory of another library's tensor on the CPU.
+
+    Raises:
+        CallError: it is on another device, or of a dtype or layout that DLPack cannot hand over.
+    """
+    try:
+        return tensor(np.from_dlpack(data))
+    except (BufferError, RuntimeError, TypeError, AttributeError) as error:
+        raise CallError(f"the tensor cannot be taken over: {error}", code="dlpack", help="move it to the CPU, and detach it") from None
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Within the block, no gradient flows through what is computed."""
+    before = _recording.set(False)
+    try:
+        yield
+    finally:
+        _recording.reset(before)
+
+
+def _argument(program: Program, name: str, dtype: DType, value: object) -> Tensor:
+    """An input of a call as a tensor."""
+    if isinstance(value, Tensor):
+        found = value
+    elif isinstance(value, Variable):
+        found = Tensor(value.shape, value.dtype, value.data)
+    elif isinstance(value, bool | int | float):
+        found = Tensor((), dtype, np.array(value, numpy_dtype(dtype)) if dtype != BF16 else _to_bf16(np.array(value)))
+    else:
+        found = tensor(value)
+    if found.dtype != dtype:
+        raise CallError(f"{program.name}: `{name}` is {found.dtype}, expected {dtype}", code="dtype",
+                        help=f'convert it: .astype("{dtype}")')
+    return found
+
+
+def _fits(values: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether an array broadcasts to a shape."""
+    return len(values) <= len(shape) and all(n in (1, m) for n, m in zip(reversed(values), reversed(shape)))
+
+
+def _is_bool(x: Any) -> bool:
+    return x.dtype == BOOL or x.dtype == np.bool_
+
+
+def _converted(array: np.ndarray, t: DType) -> np.ndarray:
+    return _to_bf16(array) if t == BF16 else array.astype(numpy_dtype(t))
+
+
+def _to_bf16(array: np.ndarray) -> np.ndarray:
+    return (np.asarray(to_bf16(array), np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def _from_bf16(patterns: np.ndarray) -> np.ndarray:
+    try:
+        import ml_dtypes
+    except ImportError:
+        return (patterns.astype(np.uint32) << 16).view(np.float32)
+    return patterns.view(ml_dtypes.bfloat16)
+
+
+def _restored(value: np.ndarray, dtype: str, requires_grad: bool) -> Tensor:
+    return tensor(value, dtype, requires_grad)
