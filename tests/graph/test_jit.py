@@ -80,6 +80,15 @@ def test_gradients_of_arguments():
     assert step.traces == 1
 
 
+def test_no_gradient_flows_through_what_is_detached():
+    @tx.jit
+    def f(x):
+        (x * x.detach()).sum().backward()
+        return x.grad
+
+    assert f(tx.tensor([2.0, 3.0], requires_grad=True)).tolist() == [2, 3]
+
+
 def test_variables_keep_what_every_call_assigns():
     total = Variable(np.zeros(2, "f4"), "total")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from texpr.compiler import Op
+from texpr.graph.arrays import calls
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
@@ -48,6 +49,10 @@ class Symbolic(ArrayMethods):
             CallError: it is no single float, or no argument requires a gradient.
         """
         self.capture.backward(self)
+
+    def detach(self) -> Symbolic:
+        """The same values, through which no gradient flows."""
+        return calls.unary("constant_of", "detach({0})", self, self.dtype)
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise self._no_values("an array")
