@@ -26,7 +26,7 @@ from texpr.ir.expr import Add, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Sele
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import substitute, walk
-from texpr.poly import Conflict, carried, flow_stays_within, reordered
+from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered
 
 N = Var("N")
 EXTENTS: st.SearchStrategy = st.integers(1, 3)
@@ -116,7 +116,7 @@ def test_carried(k: Kernel):
 def test_carried_in_any_order_of_accumulation(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:
         pairs = [p for p in carried_by_brute_force(k, n, {}) if not ignorable(*p)]
-        assert (carried(k, n, ignore_reassociable=True) is None) == (not pairs), show_kernel(k)
+        assert (carried(k, n, free=reassociable) is None) == (not pairs), show_kernel(k)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -52,12 +53,23 @@ certificate of matmul: reassociated: C; contracted: a * b + c is rounded once
   bounds          8 questions   every element used exists
   initialised     5 questions   every element used was written before
   covered         1 questions   every element of every output is computed
-  once            4 questions   no sum is started twice, and no element defined twice that data chooses
+  once            3 questions   no sum is started twice, and no element defined twice that data chooses
   sums            9 questions   every sum has all its terms, once each, before it is used
   order           3 questions   sums run in the order of the program, or may not
   races           0 questions   iterations that run at once use no common element"""
     assert not certificate.bit_exact
     assert "<caption>matmul: reassociated: C; contracted" in certificate._repr_html_()
+
+
+def test_the_time_of_a_certificate_is_that_of_its_parts():
+    """What inner questions take counts once, for them."""
+    s = scheduled("matmul", 'split("k", 8)\nrfactor("ki", reassoc=True)')
+    since = perf_counter()
+    certificate = s.certificate()
+    most = perf_counter() - since
+    taken = [seconds for _, seconds in certificate.obligations.values()]
+    assert sum(taken) == certificate.seconds <= most and min(taken) >= 0
+    assert all(seconds > 0 for questions, seconds in certificate.obligations.values() if questions)
 
 
 @pytest.mark.parametrize("name", OPS)

@@ -257,8 +257,8 @@ FOLDS: Rows = {
     "parts of an instance": (SUMS, two(first(ROW), PARTS, HALVES, JOIN.replace("eq 1", "eq 1  at[l2]", 1)), "values"),
     "parts of no instance": (SUMS, two(first(HALF_ROWS.replace("reassoc  at[i]", "reassoc")), SECOND), "values"),
     "parts of a product that are added": (PRODUCTS, two(first(PRODUCT_PARTS.replace("acc *=", "acc +="), start="1.0"), SECOND), "values"),
-    "parts of an equation that there is not": (SUMS, two(first(ROW), "\nlet s: f32\nlet q: f32\ns = 0.0  start eq 9", under(
-        "for o in 0..2", under("if o == 1", "\ns += q  reassoc eq 9"), under("if o == 0", "\nq = 0.0  start eq 9")),
+    "parts of an equation that there is not": (SUMS, two(first(ROW), "\nlet s: f32\nlet q: f32", under(
+        "for o in 0..2", under("if o == 1", "\ns += q  reassoc eq 9"), under("if o == 0", "\ns = 0.0  start eq 9\nq = 0.0  start eq 9")),
         SECOND.replace("s:", "r:").replace("s =", "r =").replace("s +=", "r +=").replace("= s", "= r")), "values"),
     "a sum in double precision": (SUMS, two(first(ROW).replace("acc: f32", "acc: f64").replace("+= X[i, k]", "+= f64(X[i, k])").replace(
         "= acc", "= f32(acc)"), SECOND), "values"),

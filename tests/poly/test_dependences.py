@@ -10,7 +10,7 @@ from texpr.ir.expr import Cast, Compare, Const, Expr, Max, Select, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import walk
 from texpr.lang import parse_kernel
-from texpr.poly import carried, flow_stays_within, needs, nest, overwritten, read_after_write, reordered, same_work
+from texpr.poly import carried, flow_stays_within, needs, nest, overwritten, read_after_write, reassociable, reordered, same_work
 from texpr.poly.affine import Converter
 from texpr.poly.forms import ANYTHING, Unknown
 
@@ -93,7 +93,7 @@ def test_updates_in_any_order():
                                          (F32, "min", False, True), (F32, "mul", False, False), (I32, "add", False, True),
                                          (I32, None, False, False)):
         k = kernel(loop(i, 4, put(tensor("y", 1, dtype=dtype), (0,), at(x, i), update, reassoc=reassoc)), inputs=(x,))
-        assert (carried(k, outer(k), ignore_reassociable=True) is None) == free
+        assert (carried(k, outer(k), free=reassociable) is None) == free
 
 
 def test_one_instance_of_an_equation_run_twice():

@@ -73,6 +73,7 @@ FOUND = {
     "a column above itself": [([(0, 1), (0, -1)], -1, False)],
     "equal ones, one of them larger": [([(0, 1), (1, -1)], 0, True), ([(0, 1), (1, -1)], -1, False)],
     "equal through a third": [([(0, 1), (2, -1)], 0, True), ([(1, 1), (2, -1)], 0, True), ([(1, 1), (0, -1)], -1, False)],
+    "equal through a third, twice over": [([(0, 2), (2, -2)], 0, True), ([(1, 3), (2, -3)], 0, True), ([(1, 1), (0, -1)], -1, False)],
     "an odd number that is even": [([(0, 2), (1, -4)], 1, True)],
     "between two numbers": [([(0, 3)], -1, False), ([(0, -3)], 2, False)],
     "opposite sums": [([(0, 1), (1, 1)], -3, False), ([(0, -1), (1, -1)], 2, False)],

@@ -41,6 +41,7 @@ REVERSED = "op reversed(X: f32[M]) -> Y: f32[M] { Y[i] = X[M - 1 - i] }"
 
 QUOTIENT = "op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] {{ Y[i] = X[{} | 0] }}"
 ENDS = "op f(X: f32[N], Z: f32[M]) -> Y: f32[M] require N > 0 {{ Y[i] = sum(j: X[j] * X[{}] * Z[i]) }}"
+SPANS = "op f(X: f32[N + 1], Z: f32[N], V: f32[M]) -> Y: f32[M] require N > 0 {{ Y[i] = sum(j in 0..N: {}) }}"
 SCATTER = """op f(at: i32[N] in 0..N, m: i32[N], X: f32[N]) -> Y: f32[N] {
     Y[i] = 0.0
     Y[at[i]] += X[i] for i in 0..N where m[i] > 0 }"""
@@ -72,6 +73,12 @@ TILES = {
                      "X[io * 8 +: 12]"),
     "uses far from each other": ("op f(Z: f32[N], X: f32[2 * N]) -> Y: f32[N] { Y[i] = X[i] + X[i + N] }", {}, 's.split("i", 8)', "X", "io",
                                  "X[0 +: N * 2]"),
+    "uses that begin apart": (SPANS.format("V[i] * X[N] * X[N - j] * X[N - 1]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
+    "two uses that begin apart": (SPANS.format("V[i] * X[N] * X[N - j]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
+    "uses that end apart": (SPANS.format("V[i] * X[0] * X[j] * X[1]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
+    "two uses that end apart": (SPANS.format("V[i] * X[0] * X[j]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
+    "a use that is no box": ("op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] { Y[i] = X[i] + X[i // N | 0] + X[i] }", {},
+                             's.split("i", 8)', "X", "io", "X[0 +: N * 4]"),
     "the last": (ENDS.format("N - 1"), {}, "s", "X", "i", "X[0 +: N]"),
     "the first": (ENDS.format("0"), {}, "s", "X", "i", "X[0 +: N]"),
     "held back": ("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[min(i + 2, N - 1)] }", {}, 's.split("i", 8)', "X", "io", "X[0 +: N]"),

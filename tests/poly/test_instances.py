@@ -14,7 +14,7 @@ from texpr.ir.dtypes import BOOL, I32, I64
 from texpr.ir.expr import Cast, Compare, Const, Expr, Var, index
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.traverse import rewrite, substitute, walk
-from texpr.poly import carried, flow_stays_within, same_work
+from texpr.poly import carried, flow_stays_within, reassociable, same_work
 
 Origin = dict[Store, Store]
 Instance = dict[Store, dict[Var, Expr]]
@@ -120,4 +120,4 @@ def test_extremes_may_be_found_in_any_order():
     i, y, x = Var("i"), tensor("y", 1), tensor("x", 4)
     for update, free in (("max", True), ("min", True), ("add", False), ("mul", False)):
         nest = loop(i, 4, put(y, (0,), at(x, i), update))
-        assert (carried(kernel(nest, inputs=(x,)), nest, ignore_reassociable=True) is None) == free
+        assert (carried(kernel(nest, inputs=(x,)), nest, free=reassociable) is None) == free

@@ -9,7 +9,7 @@ from texpr.ir.dtypes import BOOL, F32, I32, I64
 from texpr.ir.expr import Add, Cast, Compare, Const, FloorDiv, Mod, Mul, Select, Sub, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import Conflict, carried, flow_stays_within, reordered, solver
+from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reordered, solver
 from texpr.support.errors import ScheduleError
 
 N, M, K = Var("N"), Var("M"), Var("K")
@@ -96,9 +96,9 @@ def test_parallel_of_matmul():
 def test_reduction_loop_is_free_once_reassociation_is_given_up():
     nest, *_ = matmul(reassoc=True)
     assert carried(nest, loops_of(nest)[2]) is not None
-    assert carried(nest, loops_of(nest)[2], ignore_reassociable=True) is None
+    assert carried(nest, loops_of(nest)[2], free=reassociable) is None
     exact, *_ = matmul()
-    assert carried(exact, loops_of(exact)[2], ignore_reassociable=True) is not None
+    assert carried(exact, loops_of(exact)[2], free=reassociable) is not None
 
 
 def test_a_private_tensor_carries_nothing():
@@ -181,8 +181,8 @@ def test_scatter():
     conflict = carried(scatter(), loop(i, N))
     assert conflict is not None and conflict.sizes == {"N": 2} and conflict.kind == "output"
     assert carried(scatter(distinct=True), loop(i, N)) is None
-    assert carried(scatter(update="add", dtype=I32), loop(i, N), ignore_reassociable=True) is None
-    assert carried(scatter(update="add", dtype=F32), loop(i, N), ignore_reassociable=True) is not None
+    assert carried(scatter(update="add", dtype=I32), loop(i, N), free=reassociable) is None
+    assert carried(scatter(update="add", dtype=F32), loop(i, N), free=reassociable) is not None
 
 
 def test_scatter_into_a_row_of_its_own_is_free():
@@ -266,4 +266,4 @@ def test_a_question_that_takes_too_long_is_not_answered_with_yes(monkeypatch):
     assert str(e.value) == """error[order]: running the iterations of `k` in another order cannot be proven legal within the quota
   help: give the sizes as constants, or take this step before the loops are split"""
     monkeypatch.undo()
-    assert carried(nest, loops_of(nest)[2], ignore_reassociable=True) is not None
+    assert carried(nest, loops_of(nest)[2], free=reassociable) is not None

@@ -129,6 +129,36 @@ error[coverage]: T is read where nothing defines it
     at N=1
   help: add an equation for the rest, or widen the range of an index with `for`
 """),
+    "elements where a quotient of data says": (
+        """op f(A: f32[N], p: i64[N] in 0..4) -> B: f32[N, 2] { B[i, p[i] // 2] = A[i] }""",
+        """
+error[coverage]: B is not defined everywhere
+  --> op.tx:1:54
+  1 | op f(A: f32[N], p: i64[N] in 0..4) -> B: f32[N, 2] { B[i, p[i] // 2] = A[i] }
+    |                                                      ^^^^^^^^^^^^^^^^^^^^^^ no equation defines B[0, 0]
+    at N=1
+  help: add an equation for the rest, or widen the range of an index with `for`
+"""),
+    "a quotient of data beyond the end": (
+        """op f(A: f32[2], p: i64[N] in 0..9) -> B: f32[N] { B[i] = A[p[i] // 2] }""",
+        """
+error[bounds]: A may be read outside its shape
+  --> op.tx:1:60
+  1 | op f(A: f32[2], p: i64[N] in 0..9) -> B: f32[N] { B[i] = A[p[i] // 2] }
+    |                                                            ^^^^^^^^^ axis 0 has size 2, index is p[i] // 2
+    at N=1, i=0
+  help: guard the read: A[p[i] // 2 | 0]
+"""),
+    "a circle through the places of one case": (
+        """op f(X: f32[4]) -> A: f32[4] { A[if i < 2 then 1 - i else i] = if i < 2 then A[i] else X[i] for i in 0..4 }""",
+        """
+error[cycle]: A is defined by itself
+  --> op.tx:1:78
+  1 | op f(X: f32[4]) -> A: f32[4] { A[if i < 2 then 1 - i else i] = if i < 2 then A[i] else X[i] for i in 0..4 }
+    |                                                                              ^^^^ comes back to the same element: A[1] -> A[0] -> A[1]
+    at i=0
+  help: an element may only need others that do not need it
+"""),
     "two definitions": (
         """op f(A: f32[N]) -> B: f32[N] { B[0] = 0.0  B[i] = A[i] for i in 0..N }""",
         """

@@ -21,6 +21,7 @@ from texpr.poly.legality import (
            needs,
            overwritten,
            read_after_write,
+           reassociable,
            reordered,
            runs_in_order,
            same_work,
@@ -32,4 +33,4 @@ from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "always", "carried", "check_program", "extent_of",
            "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
-           "read_after_write", "reordered", "runs_in_order", "same_work", "unclamped"]
+           "read_after_write", "reassociable", "reordered", "runs_in_order", "same_work", "unclamped"]

@@ -54,6 +54,7 @@ from texpr.poly.forms import (
     below,
     conjoined,
     defining,
+    is_exact,
     variable,
 )
 
@@ -153,7 +154,7 @@ class Converter:
         for e, found in zip(indices, values):
             if len(cases) * len(found.cases) > CASES_LIMIT:
                 found = self._unknown(e)
-            exact = exact and found.exact and not any(f.opaque for _, f in found.cases)
+            exact = exact and found.exact and not any(f.opaque or not is_exact(p) for p, f in found.cases)
             cases = tuple((p + q, forms + (form,)) for (p, forms), (q, form) in product(cases, found.cases))
         return cases, exact
 

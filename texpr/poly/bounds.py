@@ -142,7 +142,8 @@ def _positive(i: Expr) -> bool:
 def _is_known(proof: Proof, i: Expr, n: Expr) -> bool:
     """Both are affine: the example's values are real."""
     found = [proof.converter.values(x) for x in (i, n)]
-    return all(v.exact and not any(isinstance(k, Unknown) and k.opaque for _, f in v.cases for k, _ in f.terms) for v in found)
+    forms = (form for v in found for piece, f in v.cases for form in (f, *(c.form for c in piece)))
+    return all(v.exact for v in found) and not any(isinstance(k, Unknown) and k.opaque for form in forms for k, _ in form.terms)
 
 
 def _place_of(i: Expr, whole: Span | None) -> Span | None:

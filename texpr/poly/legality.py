@@ -64,11 +64,11 @@ class Pair:
         return "output" if self.second.kind == "write" else "flow"
 
 
-def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, private: Collection[Tensor] = ()) -> Conflict | None:
+def carried(kernel: Kernel, loop: For, *, free: Callable[[Store], bool] | None = None, private: Collection[Tensor] = ()) -> Conflict | None:
     """A dependence between two iterations of `loop` that are equal in the loops around it; None if there is none.
 
     Args:
-        ignore_reassociable: leave out pairs of updates whose order does not matter (see `reassociable`).
+        free: tells the updates whose order among themselves does not matter (see `reassociable`); none unless given.
         private: tensors of which each iteration has its own.
     Raises:
         ScheduleError: the question takes too long.
@@ -78,8 +78,7 @@ def carried(kernel: Kernel, loop: For, *, ignore_reassociable: bool = False, pri
         nest = model(part(kernel, (top,)))
         counted = nest.parted.loops_of(loop.var)
         inside = [s for s in nest.statements if any(n.var is counted[0] for n in s.loops)]
-        ignored = reassociable if ignore_reassociable else lambda _: False
-        pairs = list(access_pairs(inside, ignored, private))
+        pairs = list(access_pairs(inside, free or (lambda _: False), private))
         found = _smallest(nest, (w for pair in pairs for var in counted for w in _between_iterations(nest, pair, var)))
         if found is None or not is_digit(nest, loop.var):
             return found

@@ -67,7 +67,6 @@ def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:
         if not inside or len(node.body) == 1:
             stack += [(s, inside) for s in reversed(node.body)]
             continue
-        start = max(numbers.values(), default=-1) + 1
         for k, s in enumerate(node.body):
             below: list[Stmt] = [s]
             while below:
@@ -75,5 +74,5 @@ def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:
                 if isinstance(each, For | If):
                     below += each.body
                 else:
-                    numbers[id(each)] = start + k
+                    numbers[id(each)] = k
     return numbers

@@ -22,8 +22,10 @@ def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tenso
     Raises:
         ScheduleError: with the smallest pair of iterations that do.
     """
-    joined = lanes and all(loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None)
-    conflict = poly.carried(kernel, loop, private=private, ignore_reassociable=joined)
+    def joined(s: Store) -> bool:
+        return lanes and poly.reassociable(s) and loop.var not in variables(*s.indices)
+
+    conflict = poly.carried(kernel, loop, private=private, free=joined)
     if conflict is None:
         return
     source, sink = conflict.source[0], conflict.sink[0]

@@ -18,14 +18,14 @@ from texpr.ir.tensor import Program
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
-from texpr.poly.certify.pairs import Access, collide, covered, different, later
+from texpr.poly.certify.pairs import Access, covered
 from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of, reads
 from texpr.poly.certify.sums import Sums, name_of
-from texpr.poly.certify.trace import lives, written
+from texpr.poly.certify.trace import written
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
@@ -243,15 +243,6 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
         elif not (left := covered(use, written(proof, buffer), proof.facts)).is_empty():
             at = buffer.definitions[-1] if buffer.definitions else None
             raise Refuted("covered", f"an element of {output.name} is not computed", at, frame, left)
-    with proof.asking("once"):
-        # Where the index says what an element holds, computing it again changes nothing.
-        definitions = lives(buffer) if buffer.updates or any(d.data() for d in buffer.definitions) else []
-        for a in definitions:
-            for b in definitions:
-                for order in later(a.statement, b.statement):
-                    found = collide(a, b, order, proof.facts)
-                    if found is not None and not (pairs := different(found[0], a, b, found[1])).is_empty():
-                        raise Refuted("once", f"an element of {output.name} is computed twice", b.statement, found[0].frame, pairs)
     with proof.asking("values"):
         for d in buffer.definitions:
             _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))

@@ -11,7 +11,7 @@ import islpy as isl
 
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import TRUE, compare, negation
-from texpr.ir.dtypes import BOOL, I64
+from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Const, Expr, Or, Select, Sub, Tensor, Var
 from texpr.poly.certify.cells import answered, index_question
 from texpr.poly.certify.frame import Frame, alike
@@ -267,7 +267,7 @@ def conjuncts(e: Expr) -> list[Expr]:
     while stack:
         node = stack.pop()
         match node:
-            case And(a, b) | Select(a, b, Const(False)) if node.dtype == BOOL:
+            case And(a, b) | Select(a, b, Const(False)):
                 stack += [b, a]
             case Const(True):
                 pass

@@ -299,7 +299,7 @@ class _Needed:
     def __init__(self, proof: Proof, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr,
                  binders: tuple[Var, ...]) -> None:
         self.proof, self.d, self.start = proof, d, start
-        own = Frame(proof.nest.parameters, (*d.axes, *d.binders))
+        own = Frame(proof.nest.parameters, ())
         condition = own.plain(inside)
         if at is None:
             for i in d.element:

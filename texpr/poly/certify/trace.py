@@ -123,8 +123,6 @@ class Tracer:
         whens = [[(_again(c, found), holds) for pair in context for c, holds in integral_part(*pair)] for context in contexts]
         for when in whens:
             self._in_bounds(s, read, when)
-        for i in read.indices:
-            s.frame.plain(i)
         if buffer is None:
             assert named is not None, f"{read.tensor.name} is not a tensor of the kernel"
             return Read(named, read.indices, span=read.span)

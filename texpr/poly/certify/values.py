@@ -158,7 +158,7 @@ def _chosen(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | 
         one_question = alike(a.cond, b.cond) and question(a.cond) is None
         if one_question or not (integral(a.cond) and integral(b.cond)) and here.equivalent(a.cond, b.cond):
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
-    one = b if isinstance(b, Select) and (integral(b.cond) or not isinstance(a, Select)) else a
+    one = b if isinstance(b, Select) else a
     assert isinstance(one, Select), "one of them is a choice"
     if meaning.reads_plain(one.cond):
         spelled = replace(one, cond=meaning.spelled(one.cond))
