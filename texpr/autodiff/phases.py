@@ -13,7 +13,7 @@ from math import lcm, prod
 
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
-from texpr.ir.expr import Axis, Expr, Mod, Reduce, index
+from texpr.ir.expr import Axis, Compare, Expr, Mod, Node, Read, Reduce, index
 from texpr.ir.traverse import walk
 
 MOST = 9
@@ -21,7 +21,7 @@ MOST = 9
 
 
 def phases(target: tuple[Axis, ...], terms: Iterable[Expr]) -> list[tuple[tuple[Axis, ...], tuple[Expr, ...]]]:
-    """Axes and the elements they stand for: all at once, or apart by the remainders on which sums in `terms` depend."""
+    """Axes and the elements they stand for: all at once, or apart by the remainders on which `terms` depend."""
     strides = [1 for _ in target]
     for divisor, form in _remainders(terms):
         for n, axis in enumerate(target):
@@ -33,11 +33,17 @@ def phases(target: tuple[Axis, ...], terms: Iterable[Expr]) -> list[tuple[tuple[
 
 
 def _remainders(terms: Iterable[Expr]) -> Iterator[tuple[int, Linear]]:
-    """The literal divisors of remainders in terms that are sums, and what is divided."""
+    """The literal divisors of remainders in terms that are sums or look for the place of a maximum, and what is divided."""
     for nodes in ([*walk(term)] for term in terms):
-        if any(isinstance(n, Reduce) for n in nodes):
+        if any(isinstance(n, Reduce) or _is_met(n) for n in nodes):
             remainders = ((n.lhs, build.integer(n.rhs)) for n in nodes if isinstance(n, Mod))
             yield from ((divisor, linear(e)) for e, divisor in remainders if divisor is not None)
+
+
+def _is_met(node: Node) -> bool:
+    """Whether a remainder is compared with what was found, as where a maximum is."""
+    sides = (type(node.lhs), type(node.rhs)) if isinstance(node, Compare) else ()
+    return Mod in sides and Read in sides
 
 
 def _apart(target: tuple[Axis, ...], strides: list[int], starts: tuple[int, ...]) -> tuple[tuple[Axis, ...], tuple[Expr, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from texpr import poly
 from texpr.ir.affine import same_value
 from texpr.ir.build import FALSE, compare, conjunction, integer, literal, mul, negation, sub
-from texpr.ir.dtypes import BOOL, I32, I64, U8
+from texpr.ir.dtypes import BOOL, I32, I64, U8, int_range
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -30,7 +30,7 @@ from texpr.ir.expr import (
     plain,
 )
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, free_variables, rewrite, substitute, variables, walk, with_children
+from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, variables, walk, with_children
 from texpr.passes.lazy import guarded_reads
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
@@ -40,7 +40,8 @@ from texpr.support.errors import CheckError
 def desugar(program: Program) -> Program:
     """argmax, argmin, any and all in terms of max and min; nothing that only derivatives look at.
 
-    argmax(k: x) = min(k where x == max(j: x[k := j]) or x != x: k), the first index of the largest; the first NaN where there is one.
+    argmax(k: x) = min(k: if x == max(j: x[k := j]) or x != x then k else 2^63 - 1), the first index of the largest; the first NaN where
+    there is one. Where several equations ask for the indices of one extreme, it is found once.
     """
 
     def rule(node: Node) -> Node | None:
@@ -51,31 +52,83 @@ def desugar(program: Program) -> Program:
                 fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8, span=node.span)
                 return Compare("!=", fold, Const(0, dtype=U8))
             case Reduce("argmax" | "argmin"):
-                return _first_index(node)
+                return _index(node, _first(node))
         return None
 
-    return rewrite(program, rule)  # type: ignore[return-value]
+    return rewrite(_found_once(program), rule)  # type: ignore[return-value]
 
 
-def _first_index(node: Reduce) -> Expr:
+def _found_once(program: Program) -> Program:
+    """Equations that are an argmax but for the axis it is asked along read the place from one tensor.
+
+    R[y] = argmax<0>(r, q: x);  Q[y] = argmax<1>(r, q: x)   ->   P[y] = the first place;  R[y] = P[y] // 2;  Q[y] = P[y] % 2
+    """
+    groups: list[list[Equation]] = []
+    for e in program.equations:
+        if isinstance(e, Equation) and isinstance(e.value, Reduce) and e.value.op in ("argmax", "argmin"):
+            group = next((g for g in groups if equal(_along_the_first(g[0]), replace(_along_the_first(e), target=g[0].target))), None)
+            groups.append([e]) if group is None else group.append(e)
+    names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
+    changed: dict[int, tuple[Equation, ...]] = {}
+    for group in (g for g in groups if len(g) > 1):
+        changed |= _with_place(group, names)
+    equations = (each for e in program.equations for each in changed.get(id(e), (e,)))
+    return replace(program, equations=tuple(equations)) if changed else program
+
+
+def _along_the_first(e: Equation) -> Equation:
+    assert isinstance(e.value, Reduce)
+    return replace(e, value=replace(e.value, which=0))
+
+
+def _with_place(group: list[Equation], names: set[str]) -> dict[int, tuple[Equation, ...]]:
+    one = group[0]
+    assert isinstance(one.value, Reduce)
+    place = Tensor(_unused(f"{one.target.name}_place", names), I64, one.target.dims)
+    changed: dict[int, tuple[Equation, ...]] = {}
+    for e in group:
+        assert isinstance(e.value, Reduce)
+        changed[id(e)] = (replace(e, value=_index(e.value, Read(place, e.indices))),)
+    changed[id(one)] = (replace(one, target=place, value=_first(one.value)), *changed[id(one)])
+    return changed
+
+
+def _unused(name: str, names: set[str]) -> str:
+    while name in names:
+        name += "_"
+    names.add(name)
+    return name
+
+
+def _first(node: Reduce) -> Expr:
+    """The place of the extreme among all instances of the reduction, the last axis counting fastest."""
     best = with_fresh_variables(
         Reduce(node.op[3:], node.axes, node.body, node.where, dtype=node.body.dtype, span=node.span))
     here = Compare("==", node.body, best)
     hit: Expr = Or(here, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else here
+    position: Expr = index(0)
+    for axis, extent in zip(node.axes, _extents(node)):
+        position = Add(mul(position, extent), sub(axis.var, axis.lo))
+    never = Const(int_range(I64)[1], dtype=I64)
+    return Reduce("min", node.axes, Select(hit, position, never), node.where, dtype=I64, span=node.span)
+
+
+def _extents(node: Reduce) -> list[Expr]:
     extents = [sub(a.hi, a.lo) for a in node.axes]
     if {a.var for a in node.axes} & variables(*extents):
         raise CheckError(f"{node.op} over ranges that depend on each other is not compiled", node.span, code="target",
                          help="run over all of both, and write the condition after `where`")
-    position: Expr = index(0)
-    for axis, extent in zip(node.axes, extents):
-        position = Add(mul(position, extent), sub(axis.var, axis.lo))
-    first: Expr = Reduce("min", node.axes, position, conjunction(*([node.where] if node.where is not None else []), hit), dtype=I64,
-                         span=node.span)
+    return extents
+
+
+def _index(node: Reduce, place: Expr) -> Expr:
+    """The index that an argmax asks for, from the place of the extreme."""
+    extents = _extents(node)
     for extent in extents[node.which + 1 :][::-1]:
-        first = FloorDiv(first, extent)
+        place = FloorDiv(place, extent)
     if node.which > 0:
-        first = Mod(first, extents[node.which])
-    return Add(first, node.axes[node.which].lo)
+        place = Mod(place, extents[node.which])
+    return Add(place, node.axes[node.which].lo)
 
 
 def hoist(program: Program) -> Program:
