@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,12 +19,21 @@ active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", 
 """The capture whose `with` block is running: operators on variables alone belong to it too."""
 
 
+class Leaf(Protocol):
+    """A lazy tensor over the memory of a variable."""
+
+    def kept(self) -> None:
+        """Called before that memory changes."""
+
+
 class Variable:
     """A tensor with a value, of a shape that never changes.
 
     A step that assigns to it writes a second array and exchanges the two when the step is complete: a step that fails leaves the old
     value, and no kernel writes what it reads. So take `data` anew after each step; an array taken before holds an older value.
 
+    Attributes:
+        leaf: the lazy tensor that stands for the value, if there is one.
     Args:
         data: the first value, copied.
         name: for messages and listings.
@@ -32,7 +41,7 @@ class Variable:
         CallError: a dtype that texpr does not have.
     """
 
-    __slots__ = ("__weakref__", "_current", "_spare", "dtype", "name")
+    __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
 
     def __init__(self, data: object, name: str = "variable") -> None:
         array = np.array(data, order="C")
@@ -42,6 +51,13 @@ class Variable:
         self.name, self.dtype = name, dtype
         self._current: np.ndarray = array
         self._spare: np.ndarray | None = None
+        self.leaf: Leaf | None = None
+
+    def _changes(self) -> None:
+        """The value is about to be another one: computations that wait for this one keep it."""
+        if self.leaf is not None:
+            self.leaf.kept()
+            self.leaf = None
 
     @property
     def data(self) -> np.ndarray:
@@ -60,6 +76,7 @@ class Variable:
         if array.shape != self.shape or from_numpy(array.dtype) != self.dtype:
             raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
                             code="shape", help="a variable keeps its shape and dtype; make a new one")
+        self._changes()
         self._current[...] = array
 
     @property
@@ -83,10 +100,12 @@ class Variable:
     def convert(self, dtype: DType) -> None:
         """Let the value be of another dtype. Programs that were captured before are of the old one."""
         if dtype != self.dtype:
+            self._changes()
             self.dtype, self._current, self._spare = dtype, self._current.astype(numpy_dtype(dtype)), None
 
     def exchange(self) -> None:
         """Make the array that a step has written the value."""
+        self._changes()
         self._current, self._spare = self._spare, self._current  # type: ignore[assignment]
 
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
@@ -95,6 +114,11 @@ class Variable:
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._current, dtype=dtype, copy=copy)  # type: ignore[call-overload]
+
+    def __getstate__(self) -> tuple:
+        """Copies and pickles have no leaf: that one stands for this variable."""
+        nothing, slots = object.__getstate__(self)  # type: ignore[misc]
+        return nothing, {**slots, "leaf": None}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}: {self.dtype}[{', '.join(map(str, self.shape))}])"

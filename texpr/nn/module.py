@@ -10,9 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
+from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import from_numpy, numpy_dtype
 from texpr.nn import tree
 from texpr.nn.arguments import float_dtype
+from texpr.nn.eager import Called, as_tensor
 from texpr.nn.observe import Handle, Hook, observed
 from texpr.nn.parameter import Buffer, Parameter
 from texpr.nn.recent import Recent
@@ -39,7 +41,7 @@ class Module:
     _modules: dict[str, Module]
     _hooks: dict[Handle, Hook]
     _pre_hooks: dict[Handle, Hook]
-    _plans: Recent[_Inference]
+    _plans: Recent[Any]
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
@@ -96,7 +98,8 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """Compute: on symbolic tensors as a part of the program that is being captured, on arrays at once.
+        """Compute: on symbolic tensors as a part of the program that is being captured, on arrays at once, on lazy tensors when somebody
+        looks at the results.
 
         Arguments may be nested in tuples, lists and dicts, and so may results. Float arrays are converted to the dtype of the
         module's parameters. Numbers by position are arrays too; numbers by name are part of the program.
@@ -107,10 +110,18 @@ class Module:
         given = tuple(map(tree.argument, inputs)), options
         tensors = list(tree.leaves(given))
         capture = next((x.capture for x in tensors if isinstance(x, Symbolic)), active_capture.get())
+        if capture is None and any(isinstance(x, Tensor) for x in tensors):
+            return self._wait(tensors, tree.skeleton(given))
         if capture is None:
             return self._infer(tensors, tree.skeleton(given))
         symbols = [_captured(x, capture, self.dtype) for x in tensors]
         return observed(self, capture, *tree.rebuilt(tree.skeleton(given), symbols))
+
+    def _wait(self, tensors: Sequence[object], bones: Hashable) -> Any:
+        """As a part of what lazy tensors will compute."""
+        given = [as_tensor(t, self.dtype) for t in tensors]
+        key = (Called, *((t.shape, t.dtype) for t in given), bones, structure(self))
+        return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
 
     def _infer(self, tensors: Sequence[object], bones: Hashable) -> Any:
         """Arrays that are given twice are one input of the program."""
@@ -119,6 +130,10 @@ class Module:
         places = tuple(map(list(distinct).index, map(id, tensors)))
         key = (*((a.shape, a.dtype) for a in arrays), places, bones, structure(self))
         return self._plans.get_or_make(key, lambda: _Inference.of(self, arrays, places, bones))(arrays)
+
+    def __texpr_structure__(self) -> tuple:
+        """What a function that is traced with the module depends on."""
+        return structure(self)
 
     @property
     def dtype(self) -> np.dtype | None:

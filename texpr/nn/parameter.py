@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from texpr.graph import Variable
+from texpr.graph.lazy import Tensor
 
 
 class Parameter(Variable):
     """A variable that training changes, unless `requires_grad` is False.
 
     Assign it to an attribute of a module to register it there.
+
+    Attributes:
+        grad: what `backward()` of lazy tensors has added up; None before.
     """
 
-    __slots__ = ("requires_grad",)
+    __slots__ = ("grad", "requires_grad")
 
     def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter") -> None:
         super().__init__(data, name)
+        self.grad: Tensor | None = None
         self.requires_grad = requires_grad
 
 

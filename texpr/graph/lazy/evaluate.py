@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,8 @@ def add_gradients(loss: Tensor) -> None:
         loss.value = value
     for leaf, gradient in zip(wrt, gradients, strict=True):
         found = Tensor(leaf.shape, leaf.dtype, gradient)
-        leaf.grad = found if leaf.grad is None else (leaf.grad + found).detach().realize()
+        holder: Any = leaf if leaf.owner is None else leaf.owner
+        holder.grad = found if holder.grad is None else (holder.grad + found).detach().realize()
 
 
 def _plan(key: tuple, make: Callable[[], Plan]) -> Plan:

@@ -61,29 +61,21 @@ class Tensor(ArrayMethods):
         grad: the derivatives that `backward()` has added up; None before.
     """
 
-    __slots__ = ("__weakref__", "dtype", "grad", "index", "node", "requires_grad", "shape", "stops", "users", "value")
+    __slots__ = ("__weakref__", "dtype", "grad", "index", "node", "owner", "requires_grad", "shape", "stops", "users", "value")
 
     def __init__(self, shape: Shape, dtype: DType, value: np.ndarray | None = None, node: Node | None = None, index: int = 0) -> None:
         """Use `tensor`."""
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
         self.requires_grad, self.stops = False, not _recording.get()
         self.grad: Tensor | None = None
+        self.owner: Variable | None = None
         self.users: weakref.WeakSet[Node] = weakref.WeakSet()
 
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         if any(isinstance(value, Symbolic) for value in inputs.values()):
             return NotImplemented  # the program that is captured takes this tensor as a constant
         program = resolved(operator, inputs, constants)
-        arguments = tuple(_argument(program, formal.name, formal.dtype, inputs[formal.name]) for formal in program.inputs)
-        sizes, packs = bound(program, [a.shape for a in arguments])
-        node = Node(program, arguments)
-        results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
-        node.outputs = tuple(map(weakref.ref, results))
-        grows = _recording.get() and any(a.requires_grad and not a.stops for a in arguments)
-        for r in results:
-            r.requires_grad = grows and r.dtype.is_float
-        if node.depth > MOST_WAITING:
-            results[0].realize()
+        results = applied(program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs))
         return results[0] if len(results) == 1 else results
 
     def realize(self) -> Tensor:
@@ -97,6 +89,11 @@ class Tensor(ArrayMethods):
 
             realize([self])
         return self
+
+    def kept(self) -> None:
+        """The memory of the value is about to change: what still waits for it gets a copy."""
+        if len(self.users) and self.value is not None:
+            self.value = self.value.copy()
 
     def numpy(self) -> np.ndarray:
         """The value. Writing into the array changes the tensor. bf16 comes as `ml_dtypes.bfloat16` where that is installed, else as
@@ -256,6 +253,35 @@ class Tensor(ArrayMethods):
         return _restored, (self.realize().value, self.dtype.name, self.requires_grad)
 
 
+def applied(program: Program, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The results of a program that will run when somebody looks at them.
+
+    Raises:
+        CallError: shapes that do not fit.
+    """
+    sizes, packs = bound(program, [a.shape for a in arguments])
+    node = Node(program, arguments)
+    results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
+    node.outputs = tuple(map(weakref.ref, results))
+    grows = _recording.get() and any(a.requires_grad and not a.stops for a in arguments)
+    for r in results:
+        r.requires_grad = grows and r.dtype.is_float
+    if node.depth > MOST_WAITING:
+        results[0].realize()
+    return results
+
+
+def leaf_of(variable: Variable) -> Tensor:
+    """The value that a variable has now; it stays what it is when the variable changes. `backward()` adds to the variable's `grad`, if it
+    requires one.
+    """
+    if variable.leaf is None:
+        found = variable.leaf = Tensor(variable.shape, variable.dtype, variable.data)
+        found.stops, found.owner = False, variable
+        found.requires_grad = bool(getattr(variable, "requires_grad", False)) and variable.dtype.is_float
+    return variable.leaf  # type: ignore[return-value]
+
+
 def tensor(data: object, dtype: object = None, requires_grad: bool = False) -> Tensor:
     """An array, a number, nested lists or a tensor of another library as a tensor.
 
@@ -315,7 +341,7 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     if isinstance(value, Tensor):
         found = value
     elif isinstance(value, Variable):
-        found = Tensor(value.shape, value.dtype, value.data)
+        found = leaf_of(value)
     elif isinstance(value, bool | int | float):
         found = Tensor((), dtype, np.array(value, numpy_dtype(dtype)) if dtype != BF16 else _to_bf16(np.array(value)))
     else:

@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from texpr import ops
-from texpr.graph import Capture, Symbolic, Variable
+from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.nn.arguments import whole
 from texpr.nn.optim.clipping import ClipNorm, ClipValue
 from texpr.nn.optim.group import Group, Limits
 from texpr.nn.parameter import Parameter
+from texpr.nn.recent import Recent
 from texpr.support.errors import CallError, CheckpointError
 
 
@@ -52,6 +53,7 @@ class Optimizer:
         self._state: dict[tuple[Parameter, str], Variable] = {}
         self._numbers: dict[tuple[int, str], Variable] = {}
         self._clippings: list[ClipNorm | ClipValue] = []
+        self._plans: Recent[Plan] = Recent()
         given = list(params)
         grouped = bool(given) and all(isinstance(g, Mapping) for g in given)
         for group in given if grouped else [{"params": given}]:
@@ -157,6 +159,37 @@ class Optimizer:
         for parameter, gradient in gradients.items():
             uphill = self.group(parameter).get("maximize", False)
             self.update(capture, parameter, ops.negative(gradient) if uphill else gradient)  # type: ignore[arg-type]
+
+    def zero_grad(self) -> None:
+        """Forget the gradients that `backward()` has added up."""
+        for p in self.parameters:
+            p.grad = None
+
+    def step(self) -> None:
+        """Change the parameters by the gradients that `backward()` has given them; those without a gradient stay.
+
+        A loop in Python on lazy tensors uses this. `Trainer` and `TrainingStep` compile the model, its gradients and this step as one.
+
+        Raises:
+            CallError: no parameter has a gradient.
+        """
+        gradients = {p: p.grad for p in self.parameters if p.requires_grad and p.grad is not None}
+        if not gradients:
+            raise CallError(f"{self._name}: no parameter has a gradient", code="gradient", help="call backward() on the loss first")
+        plan = self._plans.get_or_make((self.structure(), tuple(gradients)), lambda: self._step_on(tuple(gradients)))
+        for slot, gradient in zip(plan.inputs, gradients.values()):
+            np.copyto(slot, gradient.realize().value)  # type: ignore[arg-type]
+        self.prepare()
+        plan.run()
+        self.steps += 1
+
+    def _step_on(self, parameters: Sequence[Parameter]) -> Plan:
+        """A program that takes gradients and assigns to parameters."""
+        capture = Capture("update")
+        gradients = {p: capture.input(f"d{p.name}", p.shape, p.dtype) for p in parameters}
+        with capture:
+            self.append_updates(capture, gradients)
+        return Plan(capture, [])
 
     def structure(self) -> tuple:
         """What a captured step depends on: which parameters are trained, and options that are no numbers."""

@@ -1,0 +1,80 @@
+"""Modules on lazy tensors: a call of a module is one operator in what waits to be computed.
+
+The module is captured once per shapes, as when it is called on arrays; its program then takes part in the history of tensors, with the
+parameters as leaves, so that `loss.backward()` gives each parameter its `grad`. What a program changes, such as running statistics, is
+computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from texpr.graph import Capture, Variable
+from texpr.graph.lazy import Tensor
+from texpr.graph.lazy.tensor import applied, leaf_of, tensor
+from texpr.ir.dtypes import DType, from_numpy
+from texpr.ir.tensor import Program
+from texpr.nn import tree
+from texpr.support.errors import CallError
+
+if TYPE_CHECKING:
+    from texpr.nn.module import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a module computes for inputs of some shapes.
+
+    Attributes:
+        program: its inputs are data, the values of `variables`, and `constants`.
+        bones: how its results are nested.
+        updates: variables whose next values are the last outputs.
+    """
+
+    program: Program
+    variables: tuple[Variable, ...]
+    constants: tuple[Tensor, ...]
+    bones: Hashable
+    updates: tuple[Variable, ...]
+
+    @staticmethod
+    def of(module: Module, tensors: Sequence[Tensor], bones: Hashable) -> Called:
+        """Capture a call.
+
+        Raises:
+            CallError: inputs that do not fit.
+        """
+        capture = Capture(type(module).__name__)
+        symbols = [capture.input(f"x{k}" if k else "x", t.shape, t.dtype) for k, t in enumerate(tensors)]
+        with capture:
+            inputs, options = tree.rebuilt(bones, symbols)
+            outputs = module(*inputs, **options)
+            results = [capture.own_result(y) for y in tree.leaves(outputs)]
+        if capture.rows:
+            raise CallError(f"{type(module).__name__} asks for distinct values of an input, which is not checked of tensors",
+                            code="distinct", help="call it on arrays")
+        updates = capture.updates
+        distinct = tuple(dict.fromkeys([*(r.tensor for r in results), *updates.values()]))
+        assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
+        constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
+        return Called(capture.program(distinct), tuple(capture.variables), constants, tree.skeleton(outputs), tuple(updates))
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        """The results, nested as the module gives them."""
+        found = applied(self.program, (*tensors, *map(leaf_of, self.variables), *self.constants))
+        count = len(found) - len(self.updates)
+        values = [new.numpy() for new in found[count:]]
+        for variable, value in zip(self.updates, values, strict=True):
+            variable.data = value
+        return tree.rebuilt(self.bones, found[:count])
+
+
+def as_tensor(value: object, dtype: np.dtype | None) -> Tensor:
+    """An input of a module: floats in the network's dtype, everything else as it is."""
+    found = leaf_of(value) if isinstance(value, Variable) else value if isinstance(value, Tensor) else tensor(value)
+    wanted: DType | None = None if dtype is None else from_numpy(dtype)
+    return found.astype(wanted) if found.dtype.is_float and wanted is not None else found
