@@ -91,9 +91,12 @@ def test_a_panel_is_walked_along_where_its_field_is_the_larger():
     assert order.index('"Y.x"') < order.index('"Y.ko"')
 
 
-def test_channels_come_last_in_copies_where_they_come_first(monkeypatch):
+def test_channels_come_last_in_copies_unless_positions_are_neighbours(monkeypatch):
     monkeypatch.setattr(windows, "LONG_SUM", 8)
-    assert 'layout("X_cache", "a b c d -> a c d b")' in scheduled("channels first", NEAR).script()
+    beside = scheduled("channels first", NEAR).script()
+    assert 'vectorize("X_cache.d3")' in beside and 'layout("X_cache"' not in beside
+    s = tx.schedule(tx.op(FIRST), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=2, P=1)
+    assert 'layout("X_cache", "a b c d -> a c d b")' in [str(step) for step in auto(s.kernel, NEAR)[0]]
 
 
 def test_lanes_are_neighbours_where_there_are_such(monkeypatch):

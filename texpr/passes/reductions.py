@@ -160,6 +160,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
         match e:
             case Reduce():
                 inner = (*axes, *e.axes)
+                condition = _kept(condition, e, axes, requires)
                 where = _both(conjunction(*condition), visit(e.where, inner, condition, False) if e.where is not None else None)
                 reduced = replace(e, body=visit(e.body, inner, condition if where is None else (where,), False), where=where)
                 if alone and top and len(needed(reduced, axes)) == len(axes):
@@ -200,6 +201,17 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
 
     value = visit(equation.value, equation.axes, (), True)
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The conditions that a reduction under them takes over: not those on data where all that it reads exists anyway.
+
+    They would be asked for every term, and whole vectors of terms would be computed all the same.
+    """
+    on_data = [any(isinstance(n, Read) for n in walk(c)) for c in conditions]
+    if not any(on_data) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not _reads_inside(reduced, axes, requires):
+        return conditions
+    return tuple(c for c, data in zip(conditions, on_data) if not data)
 
 
 def _reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:

@@ -24,7 +24,7 @@ from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, free_name, qualified
-from texpr.schedule.nests import Nest, constant_extent, edges, extent, find_nests
+from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests
 from texpr.schedule.packing import LINE
 from texpr.schedule.panels import packed
 from texpr.schedule.plan import Plan
@@ -116,13 +116,13 @@ class _Group:
 
 
 def _together(plan: Plan, nests: list[_Scheduled]) -> None:
-    """Compute intermediates in the outer loops of their user where that is legal, then share what is left among threads."""
-    intermediates = {t.name for t in plan.kernel.temporaries}
+    """Compute tensors in the outer loops of their user where that is legal, then share what is left among threads."""
+    tensors = {t.name for t in (*plan.kernel.temporaries, *plan.kernel.outputs)}
     groups: list[_Group] = []
     copies: list[tuple[Turning, list[str]]] = []
     for each in reversed(nests):
         nest, label = each.nest, each.nest.label
-        user = next((g for g in reversed(groups) if label.partition(".")[0] in intermediates and _attached(plan, nest, label, g)), None)
+        user = next((g for g in reversed(groups) if label.partition(".")[0] in tensors and _attached(plan, nest, label, g)), None)
         if user is None:
             groups.append(_Group(each.names, nest.work, max(1, len(nest.outer))))
         else:
@@ -253,7 +253,10 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if names is not None:
         return names
     lanes = plan.lanes(nest)
-    candidates = sorted(nest.loops, key=lambda n: (nest.cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
+    def cost(loop: For) -> int:
+        return nest.cost(loop) + (SHORT if 4 * extent(loop) <= lanes else 0)
+
+    candidates = sorted(nest.loops, key=lambda n: (cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
     if not plan.machine.vector_bytes or extent(best) < 2:
         return [qualified(n) for n in nest.spatial]

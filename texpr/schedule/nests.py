@@ -17,6 +17,8 @@ from texpr.schedule.loops import paths
 
 # What a loop of unknown extent counts as.
 TYPICAL_EXTENT = 1024
+# What a vector of elements that do not lie side by side costs: one of every second element, any other, and one that is mostly empty.
+PICKED, GATHER, SHORT = 1, 4, 3
 
 
 def unclamped(e: Expr) -> Expr:
@@ -86,8 +88,10 @@ class Nest:
         return total
 
     def cost(self, loop: For) -> int:
-        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element either way, much for a gather."""
-        return sum(0 if a.stride(loop.var) in (0, 1, -1) else 1 for a in self.accesses)
+        """What vectorizing `loop` costs: nothing for an access that stays or moves by one element either way, a little for a read of every
+        second one, much for a gather."""
+        return sum(0 if (step := a.stride(loop.var)) in (0, 1, -1) else PICKED if step == 2 and k else GATHER
+                   for k, a in enumerate(self.accesses))
 
     def reuse(self, loop: For, vector: For | None = None) -> int:
         """How many reads stay the same along `loop`; one that moves with the vector loop is a vector, and counts for more."""
@@ -95,16 +99,20 @@ class Nest:
         return sum(w for a, w in zip(self.accesses[1:], weights) if a.stride(loop.var) == 0)
 
     def shared(self, loop: For, count: int) -> int:
-        """How many elements, or vectors, `count` iterations of `loop` need not read again: those that stay, and neighbours' ones."""
-        forms = [flat_index(a.tensor, tuple(unclamped(i) for i in a.indices)) for a in self.accesses[1:]]
+        """How many elements, or vectors, `count` iterations of `loop` need not read again: those that stay, and neighbours' ones.
+
+        An element that stays in all loops counts for nothing: it is read once anyway.
+        """
+        every = [(a, flat_index(a.tensor, tuple(unclamped(i) for i in a.indices))) for a in self.accesses[1:]]
+        moving = [(a, form) for a, form in every if form.terms]
         seen: set[object] = set()
-        for a, form in zip(self.accesses[1:], forms):
+        for a, form in moving:
             step = a.stride(loop.var)
             for k in range(count):
                 moved = None if step is None else form.constant + k * step
                 seen.add((a.tensor, frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms), moved,
                           k if step is None else 0))
-        alone = {(a.tensor, show(form.expr())) for a, form in zip(self.accesses[1:], forms)}
+        alone = {(a.tensor, show(form.expr())) for a, form in moving}
         return count * len(alone) - len(seen)
 
 
@@ -127,23 +135,24 @@ def find_nests(kernel: Kernel) -> list[Nest]:
     while stack:
         node = stack.pop()
         inside = Kernel("", (), (), (), (), (node,))
-        leaves = [([n for n in above if isinstance(n, For)], s) for above, s in paths(inside) if isinstance(s, Store)]
-        if len({s.equation for _, s in leaves}) > 1:
+        leaves = [([n for n in above if isinstance(n, For)], s, [n.cond for n in above if isinstance(n, If)])
+                  for above, s in paths(inside) if isinstance(s, Store)]
+        if len({s.equation for _, s, _ in leaves}) > 1:
             stack += reversed(node.body if isinstance(node, For | If) else ())
         elif isinstance(node, For):
             nests.append(_nest(leaves, started))
     return nests
 
 
-def _nest(leaves: list[tuple[list[For], Store]], started: set[Tensor]) -> Nest:
-    loops, main = max(leaves, key=lambda leaf: len(leaf[0]))
+def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor]) -> Nest:
+    loops, main, conditions = max(leaves, key=lambda leaf: len(leaf[0]))
     if main.update is not None and main.tensor in started:
         # The start of a scalar, or of parts of a sum, stands in no loop of its terms.
-        again = {n.var for above, s in leaves if s.start and s.tensor is main.tensor for n in above}
+        again = {n.var for above, s, _ in leaves if s.start and s.tensor is main.tensor for n in above}
         spatial = tuple(n for n in loops if n.var in variables(*main.indices) | again)
     else:
-        spatial = tuple(loops[: min(len(above) for above, _ in leaves)])
-    reads = (n for n in walk(main.value, *main.indices) if isinstance(n, Read))
+        spatial = tuple(loops[: min(len(above) for above, _, _ in leaves)])
+    reads = (n for n in walk(main.value, *main.indices, *conditions) if isinstance(n, Read))
     accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
     return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses)
 

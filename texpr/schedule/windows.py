@@ -198,6 +198,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
+    block = _image_block(plan, w, images) if w.apart and not large else ""
     outer = [*map(qualified, w.alone), *([] if large else images), *around.blocks]
     panels_first = large or _panels_first(plan, w)
     middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
@@ -205,10 +206,11 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         return None
     single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
     shared = [n for n in outer if n not in single]
-    if w.guarded or w.apart:
+    if w.guarded or (w.apart and not _beside(w)):
         _copied(plan, w, outer[-1], not shared)
     if around.panels or w.apart:
-        _packed(plan, w, (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1])
+        inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
+        _packed(plan, w, block or inside)
     tiles = _in_tiles(plan, w, around, middle, shallow)
     if w.apart:
         for total in totals(plan, w.nest):
@@ -217,6 +219,17 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
     plan.step("vectorize", around.lane)
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
+
+
+def _image_block(plan: Plan, w: _Window, images: list[str]) -> str:
+    """Cut the last of the loops that share the panel, so that a copy of it serves many images; the name of the outer part, if it is cut."""
+    count = constant_extent(w.images[-1]) if w.images else 0
+    blocks = 2 * plan.machine.cores
+    cut = plan.split(images[-1], -(-count // blocks), tail="clip") if count >= 2 * blocks else None
+    if cut is None:
+        return ""
+    images[-1:] = cut
+    return cut[0]
 
 
 def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
@@ -312,8 +325,16 @@ def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     _last(plan, buffer, last)
 
 
+def _beside(w: _Window) -> bool:
+    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in memory."""
+    return w.field.stride(w.x.var) in (1, -1)
+
+
 def _channel(w: _Window) -> int:
-    """The dimension of the field that lies within one position: the last, unless positions are neighbours."""
+    """The dimension of the field whose elements its copy has side by side: the last one where these are neighbouring positions, else
+    the one that lies within a position."""
+    if _beside(w):
+        return w.field.tensor.rank - 1
     terms = [n for n in w.nest.reduction if n not in w.offsets]
     along = [d for d, i in enumerate(w.field.indices) if any(linear(unclamped(i)).coefficient(n.var) for n in terms)]
     return along[-1] if w.apart and along else w.field.tensor.rank - 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.expr import Expr, FloorDiv, Read, Tensor, Var
 from texpr.ir.loop import Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
@@ -32,6 +32,9 @@ class Accesses(Expressions):
     def load(self, read: Read) -> Value:
         tensor = read.tensor
         element, align = memory_type(tensor.dtype), self.alignment(tensor)
+        picked = self._picked(tensor, read.indices) if self.lane is not None else None
+        if picked is not None:
+            return self._from_memory(Value(picked, tensor.dtype, self.lanes), element)
         address, lanes, stride = self.address(tensor, read.indices)
         if not lanes:
             loaded = Value(self.function.define(f"load {element}, ptr{self.space(tensor)} {address}, align {align}"), tensor.dtype)
@@ -49,6 +52,58 @@ class Accesses(Expressions):
             text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
         text = self._reversed(t, text, lanes) if stride < 0 else text
         return self._from_memory(Value(text, tensor.dtype, lanes), element)
+
+    def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
+        """Lanes that are every second element of memory, or some lanes each the same element, from runs of memory; None for others.
+
+        Nothing is read but what lies between the first and the last element wanted.
+        """
+        flat, lanes = flat_index(tensor, indices), self.lanes
+        varying = [(t, c) for t, c in flat.terms if t is self.lane or self._varies(t)]
+        if len(varying) != 1:
+            return None
+        match varying[0]:
+            case (Var(), 2) if lanes % 2 == 0:
+                first = flat.without(self.lane)  # type: ignore[arg-type]
+                runs = [self._run(tensor, Linear(first.terms, first.constant + (lanes - 1) * part), lanes,
+                                  [[p // 2 + lanes // 2 * part if p % 2 == part else None for p in range(lanes)]]) for part in (0, 1)]
+                return self._shuffled(tensor, runs, lanes, [2 * k if 2 * k < lanes else 2 * k + 1 for k in range(lanes)])
+            case (FloorDiv(dividend, divisor) as term, 1):
+                above, d = linear(dividend), integer(divisor) or 0
+                others = above.without(self.lane)  # type: ignore[arg-type]
+                if d < 2 or lanes % d or above.coefficient(self.lane) != 1 or others.constant % d:  # type: ignore[arg-type]
+                    return None
+                if any(c % d or self._varies(t) for t, c in others.terms):
+                    return None
+                rest = Linear(tuple((t, c) for t, c in flat.terms if t is not term), flat.constant + others.constant // d)
+                first = rest.plus(Linear(tuple((t, c // d) for t, c in others.terms), 0))
+                run = self._run(tensor, first, lanes // d, [[k * d + r for k in range(lanes // d)] for r in range(d)])
+                return self._shuffled(tensor, [run, run], lanes // d, [k // d for k in range(lanes)])
+        return None
+
+    def _run(self, tensor: Tensor, first: Linear, count: int, users: Sequence[Sequence[int | None]]) -> str:
+        """Neighbouring elements, those only that a lane wants which is on.
+
+        Args:
+            users: lists of the lanes that want each element.
+        """
+        element, space, align = memory_type(tensor.dtype), self.space(tensor), self.alignment(tensor)
+        t = vector_type(element, count)
+        if self.mask is None:
+            return self.function.define(f"load {t}, ptr{space} {self._element(self.pointers[tensor], element, first, space)}, align {align}")
+        wanted = ""
+        for each in users:
+            picks = ", ".join(f"i32 {self.lanes if k is None else k}" for k in each)
+            on = self.function.define(f"shufflevector {self.mask}, {self.mask.type} zeroinitializer, <{count} x i32> <{picks}>")
+            wanted = self.function.define(f"or <{count} x i1> {wanted}, {on}") if wanted else on
+        address = self.function.pure(f"getelementptr {element}, ptr{space} {self.pointers[tensor]}, {self.position(first)}")
+        return self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, count)}.p{self.space_number(tensor)}", t,
+                              f"ptr{space} align {align} {address}", f"<{count} x i1> {wanted}", f"{t} zeroinitializer")
+
+    def _shuffled(self, tensor: Tensor, runs: Sequence[str], count: int, picks: Sequence[int]) -> str:
+        t = vector_type(memory_type(tensor.dtype), count)
+        chosen = ", ".join(f"i32 {k}" for k in picks)
+        return self.function.define(f"shufflevector {t} {runs[0]}, {t} {runs[1]}, <{len(picks)} x i32> <{chosen}>")
 
     def _from_memory(self, loaded: Value, element: str) -> Value:
         if loaded.dtype != BOOL:
