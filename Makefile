@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus gradients peers bench-peers bench-x86 bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test check demo litmus gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -52,6 +52,10 @@ bench-peers: .bench-peers/.installed
 bench-x86: venv bench-peers
 	$(BIN)/python -m bench.x86 --threads $(THREADS) --only '$(ONLY)' --rows '$(ROWS)'
 	$(if $(ONLY),,$(MAKE) bench-polybench)
+
+# Training steps beside torch and JAX:  make bench-train ONLY=mlp THREADS=1
+bench-train: venv bench-peers
+	$(BIN)/python -m bench.train --threads $(THREADS) --only '$(ONLY)'
 
 # make bench-polybench THREADS=2 ROWS=jacobi
 bench-polybench: venv

@@ -37,6 +37,7 @@ class Settings:
         limit: seconds that a worker may take for one answer.
         budget: seconds for the samples of one row.
         rounds: the least number of samples.
+        worker: the module that a worker runs.
     """
 
     threads: int
@@ -45,6 +46,7 @@ class Settings:
     limit: float = 240.0
     budget: float = 12.0
     rounds: int = 7
+    worker: str = "bench.x86.worker"
 
 
 @dataclass
@@ -85,7 +87,7 @@ class Library:
     def _begin(self) -> None:
         settings = self._settings
         python = sys.executable if self.name == "texpr" else settings.python
-        command = [python, "-m", "bench.x86.worker", self.name, "--threads", str(settings.threads), "--clock", settings.clock]
+        command = [python, "-m", settings.worker, self.name, "--threads", str(settings.threads), "--clock", settings.clock]
         try:
             self._process = subprocess.Popen(command, cwd=ROOT, env=_environment(self.name, settings), text=True, stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -1,0 +1,78 @@
+"""Times training steps beside other libraries:  python -m bench.train [--only NET,...] [--threads 1,2] [--clock processor]
+
+The other libraries live in an environment of their own (`make bench-peers`, which `--python` names); those that are not there are shown
+as absent. Figures are medians of samples taken in turns; `first` is processor time of the first step with all that is compiled for it,
+texpr's with an empty cache of kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from tempfile import TemporaryDirectory
+
+from bench.machine import describe
+from bench.tables import aligned
+from bench.train.nets import NETS
+from bench.train.steps import LIBRARIES
+from bench.x86 import parent
+from bench.x86.__main__ import PEERS
+from bench.x86.parent import Found, Library, Settings, measure
+
+
+def main() -> int:
+    """Measure and print a table for every number of threads."""
+    parser = argparse.ArgumentParser(prog="python -m bench.train", description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("--only", default="", metavar="NET,...", help=f"networks: {', '.join(NETS)} (default: all)")
+    parser.add_argument("--threads", default="1,2", metavar="N,...", help="numbers of threads (default: 1,2)")
+    parser.add_argument("--libraries", default=",".join(LIBRARIES), metavar="NAME,...", help=f"default: {','.join(LIBRARIES)}")
+    parser.add_argument("--python", default=str(PEERS), help="the interpreter that has the other libraries")
+    parser.add_argument("--clock", default="wall", choices=("wall", "processor"), help="processor: where the machine does other work")
+    parser.add_argument("--budget", type=float, default=12, metavar="SECONDS", help="for the samples of one network (default: 12)")
+    options = parser.parse_args()
+    names = [name for name in NETS if not options.only or name in options.only.split(",")]
+    if not names:
+        print(f"no such network; there are {', '.join(NETS)}")
+        return 2
+    print(describe())
+    os.environ.setdefault("PYTHONPATH", str(parent.ROOT))
+    with TemporaryDirectory() as empty:
+        os.environ["TEXPR_CACHE_DIR"] = empty
+        for threads in map(int, options.threads.split(",")):
+            _run(names, threads, options)
+    return 0
+
+
+def _run(names: list[str], threads: int, options: argparse.Namespace) -> None:
+    settings = Settings(threads, options.python, options.clock, budget=options.budget, worker="bench.train.worker")
+    libraries = [Library(name, settings) for name in options.libraries.split(",")]
+    print(f"\nthreads: {threads}; " + ", ".join(f"{each.name} {each.version or 'absent: ' + each.absent}" for each in libraries))
+    present = [each for each in libraries if not each.absent]
+    try:
+        for name in names:
+            print(_table(name, measure("train", NETS[name], present, settings)), flush=True)  # type: ignore[arg-type]
+    finally:
+        for each in libraries:
+            each.close()
+
+
+def _table(name: str, found: Found) -> str:
+    """One line per column: a step in ms, the first step in s, the loss after some steps."""
+    rows = [["step of " + name, "ms", "first s", "losses"]]
+    for column, details in found.details.items():
+        if "failed" in details:
+            rows.append([column, "failed", "", str(details["failed"])[:60]])
+            continue
+        losses = " ".join(f"{loss:.5f}" for loss in details["losses"])  # type: ignore[attr-defined]
+        rows.append([column, f"{1e3 * found.seconds[column]:.3f}", f"{details['first']:.2f}", losses])
+    others = [s for column, s in found.seconds.items() if column != "texpr"]
+    verdict = ""
+    if others and "texpr" in found.seconds:
+        ratio = found.seconds["texpr"] / min(others)
+        verdict = f"\n{name}: {ratio:.2f} of the best other's time; bar {NETS[name].bar:.2f}{'' if found.clean else '; disturbed'}"
+    return aligned(rows[0], rows[1:]) + verdict
+
+
+if __name__ == "__main__":
+    sys.exit(main())
