@@ -171,6 +171,8 @@ class Fusion:
             return no("a product takes it as an operand, again and again")
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
             return no("the reader is long as it is")
+        if extra and any(self._ending(producer, t) is not None and self._is_alone(self._maker(t), producer) for t in reads(producer)):
+            return no("it ends a reduction, and would be done again by each reader")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {_amount(max(0, saved))}")
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
@@ -191,6 +193,9 @@ class Fusion:
             if alone:
                 merged = with_values(equation, {best.target: best})
                 self.equations = [merged if e is equation else e for e in self.equations if e is not best]
+
+    def _maker(self, tensor: Tensor) -> Equation:
+        return definitions(self.equations)[tensor]
 
     def _is_alone(self, producer: Equation, reader: Equation) -> bool:
         """Whether nobody else needs what the producer computes."""

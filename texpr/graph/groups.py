@@ -100,7 +100,7 @@ def _best(group: Group, groups: Sequence[Group], decisions: list[Decision]) -> G
     """The group that this one shares most with, of those that it may join."""
     best, most, kept = None, 0, None
     for other in reversed(groups):
-        shared = _shared(other, group)
+        shared = [] if other.view_of else _shared(other, group)
         if not shared or any(other in g.above for g in group.before if g is not other):
             continue
         saved = sum(tensor_bytes(t) for t in shared)
@@ -183,15 +183,18 @@ def _merge(into: Group, group: Group, groups: list[Group]) -> None:
 
 
 def _ordered(groups: Sequence[Group]) -> list[Group]:
-    """Producers first, in the given order where there is a choice."""
+    """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then."""
     done: set[Group] = set()
     result: list[Group] = []
     waiting = list(groups)
+    near: set[Tensor] = set()
     while waiting:
-        ready = next(g for g in waiting if g.before <= done)
-        waiting.remove(ready)
-        done.add(ready)
-        result.append(ready)
+        ready = [g for g in waiting if g.before <= done]
+        best = max(ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in near))
+        waiting.remove(best)
+        done.add(best)
+        result.append(best)
+        near = {*best.sources, *best.targets}
     return result
 
 

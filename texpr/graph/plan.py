@@ -12,15 +12,17 @@ from statistics import median
 import numpy as np
 
 from texpr.graph.capture import Capture
+from texpr.graph.drawing import draw, to_dot
 from texpr.graph.fusion import fused
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
 from texpr.graph.memory import block, lifetimes, make_arena
-from texpr.graph.passes import FUSE, optimized
-from texpr.graph.passes.flatten import shape_of
+from texpr.graph.passes import FUSE, by_laws, optimized
+from texpr.graph.passes.flatten import shape_of, with_views
 from texpr.graph.symbolic import Symbolic
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
+from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_program
 from texpr.runtime.extern import take_error
@@ -162,6 +164,21 @@ class Plan:
     def __str__(self) -> str:
         return show_launches(self.launches)
 
+    def text(self) -> str:
+        """The program as it was captured, with the operators that it calls: parses back."""
+        return show_program(with_views(self.captured), with_callees=True)
+
+    def svg(self) -> str:
+        """The kernels and what passes between them, as a picture."""
+        return draw(self.launches, self._views)
+
+    def to_dot(self) -> str:
+        """The same as text for Graphviz."""
+        return to_dot(self.launches, self._views)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
     def _allocate(self, data: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[Tensor, np.ndarray]:
         """Arrays for data and for all that is computed, what is assigned to variables aside."""
         assigned = set(self._updates.values())
@@ -238,6 +255,8 @@ def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], opt: int
     if level < 3 or FUSE in left_out:
         return better, make_launches(better, join=False)
     better, decisions = fused(better)
+    if "algebra" not in left_out:
+        better = by_laws(better, loose)
     made = make_launches(better, join=True)
     return better, Launches(made.order, made.views, (*decisions, *made.decisions))
 

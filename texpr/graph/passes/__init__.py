@@ -31,7 +31,7 @@ from texpr.support.trace import run_passes
 
 Pass = Callable[[Program], Program]
 
-__all__ = ["EXACT", "FUSE", "LAWS", "PASSES", "Law", "Stage", "check_names", "chosen", "optimized"]
+__all__ = ["EXACT", "FUSE", "LAWS", "PASSES", "Law", "Stage", "by_laws", "check_names", "chosen", "optimized"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,9 @@ def optimized(program: Program, constants: Mapping[Tensor, np.ndarray], level: i
     """
     check_names(disable)
     scalars = known_scalars(constants)
-    laws = LAWS if reassociate else EXACT
     table: dict[str, Pass] = {
         "flatten": flatten, "desugar": desugar, "dead": _dead, "constants": partial(fold_constants, scalars=scalars), "sums": join_sums,
-        "algebra": partial(_by_laws, laws=laws), "hoist": hoist, "guards": drop_guards,
+        "algebra": partial(by_laws, reassociate=reassociate), "hoist": hoist, "guards": drop_guards,
         "apart": set_apart, "copies": _copies, "cse": _cse, "reads": absorb, "reuse": reuse,
         "dead_again": _dead,
     }
@@ -135,5 +134,6 @@ def _cse(program: Program) -> Program:
     return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
 
 
-def _by_laws(program: Program, laws: tuple[Law, ...]) -> Program:
-    return simplified(program, laws)  # type: ignore[return-value]
+def by_laws(program: Program, reassociate: bool) -> Program:
+    """The program with all laws applied that may be."""
+    return simplified(program, LAWS if reassociate else EXACT)  # type: ignore[return-value]

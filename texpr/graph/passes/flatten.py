@@ -18,20 +18,25 @@ from texpr.passes.renew import over_tensors
 
 
 def flatten(program: Program) -> Program:
-    """Every call replaced by the equations of its operator; calls of extern operators stay.
+    """Every call replaced by the equations of its operator; calls of extern operators stay."""
+    spelled = with_views(program)
+    grouped = {t: replace(t, dims=plain(*t.shape)) for t in spelled.temporaries if any(len(d.sizes) > 1 for d in t.dims)}
+    return over_tensors(inline_calls(spelled), grouped)
 
-    Where an operator sees other dimensions than its caller, for it takes some together, a `view` stands between.
+
+def with_views(program: Program) -> Program:
+    """Where an operator sees other dimensions than its caller, for it takes some together, a `view` stands between.
+
+    What is printed of this parses back.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
-    grouped: dict[Tensor, Tensor] = {}
     for e in program.equations:
-        equations += _with_views(e, names, grouped) if isinstance(e, Invoke) and not is_extern(e.program) else [e]
-    inlined = inline_calls(replace(program, equations=tuple(equations)))
-    return over_tensors(inlined, grouped)
+        equations += _seen(e, names) if isinstance(e, Invoke) and not is_extern(e.program) else [e]
+    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(equations))
 
 
-def _with_views(call: Invoke, names: set[str], plain_ones: dict[Tensor, Tensor]) -> Iterator[Equation | Invoke]:
+def _seen(call: Invoke, names: set[str]) -> Iterator[Equation | Invoke]:
     """The call on tensors of the dimensions that it has, between views of those it is given."""
     callee = call.program
     sizes, packs = bind_sizes(callee.inputs, [shape_of(t) for t in call.args])
@@ -45,9 +50,7 @@ def _with_views(call: Invoke, names: set[str], plain_ones: dict[Tensor, Tensor])
             dims += plain(*map(index, lengths)) if d.pack else [Dim(tuple(map(index, lengths)))]
         name = next(n for k in count(1) if (n := f"{actual.name}_view{k if k > 1 else ''}") not in names)
         names.add(name)
-        viewed = Tensor(name, actual.dtype, tuple(dims))
-        plain_ones[viewed] = replace(viewed, dims=plain(*viewed.shape))
-        return viewed
+        return Tensor(name, actual.dtype, tuple(dims))
 
     inside = [seen(f, a) for f, a in zip(callee.inputs, call.args)]
     results = [seen(f, a) for f, a in zip(callee.outputs, call.targets)]

@@ -96,9 +96,9 @@ class Law:
 
 
 def _operand_dtype(e: Expr) -> DType:
-    match e:
-        case Compare(lhs=lhs):
-            return lhs.dtype
+    """Of the numbers that a condition compares first; of any other expression, its own."""
+    while isinstance(e, Compare | And | Or | Not):
+        e = e.operand if isinstance(e, Not) else e.lhs
     return e.dtype
 
 

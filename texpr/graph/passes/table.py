@@ -31,6 +31,11 @@ def _small(numbers: Mapping[str, float]) -> bool:
     return all(0 < n <= 11 for n in numbers.values())
 
 
+def _digits(numbers: Mapping[str, float]) -> bool:
+    """Numbers of two digits to the bases a and b fit every type."""
+    return all(n > 0 for n in numbers.values()) and numbers["a"] * numbers["b"] <= 127
+
+
 def _ordered(numbers: Mapping[str, float]) -> bool:
     return numbers["a"] <= numbers["b"]
 
@@ -60,7 +65,7 @@ _EXACT_ON_INTEGERS = (
     "x - y + y = x", "x * y + x * z = x * (y + z)", "x * y - x * z = x * (y - z)", "max(x, x) = x", "min(x, x) = x",
     "max(x, min(x, y)) = x", "min(x, max(x, y)) = x", "max(max(x, y), y) = max(x, y)", "min(min(x, y), y) = min(x, y)",
     "x % y % y = x % y", "x == x = True", "x != x = False", "x <= x = True", "x >= x = True",
-    "x < x = False", "x > x = False",
+    "x < x = False", "x > x = False", "not (x < y) = x >= y", "not (x <= y) = x > y", "not (x > y) = x <= y", "not (x >= y) = x < y",
 )
 _REASSOCIATING = (
     "x + 0 = x", "0 - x = -x", "x * 0 = 0", "0 / x = 0", "x - x = 0", "x / x = 1", "x + y - y = x", "x - y + y = x", "x * y / y = x",
@@ -78,7 +83,8 @@ def _table() -> tuple[Law, ...]:
     exact += [Law("x / a = x * (1 / a)", "float", True, _reciprocal), Law("x * a * b = x * (a * b)", "float", True, _growing)]
     exact += [Law(text, "any", True) for text in _EXACT_CHOICES]
     exact += [Law(text, "int", True) for text in _EXACT_ON_INTEGERS]
-    exact += [Law("x // a // b = x // (a * b)", "int", True, _small), Law("max(min(x, b), a) = min(max(x, a), b)", "int", True, _ordered)]
+    exact += [Law("x // a // b = x // (a * b)", "int", True, _small), Law("y % b == x // a and z % a == x % a = x == y % b * a + z % a", "int", True, _digits)]
+    exact += [Law("max(min(x, b), a) = min(max(x, a), b)", "int", True, _ordered)]
     loose = [Law(text, "float", False) for text in _REASSOCIATING]
     loose += [Law(text, "float", False, _regular)
               for text in ("x * a * b = x * (a * b)", "x / a = x * (1 / a)", "x + a + b = x + (a + b)", "x - a - b = x - (a + b)")]

@@ -1,0 +1,199 @@
+"""Fusion, memory, pictures: what is decided, and what it costs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr import ops
+from texpr.graph import Capture, Plan, Symbolic, Variable
+from texpr.ir.dtypes import F32, I64
+from texpr.ir.show_tensor import show_program
+
+RANDOM = np.random.default_rng(0)
+
+
+def weight(*shape: int) -> Variable:
+    return Variable(RANDOM.normal(size=shape).astype(np.float32) / 4, "w")
+
+
+def kernels(plan: Plan) -> list[str]:
+    return [show_program(n.program).partition("{")[2].strip() for n in plan.launches]
+
+
+def test_a_product_ends_with_bias_and_activation():
+    capture = Capture()
+    x = capture.input("x", (8, 16), F32)
+    plan = Plan(capture, [ops.relu(ops.linear(x, weight(4, 16), weight(4)))])
+    assert kernels(plan) == ["Y0[s0, s1] = max(X0[s1] + sum(i: X1[s0, i] * X2[s1, i]), 0.0)\n}"]
+
+
+def test_the_mask_of_a_backward_pass_ends_its_product():
+    capture = Capture()
+    x, w, v = capture.input("x", (8, 16), F32), weight(4, 16), weight(3, 4)
+    loss = ops.sum_all(ops.tanh(ops.linear(ops.relu(ops.linear(x, w)), v)))
+    plan = Plan(capture, [loss, *capture.gradients(loss, [capture.variable(w)])])  # type: ignore[list-item]
+    assert any("= if X0[s0, s1] > 0.0 then sum(" in text for text in kernels(plan)), kernels(plan)
+
+
+def test_an_update_ends_the_product_of_its_gradient():
+    capture = Capture()
+    x, w, lr = capture.input("x", (8, 16), F32), weight(4, 16), Variable(np.float32(0.1), "lr")
+    loss = ops.mean_all(ops.tanh(ops.linear(x, w)))
+    (gradient,) = capture.gradients(loss, [capture.variable(w)])
+    with capture:
+        capture.assign(w, ops.sgd_update(capture.variable(w), gradient, capture.variable(lr), decay=0.0))  # type: ignore[arg-type]
+    before = w.data.copy()
+    plan = Plan(capture, [loss])
+    (value,) = plan(RANDOM.normal(size=(8, 16)).astype(np.float32))
+    assert any("Y0[s0, s1] = X0[s0, s1] - X1 * (" in text and "sum(n0:" in text for text in kernels(plan)), kernels(plan)
+    assert np.isfinite(value) and not np.array_equal(w.data, before)
+
+
+def test_rows_share_a_kernel():
+    capture = Capture()
+    x, y = capture.input("x", (8, 5), F32), capture.input("y", (8,), I64)
+    assert len(Plan(capture, [ops.cross_entropy(x, y)]).launches) == 1
+
+
+def test_decisions_are_explained():
+    capture = Capture()
+    x = capture.input("x", (8, 16), F32)
+    hidden = ops.tanh(ops.linear(x, weight(4, 16)))
+    plan = Plan(capture, [hidden, ops.linear(hidden * 2.0, weight(3, 4))])
+    assert plan.explain() == """\
+inline linear_1 -> tanh_1: yes, computed where it is read; saves 256 bytes
+inline affine_1 -> linear_2_sum: no, a product takes it as an operand, again and again
+epilogue linear_1_sum -> tanh_1: yes, done to the sum when it is complete; saves 256 bytes
+epilogue tanh_1 -> affine_1: no, others read it, too
+epilogue linear_2_sum -> linear_2: yes, done to the sum when it is complete; saves 192 bytes"""
+
+
+OPERATORS = [lambda a, b: ops.tanh(a), lambda a, b: a + b, lambda a, b: a * b, lambda a, b: ops.relu(a), lambda a, b: a * 1.0 - b,
+             lambda a, b: ops.softmax(a, axis=1), lambda a, b: ops.matmul(a, b), lambda a, b: ops.exp(a) / 8.0, lambda a, b: ops.relu(a) + a]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Operators, each of one or two tensors made before it."""
+    return [(draw(st.integers(0, len(OPERATORS) - 1)), draw(st.integers(0, k)), draw(st.integers(0, k)))
+            for k in range(draw(st.integers(1, 7)))]
+
+
+def built(graph: list[tuple[int, int, int]], **options: object) -> Plan:
+    capture = Capture()
+    made: list[Symbolic] = [capture.input("x", (4, 4), F32)]
+    for operator, a, b in graph:
+        made.append(OPERATORS[operator](made[a], made[b]))  # type: ignore[arg-type]
+    return Plan(capture, [made[-1], made[len(made) // 2]], **options)  # type: ignore[arg-type]
+
+
+@settings(max_examples=12, deadline=None)
+@given(graphs())
+def test_random_graphs_keep_their_values_and_their_places(graph: list[tuple[int, int, int]]):
+    data = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+    plan = built(graph)
+    for found, wanted in zip(plan(data), built(graph, opt=0)(data), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
+    places = sorted((plan.arena.offset[t], prod(r.shape) * 4) for t, r in zip(plan.arena.offset, plan.results) if t in plan.arena.offset)
+    assert all(at % 64 == 0 and at + size <= plan.arena.size for at, size in places)
+
+
+def convolutions(capture: Capture, layers: int) -> tuple[Symbolic, list[Variable], int]:
+    """A chain of convolutions, their weights, and the bytes of what each layer gives."""
+    value = capture.input("x", (2, 4, 12, 12), F32)
+    weights = [weight(4, 4, 3, 3) for _ in range(layers)]
+    for w in weights:
+        value = ops.relu(ops.conv2d(value, w, weight(4), PH=1, PW=1))
+    return value, weights, 2 * 2 * 4 * 144 * 4
+
+
+def test_ten_layers_need_little_memory():
+    capture = Capture()
+    value, _, layer = convolutions(capture, 10)
+    plan = Plan(capture, [value])
+    assert plan.memory_bytes == layer, "two places, of which a layer reads one and writes the other"
+    assert Plan(capture, [value], opt=0).memory_bytes <= 0.6 * 10 * layer
+
+
+def test_training_ten_layers_needs_less_than_all_tensors():
+    capture = Capture()
+    value, weights, layer = convolutions(capture, 10)
+    loss = ops.mean_all(value)
+    gradients = capture.gradients(loss, [capture.variable(w) for w in weights])
+    plan = Plan(capture, [loss, *gradients])  # type: ignore[list-item]
+    naive = sum(prod(r.shape) * 4 for r in plan.results) + 2 * 10 * layer
+    assert plan.memory_bytes <= 0.6 * naive
+    assert len({id(n.kernel) for n in plan.launches}) <= 8, "layers of one shape share kernels"
+
+
+def test_what_was_captured_is_printed_and_read_again():
+    capture = Capture("net")
+    x, y = capture.input("x", (2, 3, 4, 4), F32), capture.input("y", (2,), I64)
+    w = weight(5, 48)
+    loss = ops.mean_all(ops.cross_entropy(ops.linear(ops.flatten4(ops.relu(x)), w), y))
+    plan = Plan(capture, [loss, *capture.gradients(loss, [capture.variable(w)])])  # type: ignore[list-item]
+    again = tx.op(plan.text())
+    assert show_program(again.program(), with_callees=True) == plan.text()
+    found = again(DATA, np.array([1, 2]), w.data, np.float32(1))
+    for a, b in zip(found, plan(DATA, np.array([1, 2])), strict=True):  # type: ignore[call-overload]
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+DATA = RANDOM.normal(size=(2, 3, 4, 4)).astype(np.float32)
+
+
+def test_a_picture_shows_every_kernel():
+    capture = Capture()
+    x = capture.input("x", (8, 16), F32)
+    hidden = ops.tanh(ops.linear(x, weight(4, 16)))
+    plan = Plan(capture, [hidden, ops.linear(hidden, weight(3, 4)), ops.sum_all(hidden)])
+    picture = ElementTree.fromstring(plan.svg())
+    boxes = [tuple(float(r.get(k, "")) for k in ("x", "y", "width", "height")) for r in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    assert len(boxes) == len(plan.launches) == 3
+    assert all(a is b or a[0] + a[2] <= b[0] or b[0] + b[2] <= a[0] or a[1] + a[3] <= b[1] or b[1] + b[3] <= a[1] for a in boxes for b in boxes)
+    assert "tanh_1: f32[8, 4]" in plan.svg() and plan.to_dot().count("->") == 2
+
+
+def test_ctrl_c_changes_nothing():
+    total, capture = Variable(np.zeros((400, 400), np.float32), "total"), Capture()
+    a = capture.input("a", (400, 400), F32)
+    capture.assign(total, capture.variable(total) + ops.matmul(a, a) * 0.0 + 1.0)
+    plan = Plan(capture, [])
+    plan.run()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            plan.run()
+    timer.join()
+    assert (total.data == total.data[0, 0]).all() and total.data[0, 0] >= 1
+    before = total.data[0, 0]
+    plan.run()
+    assert (total.data == before + 1).all()
+
+
+def test_plans_run_at_once():
+    def plan(k: int) -> Plan:
+        capture = Capture()
+        return Plan(capture, [ops.tanh(ops.matmul(capture.input("a", (64, 64), F32), capture.constant(np.full((64, 64), k, np.float32))))])
+
+    plans = [plan(k) for k in range(3)]
+    ones = np.ones((64, 64), np.float32)
+    expected = [p(ones)[0] for p in plans]
+
+    def many(k: int) -> bool:
+        return all(np.array_equal(plans[k](ones)[0], expected[k]) for _ in range(100))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(many, range(3)))
