@@ -14,6 +14,7 @@ from texpr.ir.expr import Tensor
 CHARACTER, LINE, PAD, GAP, RISE = 6.7, 15, 8, 26, 34
 """Pixels: of a character, a line of text, the frame inside a box, between boxes, between layers."""
 SWEEPS = 8
+_UNITS = ((10**9, "Gflop"), (10**6, "Mflop"), (10**3, "kflop"), (1, "flop"))
 MOST_NAMES = 3
 _STYLE = """text { font: 11px ui-monospace, monospace; fill: #222; } .name { font-weight: bold; } .quiet { fill: #777; }
 rect { fill: #f7f9fc; stroke: #5b7db1; rx: 4; } .heavy rect { fill: #fdeede; stroke: #c77d2f; } path { fill: none; stroke: #9aa7b8; }"""
@@ -48,7 +49,7 @@ def draw(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
     made = {t: k for k, n in enumerate(launches) for t in n.outputs}
     total = sum(n.operations for n in launches)
     boxes = [_Box(_words(n, made, views), 10 * n.operations > total) for n in launches]
-    edges = [(boxes[made[s]], box) for n, box in zip(launches, boxes) for s in dict.fromkeys(views.get(t, t) for t in n.inputs) if s in made]
+    edges = [(boxes[k], box) for n, box in zip(launches, boxes) for k in _makers(n, made, views)]
     for box in boxes:
         box.layer = max((a.layer + 1 for a, b in edges if b is box), default=0)
     layers: list[list[_Box]] = [[] for _ in range(max((b.layer for b in boxes), default=0) + 1)]
@@ -62,12 +63,16 @@ def draw(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
 def _words(launch: Launch, made: Mapping[Tensor, int], views: Mapping[Tensor, Tensor]) -> tuple[str, ...]:
     results = [f"{t.name}: {t.dtype}{list(shape_of(t))}" for t in launch.outputs]
     given = [t.name for t in launch.inputs if views.get(t, t) not in made]
-    work = launch.operations
-    size = next(f"{work / n:.3g} {unit}" for n, unit in ((10**9, "Gflop"), (10**6, "Mflop"), (10**3, "kflop"), (1, "flop")) if work >= n or n == 1)
+    size = next(f"{launch.operations / n:.3g} {unit}" for n, unit in _UNITS if launch.operations >= n or n == 1)
     moved = sum(map(tensor_bytes, (*launch.inputs, *launch.outputs)))
     lines = [*results[:MOST_NAMES], *([f"and {len(results) - MOST_NAMES} more"] if len(results) > MOST_NAMES else []),
              f"{launch.program.name}, {size}, {moved / (1 << 20):.2f} MiB"]
     return (*lines, "of " + ", ".join([*given[:MOST_NAMES], *(["..."] if len(given) > MOST_NAMES else [])])) if given else tuple(lines)
+
+
+def _makers(launch: Launch, made: Mapping[Tensor, int], views: Mapping[Tensor, Tensor]) -> list[int]:
+    """Positions of the kernels whose results it reads, each once."""
+    return list(dict.fromkeys(made[s] for t in launch.inputs if (s := views.get(t, t)) in made))
 
 
 def _bent(start: _Box, end: _Box, layers: list[list[_Box]]) -> list[_Box]:
@@ -157,5 +162,5 @@ def to_dot(launches: Sequence[Launch], views: Mapping[Tensor, Tensor]) -> str:
     for k, n in enumerate(launches):
         label = "\\n".join(_words(n, made, views)).replace('"', "'")
         lines.append(f'  k{k} [label="{label}"];')
-        lines += [f"  k{made[s]} -> k{k};" for s in dict.fromkeys(views.get(t, t) for t in n.inputs) if s in made]
+        lines += [f"  k{maker} -> k{k};" for maker in _makers(n, made, views)]
     return "\n".join([*lines, "}"])

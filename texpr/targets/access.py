@@ -90,7 +90,8 @@ class Accesses(Expressions):
         element, space, align = memory_type(tensor.dtype), self.space(tensor), self.alignment(tensor)
         t = vector_type(element, count)
         if self.mask is None:
-            return self.function.define(f"load {t}, ptr{space} {self._element(self.pointers[tensor], element, first, space)}, align {align}")
+            start = self._element(self.pointers[tensor], element, first, space)
+            return self.function.define(f"load {t}, ptr{space} {start}, align {align}")
         wanted = ""
         for each in users:
             picks = ", ".join(f"i32 {self.lanes if k is None else k}" for k in each)

@@ -83,8 +83,8 @@ def _table() -> tuple[Law, ...]:
     exact += [Law("x / a = x * (1 / a)", "float", True, _reciprocal), Law("x * a * b = x * (a * b)", "float", True, _growing)]
     exact += [Law(text, "any", True) for text in _EXACT_CHOICES]
     exact += [Law(text, "int", True) for text in _EXACT_ON_INTEGERS]
-    exact += [Law("x // a // b = x // (a * b)", "int", True, _small), Law("y % b == x // a and z % a == x % a = x == y % b * a + z % a", "int", True, _digits)]
-    exact += [Law("max(min(x, b), a) = min(max(x, a), b)", "int", True, _ordered)]
+    exact += [Law("x // a // b = x // (a * b)", "int", True, _small), Law("max(min(x, b), a) = min(max(x, a), b)", "int", True, _ordered),
+              Law("y % b == x // a and z % a == x % a = x == y % b * a + z % a", "int", True, _digits)]
     loose = [Law(text, "float", False) for text in _REASSOCIATING]
     loose += [Law(text, "float", False, _regular)
               for text in ("x * a * b = x * (a * b)", "x / a = x * (1 / a)", "x + a + b = x + (a + b)", "x - a - b = x - (a + b)")]
