@@ -161,11 +161,22 @@ def test_copies_and_pickles():
     assert copy.deepcopy(x).requires_grad
 
 
+def test_what_does_not_fit_into_memory():
+    with pytest.raises(tx.ResourceError, match="do not fit into memory"):
+        tx.tensor([1.0]).broadcast_to(10**15).numpy()
+
+
+def test_comparisons_with_what_is_no_operand():
+    x = tx.tensor([1.0])
+    assert not (x == None) and x != "a" and x not in [None, "a"]  # noqa: E711
+
+
 def test_what_it_looks_like():
     x = tx.tensor(np.arange(6, dtype="f4").reshape(2, 3), requires_grad=True)
     assert repr(x) == "tensor([[0., 1., 2.],\n        [3., 4., 5.]], f32[2, 3], requires_grad=True)"
     assert x._repr_html_().count("<td>") == 6 and "f32[2, 3] requires grad" in x._repr_html_()
     assert tx.tensor(np.zeros((40, 40)))._repr_html_().count("&hellip;") == 16
+    assert f"{tx.tensor(1.5):.2f} {tx.tensor(2)}" == "1.50 tensor(2, i64[])"
     assert "<pre>" in tx.tensor(np.zeros((2, 2, 2)))._repr_html_()
 
 
@@ -183,6 +194,9 @@ COMPLAINTS = {
         lambda: tx.tensor(np.ones(3, "c16")),
     "error[index]: elements at places that an array gives are assigned\n"
     "  help: use texpr.ops.scatter, which says what happens where places meet": lambda: tx.tensor(np.ones(3)).__setitem__([0, 1], 2.0),
+    "error[index]: an array is assigned where a mask holds\n"
+    "  help: assign one number, or choose element by element: tx.where(mask, values, x)":
+        lambda: tx.tensor(np.eye(2)).__setitem__(np.eye(2, dtype=bool), np.ones(2)),
     "error[shape]: values of shape [2] are assigned to elements of shape [3]": lambda: tx.tensor(np.ones(3)).__setitem__(..., [1.0, 2.0]),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from texpr.graph.fusion import tensor_bytes
 from texpr.ir.expr import Tensor
+from texpr.support.errors import ResourceError
 
 ALIGNMENT = 64
 """Bytes of a cache line, at which every tensor begins."""
@@ -80,7 +81,14 @@ def _together(a: tuple[int, int], b: tuple[int, int]) -> bool:
 
 
 def block(size: int) -> np.ndarray:
-    """Memory that begins at a whole line."""
-    whole = np.empty(size + ALIGNMENT, np.uint8)
+    """Memory that begins at a whole line.
+
+    Raises:
+        ResourceError: there is not so much.
+    """
+    try:
+        whole = np.empty(size + ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError):
+        raise ResourceError(f"intermediate tensors of {size:,} bytes do not fit into memory", code="memory") from None
     start = -whole.ctypes.data % ALIGNMENT
     return whole[start : start + size]

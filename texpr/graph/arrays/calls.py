@@ -28,6 +28,11 @@ MOST_FACTORS = 16
 """Whole exponents up to this one are part of the operator's text, so that powers become products."""
 
 
+def is_operand(value: object) -> bool:
+    """Whether a tensor can be compared with a value; it is different from others."""
+    return not (value is None or isinstance(value, str | bytes | dict | set))
+
+
 def operand(value: object) -> Any:
     """A tensor or a number as it is, what else NumPy takes as an array.
 

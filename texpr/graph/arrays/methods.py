@@ -98,10 +98,10 @@ class ArrayOperators:
         return calls.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else self
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return calls.compare("equal", self, other)
+        return calls.compare("equal", self, other) if calls.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return calls.compare("not_equal", self, other)
+        return calls.compare("not_equal", self, other) if calls.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __lt__(self, other: object) -> Self:
         return calls.compare("less", self, other)

@@ -189,6 +189,9 @@ class Tensor(ArrayMethods):
     def _with(self, key: object, value: Any) -> Tensor:
         mask = key if isinstance(key, Tensor | np.ndarray) and _is_bool(key) else None
         if mask is not None:
+            if np.ndim(value):
+                raise CallError("an array is assigned where a mask holds", code="index",
+                                help="assign one number, or choose element by element: tx.where(mask, values, x)")
             return calls.cast(calls.where(mask if isinstance(mask, Tensor) else tensor(mask), value, self), self.dtype)
         found = selection(self.shape, calls.normal(key))
         if found.places:
@@ -207,6 +210,9 @@ class Tensor(ArrayMethods):
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[k] for k in range(len(self)))
+
+    def __format__(self, form: str) -> str:
+        return format(self.item(), form) if form else repr(self)
 
     def __bool__(self) -> bool:
         return bool(self.item())
