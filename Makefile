@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test check demo litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -27,7 +27,7 @@ demo: venv
 	$(BIN)/python examples/demo.py
 
 # Other compilers, in an environment of their own; loopy does not run with the newest islpy.
-peers: .peers/.installed
+compilers: .peers/.installed
 .peers/.installed:
 	$(PYTHON) -m venv .peers
 	.peers/bin/python -m pip install --quiet numpy apache-tvm halide exo-lang loopy islpy==2025.2.5
@@ -39,6 +39,9 @@ litmus: venv
 # Derivatives of every operator, against central differences and against PyTorch's.
 gradients: venv bench-peers
 	$(BIN)/python scripts/gradients.py --torch .bench-peers/bin/python
+
+# What other libraries say of results.
+peers: gradients
 
 # Other libraries for the bench, in an environment of their own. One that cannot be installed is shown as absent.
 bench-peers: .bench-peers/.installed

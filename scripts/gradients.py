@@ -1,14 +1,14 @@
-"""The derivatives of every operator of the library, in f64: a row per operator with the worst relative error of
+"""The derivatives of every operator of the library, in f64: a row per operator with the relative errors, over all of its cases, of
 
 * the gradient, and the gradient of the gradient, against central differences,
 * u . (J v) against (J^T u) . v,
-* values, gradients and gradients of gradients against those of PyTorch,
+* values, gradients and gradients of gradients against those of PyTorch, and the worst of all,
 
 and then where there is no derivative (`tests/ops/kinks.py`) whether PyTorch has the same gradient.
 
     python scripts/gradients.py [--torch PYTHON] [--only NAME,...]
 
-PyTorch runs in an environment of its own (`make gradients` makes one), by `scripts/peers/gradients_torch.py`. 1 if a bar is missed.
+PyTorch runs in an environment of its own (`make peers` makes one), by `scripts/peers/gradients_torch.py`. 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -141,10 +141,12 @@ def missed(row: Row) -> bool:
 
 def table(rows: dict[str, Row]) -> str:
     """A line per operator; `-` where there is nothing to compare, `!` where a bar is missed."""
-    lines = [f"{'':32}" + "".join(f"{column:>15}" for column in BARS), f"{'bar':32}" + "".join(f"{bar:>15.0e}" for bar in BARS.values())]
+    lines = [f"{'':32}" + "".join(f"{column:>15}" for column in (*BARS, "worst")),
+             f"{'bar':32}" + "".join(f"{bar:>15.0e}" for bar in BARS.values())]
     for name, row in rows.items():
         cells = (row.errors.get(column) for column in BARS)
-        lines.append(f"{'! ' if missed(row) else '  '}{name:30}" + "".join(f"{'-' if c is None else f'{c:.1e}':>15}" for c in cells))
+        shown = "".join(f"{'-' if c is None else f'{c:.1e}':>15}" for c in cells)
+        lines.append(f"{'! ' if missed(row) else '  '}{name:30}{shown}{max(row.errors.values(), default=0.0):>15.1e}")
     worst = [max((row.errors.get(column, 0.0) for row in rows.values()), default=0.0) for column in BARS]
     lines.append(f"{'worst of ' + str(len(rows)):32}" + "".join(f"{w:>15.1e}" for w in worst))
     lines.append(f"{'compared':32}" + "".join(f"{sum(column in row.errors for row in rows.values()):>15}" for column in BARS))

@@ -2,7 +2,7 @@
 
     python scripts/litmus.py [--peers PYTHON]
 
-Others run in an environment of their own (`make peers`), each by `scripts/peers/litmus_NAME.py`, which prints a verdict per case.
+Others run in an environment of their own (`make compilers`), each by `scripts/peers/litmus_NAME.py`, which prints a verdict per case.
 """
 
 from __future__ import annotations
