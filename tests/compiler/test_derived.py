@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -224,7 +225,7 @@ def test_refusals_that_nobody_reads_list_no_kernels(monkeypatch):
     def listed(kernel: object) -> None:
         raise AssertionError("a listing")
 
-    monkeypatch.setattr("texpr.schedule.loops.source_kernel", listed)
+    monkeypatch.setattr(import_module("texpr.schedule.loops"), "source_kernel", listed)
     assert record(derived("conv2d")).left
     assert tx.schedule(tx.grad(softmax), N=64, D=64).auto("x86-64-v3").steps
     with pytest.raises(AssertionError, match="a listing"):
