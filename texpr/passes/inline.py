@@ -7,11 +7,10 @@ from dataclasses import replace
 from functools import reduce
 
 from texpr.ir.build import add, mul, product
-from texpr.ir.expr import Axis, Call, Dim, Expr, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.extern import is_extern
-from texpr.ir.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import rewrite
+from texpr.ir.traverse import children, rewrite, with_children
 from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
 
 
@@ -85,7 +84,8 @@ def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: d
 def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
     """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables.
 
-    Random numbers count the elements of a pack, so there the variable becomes the row-major position.
+    Beside being an index, the variable stands for the row-major position: random numbers count by it, terms are told apart by it. The
+    reduction over a pack of no dimensions is its only term.
     """
     indices: dict[Var, tuple[Var, ...]] = {}
     flat: dict[Var, Expr] = {}
@@ -112,8 +112,11 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
     def use(node: Node) -> Node | None:
         if isinstance(node, Read | Equation):
             return replace(node, indices=spread(node.indices))
-        if isinstance(node, Call) and node.function in RANDOM:
-            return replace(node, args=tuple(flat.get(x, x) if isinstance(x, Var) else x for x in node.args))
+        if isinstance(node, Reduce) and not node.axes and node.where is None and not node.op.startswith("arg"):
+            return node.body
+        below = children(node) if isinstance(node, Expr) else ()
+        if any(isinstance(c, Var) and c in flat for c in below):
+            return with_children(node, tuple(flat.get(c, c) if isinstance(c, Var) else c for c in below))
         return None
 
     tensors = (*program.inputs, *program.outputs, *program.temporaries)
