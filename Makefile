@@ -42,6 +42,8 @@ gradients: venv bench-peers
 
 # What other libraries say of results.
 peers: gradients
+	$(BIN)/python scripts/layers.py --torch .bench-peers/bin/python
+	$(BIN)/python scripts/optimizers.py --torch .bench-peers/bin/python
 
 # Other libraries for the bench, in an environment of their own. One that cannot be installed is shown as absent.
 bench-peers: .bench-peers/.installed

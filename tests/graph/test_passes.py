@@ -143,3 +143,13 @@ def test_programs_are_printed_after_passes(capsys: pytest.CaptureFixture[str]):
     with tx.options(print="after:cse"):
         results()
     assert capsys.readouterr().err.startswith("-- graph: after cse\nop step(x: f32[8, 6], y: i64[8] in 0..4, ")
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_pack_that_a_later_input_tells(level: int):
+    """`A: T[*R, *S], B: T[*S]`: B says how many dimensions S has."""
+    a, b = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([1, 10, 100], np.float32)
+    capture = Capture()
+    x, y = capture.input("x", (4, 3), F32), capture.input("y", (3,), F32)
+    (found,) = Plan(capture, [ops.multiply_last(x, y)], opt=level)(a, b)  # type: ignore[list-item]
+    np.testing.assert_array_equal(found, a * b)

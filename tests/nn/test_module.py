@@ -186,7 +186,7 @@ def test_losses():
     logits, labels = np.array([[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]]), np.array([1, 0])
     each = np.log(np.exp(logits).sum(1)) - logits[[0, 1], labels]
     for reduction, expected in (("mean", each.mean()), ("sum", each.sum()), ("none", each)):
-        np.testing.assert_allclose(nn.CrossEntropyLoss(reduction)(logits, labels), expected, rtol=1e-14)
+        np.testing.assert_allclose(nn.CrossEntropyLoss(reduction=reduction)(logits, labels), expected, rtol=1e-14)
     np.testing.assert_allclose(nn.MSELoss()(logits, logits + 2.0), 4.0)
 
 

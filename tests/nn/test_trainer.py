@@ -210,7 +210,7 @@ def test_data_that_do_not_fit(run, text: str):
 @pytest.mark.parametrize(("make", "text"), [
     (lambda m: nn.Trainer("model", nn.MSELoss(), nn.optim.SGD(m.parameters())), "error[arguments]: the model is a str, expected a module"),
     (lambda m: nn.Trainer(m, nn.MSELoss, nn.optim.SGD(m.parameters())),
-     "error[arguments]: the loss is <class 'texpr.nn.losses.MSELoss'>, expected a function such as nn.CrossEntropyLoss()"),
+     "error[arguments]: the loss is <class 'texpr.nn.losses.regression.MSELoss'>, expected a function such as nn.CrossEntropyLoss()"),
     (lambda m: nn.Trainer(m, nn.MSELoss(), "adam"),
      "error[arguments]: the optimizer is 'adam', expected one such as nn.optim.Adam(model.parameters())"),
     (lambda m: nn.Trainer(m, nn.MSELoss(), nn.optim.SGD(m.parameters()), metrics=["acuracy"]),

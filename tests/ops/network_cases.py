@@ -95,12 +95,6 @@ def cut(reduce, w: Array, i: Array, offsets: Array, *scale: Array) -> Array:
     return np.stack([reduce(w, i[a:b], *(s[a:b] for s in scale)) for a, b in zip(offsets, ends)])
 
 
-def scattered(w: Array, i: Array, u: Array) -> Array:
-    y = np.zeros_like(w)
-    np.add.at(y, i, np.where((i == 2)[..., None], 0, u))
-    return y
-
-
 def total(w: Array, i: Array, scale: Array) -> Array:
     return (without(w[i], i) * scale[..., None]).sum(-2)
 
@@ -111,7 +105,6 @@ def bags() -> Iterator[Case]:
         line = index(7, b * n)
         where = {"padding": 2}
         yield Case("embedding_padded", (rows, places), lambda w, i: w[i], where)
-        yield Case("embedding_padded_grad", (rows, places, normal(b, n, 3)), scattered, where, slack=4)
         yield Case("embedding_bag", (rows, places, normal(b, n)), total, where, slack=4)
         yield Case("embedding_bag", (rows, places), means, where | {"mean": True}, slack=4)
         yield Case("embedding_bag_max", (rows, places), lambda w, i: largest(w[i], i), where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
@@ -17,14 +18,27 @@ def whole(layer: str, name: str, value: object, least: int = 1) -> int:
     return value.__index__()  # type: ignore[attr-defined]
 
 
-def pair(layer: str, name: str, value: object, least: int = 1) -> tuple[int, int]:
-    """An integer for both directions, or one each for height and width."""
+def sizes(layer: str, name: str, value: object, rank: int, least: int = 1) -> tuple[int, ...]:
+    """An integer for all directions, or one for each of them."""
     if isinstance(value, tuple | list):
-        if len(value) != 2:
-            raise CallError(f"{layer}: {name} is {value!r}, expected an integer or a pair of them", code="arguments")
-        return whole(layer, name, value[0], least), whole(layer, name, value[1], least)
-    both = whole(layer, name, value, least)
-    return both, both
+        if len(value) != rank:
+            several = {1: "one in a tuple", 2: "a pair of them"}.get(rank, f"{rank} of them")
+            raise CallError(f"{layer}: {name} is {value!r}, expected an integer or {several}", code="arguments")
+        return tuple(whole(layer, name, v, least) for v in value)
+    return (whole(layer, name, value, least),) * rank
+
+
+def one_of(layer: str, name: str, value: object, choices: Sequence[str]) -> str:
+    """One of some words."""
+    if value not in choices:
+        raise CallError(f"{layer}: {name} is {value!r}, expected {', '.join(choices[:-1])} or {choices[-1]}", code="arguments")
+    return str(value)
+
+
+def no_option(layer: str, name: str, value: object, instead: str = "") -> None:
+    """An option of torch's that there is not; only what leaves it off is accepted."""
+    if value:
+        raise CallError(f"{layer}: {name}={value!r} is not supported", code="arguments", help=instead)
 
 
 def number(owner: str, name: str, value: object, least: float = 0.0, below: float = float("inf")) -> float:

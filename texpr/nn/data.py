@@ -34,17 +34,20 @@ def checked_targets(y: object, count: int, labels: bool, dtype: np.dtype | None)
         raise CallError(f"x has {count} examples and y {found}", code="data")
     if not labels:
         return as_input(array, dtype)
+    if array.dtype.kind == "f" and array.ndim > 1:
+        return as_input(array, dtype)  # probabilities of classes
     if array.dtype.kind not in "iub":
         raise CallError(f"the labels are {array.dtype}, expected integers", code="data", help="convert them: y.astype(np.int64)")
     return array.astype(np.int64)
 
 
-def check_labels(y: np.ndarray, classes: int) -> None:
-    """Raise CallError for the first label that is no class."""
-    bad = (y < 0) | (y >= classes)
+def check_labels(y: np.ndarray, classes: int, ignored: int | None = None) -> None:
+    """Raise CallError for the first label that is neither a class nor the one that counts for nothing."""
+    bad = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), y.shape)
-        raise CallError(f"the label y[{', '.join(map(str, at))}] is {y[at]}, expected 0 to {classes - 1}", code="data",
+        where = f"[{', '.join(map(str, at))}]" if at else ""
+        raise CallError(f"the label y{where} is {y[at]}, expected 0 to {classes - 1}", code="data",
                         notes=(f"{int(bad.sum())} of {y.size} labels are out of range; the model has {classes} outputs",))
 
 

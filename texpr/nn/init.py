@@ -1,14 +1,21 @@
-"""Random first values, with torch.nn.init's formulas and one generator for the process."""
+"""Random first values, with torch.nn.init's names and formulas, from one generator per thread.
+
+The functions that end in `_` fill a parameter, a variable or an array in place and return it.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from math import prod, sqrt
+from typing import TypeVar
 
 import numpy as np
 
+from texpr.graph import Variable
 from texpr.support.errors import CallError
+
+Filled = TypeVar("Filled", Variable, np.ndarray)
 
 
 class _State(threading.local):
@@ -34,16 +41,147 @@ def generator() -> np.random.Generator:
     return _state.generator
 
 
-def uniform(shape: Sequence[int], bound: float, dtype: np.dtype) -> np.ndarray:
-    """Even over -bound <= x < bound; drawn in 64 bits, so that f32 and f64 models of one seed are alike."""
-    return generator().uniform(-bound, bound, tuple(shape)).astype(dtype)
+def _fill(tensor: Filled, values: object) -> Filled:
+    """Numbers are drawn in 64 bits, so that f32 and f64 models of one seed are alike."""
+    (tensor.data if isinstance(tensor, Variable) else tensor)[...] = values
+    return tensor
 
 
-def fan_in(shape: Sequence[int]) -> int:
-    """How many inputs one output of a layer with this weight (out, in, ...) has."""
-    return prod(shape[1:])
+def uniform_(tensor: Filled, a: float = 0.0, b: float = 1.0) -> Filled:
+    """Even over a <= x < b."""
+    return _fill(tensor, generator().uniform(a, b, tensor.shape))
 
 
-def kaiming_uniform(shape: Sequence[int], dtype: np.dtype, a: float = sqrt(5)) -> np.ndarray:
-    """Even within sqrt(6 / ((1 + a^2) fan_in)); torch's layers take the default `a`. He et al., Delving Deep into Rectifiers, 2015."""
-    return uniform(shape, sqrt(6 / ((1 + a * a) * max(1, fan_in(shape)))), dtype)
+def normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0) -> Filled:
+    """Normally distributed."""
+    return _fill(tensor, generator().normal(mean, std, tensor.shape))
+
+
+def trunc_normal_(tensor: Filled, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Filled:
+    """Normally distributed, but within a..b: what falls outside is drawn again."""
+    values = generator().normal(mean, std, tensor.shape)
+    if not a < b or max(a - mean, mean - b) > 6 * std:
+        raise CallError(f"trunc_normal_: nearly nothing of mean {mean} and deviation {std} is within {a} to {b}", code="arguments")
+    while (outside := (values < a) | (values > b)).any():
+        values[outside] = generator().normal(mean, std, int(outside.sum()))
+    return _fill(tensor, values)
+
+
+def constant_(tensor: Filled, val: float) -> Filled:
+    """All elements val."""
+    return _fill(tensor, val)
+
+
+def ones_(tensor: Filled) -> Filled:
+    """All elements 1."""
+    return _fill(tensor, 1)
+
+
+def zeros_(tensor: Filled) -> Filled:
+    """All elements 0."""
+    return _fill(tensor, 0)
+
+
+def eye_(tensor: Filled) -> Filled:
+    """The unit matrix."""
+    _rank("eye_", tensor, 2, 2)
+    rows, columns = tensor.shape
+    return _fill(tensor, np.eye(rows, columns))
+
+
+def dirac_(tensor: Filled, groups: int = 1) -> Filled:
+    """A convolution's weight that keeps as many channels as it can: 1 in the middle of the window for equal channels."""
+    _rank("dirac_", tensor, 3, 5)
+    if tensor.shape[0] % groups:
+        raise CallError(f"dirac_: {tensor.shape[0]} output channels cannot be divided into {groups} groups", code="arguments")
+    values = np.zeros(tensor.shape)
+    each = tensor.shape[0] // groups
+    for group in range(groups):
+        for channel in range(min(each, tensor.shape[1])):
+            values[(group * each + channel, channel, *(k // 2 for k in tensor.shape[2:]))] = 1
+    return _fill(tensor, values)
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """How many inputs one output of a layer with this weight (out, in, ...) has, and how many outputs one input has."""
+    if len(shape) < 2:
+        raise CallError(f"a tensor of shape {list(shape)} has no fans; it needs 2 dimensions", code="arguments")
+    return shape[1] * prod(shape[2:]), shape[0] * prod(shape[2:])
+
+
+def xavier_uniform_(tensor: Filled, gain: float = 1.0) -> Filled:
+    """Even within gain sqrt(6 / (fan in + fan out)). Glorot and Bengio, Understanding the Difficulty, 2010."""
+    bound = gain * sqrt(6 / sum(fans(tensor.shape)))
+    return uniform_(tensor, -bound, bound)
+
+
+def xavier_normal_(tensor: Filled, gain: float = 1.0) -> Filled:
+    """Normal with deviation gain sqrt(2 / (fan in + fan out)), from the same paper."""
+    return normal_(tensor, 0.0, gain * sqrt(2 / sum(fans(tensor.shape))))
+
+
+def kaiming_uniform_(tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Filled:
+    """Even within gain sqrt(3 / fan). He et al., Delving Deep into Rectifiers, 2015.
+
+    Args:
+        a: the slope of leaky_relu for negative numbers; torch's layers take sqrt(5).
+        mode: "fan_in" or "fan_out".
+        nonlinearity: see `calculate_gain`.
+    """
+    bound = sqrt(3.0) * _deviation(tensor.shape, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound)
+
+
+def kaiming_normal_(tensor: Filled, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Filled:
+    """Normal with deviation gain / sqrt(fan), as kaiming_uniform_."""
+    return normal_(tensor, 0.0, _deviation(tensor.shape, a, mode, nonlinearity))
+
+
+def _deviation(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise CallError(f"mode is {mode!r}, expected fan_in or fan_out", code="arguments")
+    return calculate_gain(nonlinearity, a) / sqrt(max(1, fans(shape)[mode == "fan_out"]))
+
+
+def orthogonal_(tensor: Filled, gain: float = 1) -> Filled:
+    """Rows, or columns where there are fewer, at right angles: the Q of a random matrix. Saxe et al., Exact Solutions, 2013."""
+    if tensor.ndim < 2:
+        raise CallError(f"orthogonal_: the tensor has {tensor.ndim} dimensions, expected at least 2", code="arguments")
+    rows, columns = tensor.shape[0], prod(tensor.shape[1:])
+    flat = generator().normal(size=(rows, columns))
+    q, r = np.linalg.qr(flat.T if rows < columns else flat)
+    q = q * np.sign(np.diagonal(r))
+    return _fill(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
+
+
+def sparse_(tensor: Filled, sparsity: float, std: float = 0.01) -> Filled:
+    """Normal, but for the share `sparsity` of each column, which is 0. Martens, Deep Learning via Hessian-Free Optimization, 2010."""
+    _rank("sparse_", tensor, 2, 2)
+    values = generator().normal(0.0, std, tensor.shape)
+    for column in values.T:
+        column[generator().permutation(len(column))[: -int(-sparsity * len(column) // 1)]] = 0
+    return _fill(tensor, values)
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much a function makes the deviation smaller: what its layer's first values are multiplied by, as torch has it."""
+    match nonlinearity:
+        case "linear" | "sigmoid" | "conv1d" | "conv2d" | "conv3d" | "conv_transpose1d" | "conv_transpose2d" | "conv_transpose3d":
+            return 1.0
+        case "tanh":
+            return 5.0 / 3
+        case "relu":
+            return sqrt(2.0)
+        case "leaky_relu":
+            slope = 0.01 if param is None else param
+            return sqrt(2.0 / (1 + slope * slope))
+        case "selu":
+            return 3.0 / 4
+    raise CallError(f"there is no gain for {nonlinearity!r}", code="arguments",
+                    help="there is one for linear, conv1d, sigmoid, tanh, relu, leaky_relu, selu")
+
+
+def _rank(name: str, tensor: Variable | np.ndarray, least: int, most: int) -> None:
+    if not least <= tensor.ndim <= most:
+        expected = str(least) if least == most else f"{least} to {most}"
+        raise CallError(f"{name}: the tensor has {tensor.ndim} dimensions, expected {expected}", code="arguments")

@@ -12,6 +12,7 @@ from texpr.nn.arguments import whole
 from texpr.nn.callbacks import Callback
 from texpr.nn.data import batches, check_labels, checked_inputs, checked_targets, fill
 from texpr.nn.history import History
+from texpr.nn.losses import Loss
 from texpr.nn.metrics import Averages, Metric, named_metrics
 from texpr.nn.module import Module, structure
 from texpr.nn.optim import Optimizer
@@ -143,7 +144,10 @@ class Trainer:
     def _check_labels(self, y: np.ndarray, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
         if getattr(self.loss, "labels", False) and self._labels_seen is not y:
-            check_labels(y, plan.results[1].shape[-1])
+            shape = plan.results[1].shape
+            classes = self.loss.classes(shape) if isinstance(self.loss, Loss) else shape[-1]
+            if y.dtype.kind != "f":
+                check_labels(y, classes, getattr(self.loss, "ignore_index", None))
             self._labels_seen = y
 
     def _not_finite(self, loss: float, x: np.ndarray, epoch: int) -> Error:

@@ -79,7 +79,7 @@ def _filled(bones: Hashable, tensors: Iterator[Any]) -> Any:
 
 
 def argument(value: object) -> object:
-    """A positional argument: numbers, and sequences of nothing but numbers, are arrays."""
+    """A positional argument: numbers, and sequences of nothing but numbers, are arrays; truth values are not."""
     if isinstance(value, tuple | list):
         return value if any(True for _ in leaves(value)) else np.asarray(value)
-    return np.asarray(value) if isinstance(value, int | float) else value
+    return np.asarray(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

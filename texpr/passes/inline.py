@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import reduce
 
 from texpr.ir.build import add, mul, product
-from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Reduce, Tensor, Var, index, plain
+from texpr.ir.expr import Axis, Call, Dim, Expr, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.extern import is_extern
+from texpr.ir.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, rewrite, with_children
+from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
 
 
@@ -39,8 +40,10 @@ def _inlined(call: Invoke, names: set[str]) -> list[Equation | Invoke]:
     callee = with_fresh_variables(call.program)
     packs: dict[Var, tuple[Expr, ...]] = {}
     values: dict[Var, Expr] = {}
-    for parameter, argument in zip(callee.inputs, call.args):
-        _bind(parameter, argument, values, packs)
+    waiting = list(zip(callee.inputs, call.args))
+    while waiting:
+        k = next((k for k, (parameter, _) in enumerate(waiting) if len(_unknown(parameter, packs)) <= 1), 0)
+        _bind(*waiting.pop(k), values, packs)
     callee = expand_packs(callee, packs)
     renamed: dict[Tensor, Tensor] = {}
     for t in callee.temporaries:
@@ -57,10 +60,15 @@ def _unused(name: str, names: set[str]) -> str:
     return name
 
 
+def _unknown(parameter: Tensor, packs: dict[Var, tuple[Expr, ...]]) -> list[Dim]:
+    """The packs of which neither a length is stated nor another input has told the dimensions."""
+    return [d for d in parameter.dims if d.pack and d.length is None and d.sizes[0] not in packs]
+
+
 def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: dict[Var, tuple[Expr, ...]]) -> None:
     """Match the callee's dimensions against the argument's; a pack takes what the other dimensions leave, or its stated length."""
     given = list(argument.dims)
-    fixed = sum(1 if not d.pack else (d.length or 0) for d in parameter.dims)
+    fixed = sum(1 if not d.pack else d.length or len(packs.get(d.sizes[0], ())) for d in parameter.dims)  # type: ignore[arg-type]
     for dim in parameter.dims:
         if not dim.pack:
             for size, actual in zip(dim.sizes, given.pop(0).sizes):
@@ -84,8 +92,7 @@ def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: d
 def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
     """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables.
 
-    Beside being an index, the variable stands for the row-major position: random numbers count by it, terms are told apart by it. The
-    reduction over a pack of no dimensions is its only term.
+    Random numbers count the elements of a pack, so there the variable becomes the row-major position.
     """
     indices: dict[Var, tuple[Var, ...]] = {}
     flat: dict[Var, Expr] = {}
@@ -112,11 +119,8 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
     def use(node: Node) -> Node | None:
         if isinstance(node, Read | Equation):
             return replace(node, indices=spread(node.indices))
-        if isinstance(node, Reduce) and not node.axes and node.where is None and not node.op.startswith("arg"):
-            return node.body
-        below = children(node) if isinstance(node, Expr) else ()
-        if any(isinstance(c, Var) and c in flat for c in below):
-            return with_children(node, tuple(flat.get(c, c) if isinstance(c, Var) else c for c in below))
+        if isinstance(node, Call) and node.function in RANDOM:
+            return replace(node, args=tuple(flat.get(x, x) if isinstance(x, Var) else x for x in node.args))
         return None
 
     tensors = (*program.inputs, *program.outputs, *program.temporaries)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from texpr.ir.loop import For, Kernel
 from texpr.schedule.correspond import Correspondence
-from texpr.schedule.loops import all_loops, find_loops, qualified, without_places
+from texpr.schedule.loops import all_loops, find_loops, qualified
 from texpr.schedule.script import Step
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -152,8 +152,7 @@ class _Work:
 
     def _take(self, each: _Try, made: _Names, result: _Result) -> None:
         try:
-            with without_places():
-                kernel = each.step.apply(self.after)
+            kernel = each.step.apply(self.after)
         except (ScheduleError, ResourceError) as error:
             result.left.append((each.step, error.message))
             return

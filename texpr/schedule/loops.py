@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -15,7 +13,7 @@ from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
 from texpr.ir.traverse import rewrite, statements
 from texpr.support.errors import ScheduleError
-from texpr.support.source import Source, Span
+from texpr.support.source import Span
 
 
 def all_loops(kernel: Kernel) -> list[For]:
@@ -99,24 +97,8 @@ def _taken(kernel: Kernel) -> set[str]:
     return {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
 
 
-_NOWHERE = Span(Source("", ""), 0, 0)
-_unplaced = ContextVar("unplaced", default=False)
-
-
-@contextmanager
-def without_places() -> Iterator[None]:
-    """For steps whose refusal nobody reads: listings of the kernel, to point into, take longer than what is asked about it."""
-    token = _unplaced.set(True)
-    try:
-        yield
-    finally:
-        _unplaced.reset(token)
-
-
 def span_of(kernel: Kernel, node: Node) -> Span:
     """Where `node` stands: a loop in the operator's text, at the index it comes from; else in the kernel as printed now."""
-    if _unplaced.get():
-        return _NOWHERE
     listed = source_kernel(kernel)[1][id(node)]
     written = node.var.span if isinstance(node, For) else None
     return listed if written is None else replace(written, now=listed.text.strip())

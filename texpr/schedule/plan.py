@@ -7,7 +7,7 @@ from collections.abc import Callable
 from texpr.ir.build import integer
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
-from texpr.schedule.loops import find_loops, free_name, without_places
+from texpr.schedule.loops import find_loops, free_name
 from texpr.schedule.nests import Nest
 from texpr.schedule.script import Step
 from texpr.support.errors import ResourceError, ScheduleError
@@ -26,8 +26,7 @@ class Plan:
         """Apply a step if it is legal; whether it was."""
         step = Step(name, args, tuple(options.items()))
         try:
-            with without_places():
-                self.kernel = step.apply(self.kernel)
+            self.kernel = step.apply(self.kernel)
         except (ScheduleError, ResourceError):
             return False
         self.steps.append(step)

@@ -13,36 +13,15 @@ from texpr.ir.extern import is_extern
 from texpr.ir.shapes import Shape, bind_sizes, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal
-from texpr.passes.inline import expand_packs, inline_calls
+from texpr.passes.inline import inline_calls
 from texpr.passes.renew import over_tensors
-from texpr.passes.specialize import specialize
 
 
 def flatten(program: Program) -> Program:
     """Every call replaced by the equations of its operator; calls of extern operators stay."""
     spelled = with_views(program)
-    made: dict[tuple[int, tuple[Shape, ...]], Program] = {}
-    equations = tuple(_of_numbers(e, made) if isinstance(e, Invoke) and not is_extern(e.program) else e for e in spelled.equations)
-    spelled = replace(spelled, equations=equations)
     grouped = {t: replace(t, dims=plain(*t.shape)) for t in spelled.temporaries if any(len(d.sizes) > 1 for d in t.dims)}
     return over_tensors(inline_calls(spelled), grouped)
-
-
-def _of_numbers(call: Invoke, made: dict[tuple[int, tuple[Shape, ...]], Program]) -> Invoke:
-    """The call of the operator for these sizes, whose packs are dimensions."""
-    shapes = tuple(caller_shape_of(t) for t in call.args)
-    key = id(call.program), shapes
-    if key not in made:
-        sizes, packs = bind_sizes(call.program.inputs, shapes)
-        expanded = expand_packs(call.program, {v: tuple(map(index, lengths)) for v, lengths in packs.items()})
-        known = {v: n for v, n in sizes.items() if not v.pack}
-        made[key] = replace(specialize(expanded, known), sizes=())
-    return replace(call, program=made[key])
-
-
-def caller_shape_of(tensor: Tensor) -> Shape:
-    """The shape of a tensor whose extents are numbers as callers see it: dimensions that stand together are one."""
-    return tuple(prod(integer(n) for n in d.sizes) for d in tensor.dims)  # type: ignore[misc]
 
 
 def with_views(program: Program) -> Program:

@@ -1,0 +1,142 @@
+"""Losses of classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.nn.arguments import number
+from texpr.nn.calls import broadcast, present
+from texpr.nn.data import check_labels
+from texpr.nn.losses.loss import Loss, WeightedLoss
+from texpr.nn.parameter import Buffer
+from texpr.support.errors import CallError
+
+
+class _OfLabels(WeightedLoss):
+    """Base of losses whose targets are class numbers (i64): input is (batch, classes, ...), target (batch, ...), or without the batch.
+
+    The mean divides by the weights of the targets that count. Where none does, it is NaN, as torch has it.
+    """
+
+    labels = True
+
+    def __init__(self, weight: object = None, *, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(weight, reduction)
+        self.ignore_index = int(ignore_index)
+
+    def __call__(self, input: Any, target: Any) -> Any:
+        """The loss; targets that are arrays are checked.
+
+        Raises:
+            CallError: a target is neither a class nor ignore_index.
+        """
+        if isinstance(target, np.ndarray) and target.dtype.kind in "iu" and np.ndim(input) > 0:
+            check_labels(target, self.classes(np.shape(input)), self.ignore_index)
+        return super().__call__(input, target)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        each, counted = self.counted(input, target, axis=min(input.ndim - 1, 1))
+        if self.reduction == "mean":
+            return ops.divide(ops.sum_all(each), ops.sum_all(counted))
+        return self.reduced(each)
+
+    def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
+        """The loss of every target, and what it counts, with the classes on this axis."""
+        raise NotImplementedError(f"{type(self).__name__} has no `counted`")
+
+
+class NLLLoss(_OfLabels):
+    """-weight[target] input[target], of log-probabilities."""
+
+    def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
+        return ops.nll_loss_ignoring(input, target, **present(weight=self.weight), axis=axis, ignore=self.ignore_index)
+
+
+class CrossEntropyLoss(_OfLabels):
+    """-log(softmax(input)[target]): input (batch, classes, ...) before softmax, target (batch, ...) i64 class numbers.
+
+    Or target probabilities in the input's shape and dtype, whose mean is over batch and places. Computed from the logits as log-sum-exp,
+    so it does not overflow.
+
+    Args:
+        weight: of each class.
+        ignore_index: a target that counts for nothing.
+        label_smoothing: this share of the target goes to all classes alike. Szegedy et al., 2016.
+    """
+
+    def __init__(self, weight: object = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
+        super().__init__(weight, ignore_index=ignore_index, reduction=reduction)
+        self.label_smoothing = number("CrossEntropyLoss", "label_smoothing", label_smoothing, 0.0, 1.0 + 1e-12)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        if not target.dtype.is_float:
+            return super().forward(input, target)
+        return self.reduced(ops.cross_entropy_soft_places(input, target, **self._constants(min(input.ndim - 1, 1))))
+
+    def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
+        return ops.cross_entropy_ignoring(input, target, **self._constants(axis), ignore=self.ignore_index)
+
+    def _constants(self, axis: int) -> dict[str, Any]:
+        return {**present(weight=self.weight), "axis": axis, "smoothing": self.label_smoothing}
+
+
+class BCELoss(WeightedLoss):
+    """-(target log input + (1 - target) log(1 - input)) of probabilities; logarithms are at least -100."""
+
+    def each(self, input: Any, target: Any) -> Any:
+        return self.weighted(ops.bce_loss(input, target))
+
+
+class BCEWithLogitsLoss(WeightedLoss):
+    """BCELoss of sigmoid(input), without overflow; pos_weight, over the last axes, counts the positives."""
+
+    pos_weight: Buffer | None
+
+    def __init__(self, weight: object = None, *, reduction: str = "mean", pos_weight: object = None) -> None:
+        super().__init__(weight, reduction)
+        self.register_buffer("pos_weight", None if pos_weight is None else np.asarray(pos_weight))
+
+    def each(self, input: Any, target: Any) -> Any:
+        if self.pos_weight is None:
+            return self.weighted(ops.bce_with_logits(input, target))
+        shape = input.shape[input.ndim - self.pos_weight.ndim:]
+        count = broadcast(input.capture.variable(self.pos_weight), shape)
+        return self.weighted(ops.bce_with_logits_weighted(input, target, count))
+
+
+class MultiMarginLoss(WeightedLoss):
+    """The mean over the other classes of max(0, margin - x_target + x)^p. Weston and Watkins, 1999."""
+
+    labels = True
+
+    def __init__(self, p: float = 1, margin: float = 1.0, weight: object = None, *, reduction: str = "mean") -> None:
+        super().__init__(weight, reduction)
+        if p not in (1, 2):
+            raise CallError(f"MultiMarginLoss: p is {p!r}, expected 1 or 2", code="arguments")
+        self.p, self.margin = float(p), float(margin)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return self.reduced(ops.multi_margin_loss(input, target, **present(weight=self.weight), p=self.p, margin=self.margin))
+
+
+class MultiLabelMarginLoss(Loss):
+    """The mean over pairs of a class that belongs and one that does not of max(0, 1 - (x_i - x_j)).
+
+    Targets are (batch, classes) i64: the classes that belong, then -1.
+    """
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return self.reduced(ops.multilabel_margin_loss_listed(input, target))
+
+
+class MultiLabelSoftMarginLoss(WeightedLoss):
+    """The mean over the classes of the cross entropy of sigmoid(input) with targets 0 and 1."""
+
+    def __init__(self, weight: object = None, *, reduction: str = "mean") -> None:
+        super().__init__(weight, reduction)
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.multilabel_soft_margin_loss(input, target, **present(weight=self.weight))

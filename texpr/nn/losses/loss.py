@@ -1,0 +1,71 @@
+"""What all losses share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.nn.arguments import one_of
+from texpr.nn.calls import broadcast
+from texpr.nn.module import Module
+from texpr.nn.parameter import Buffer
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+class Loss(Module):
+    """Base of losses that are computed per element and then averaged (`mean`), added (`sum`) or left alone (`none`).
+
+    A loss of one's own says `each(output, target)` in operators. torch's `size_average` and `reduce` do not exist.
+
+    Attributes:
+        labels: whether targets are class numbers (i64) rather than floats.
+        ignore_index: a target that is no class and counts for nothing.
+    """
+
+    labels = False
+    ignore_index: int | None = None
+    reductions = REDUCTIONS
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = one_of(type(self).__name__, "reduction", reduction, self.reductions)
+
+    @staticmethod
+    def classes(shape: tuple[int, ...]) -> int:
+        """How many classes there are, from the shape of the model's output."""
+        return shape[min(len(shape) - 1, 1)]
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return self.reduced(self.each(input, target))
+
+    def each(self, input: Any, target: Any) -> Any:
+        """The loss of every element."""
+        raise NotImplementedError(f"{type(self).__name__} has no `each`")
+
+    def reduced(self, each: Any) -> Any:
+        """The mean, the sum, or all."""
+        if self.reduction == "none":
+            return each
+        return ops.mean_all(each) if self.reduction == "mean" else ops.sum_all(each)
+
+    def extra_repr(self) -> str:
+        return "" if self.reduction == "mean" else f"reduction={self.reduction!r}"
+
+
+class WeightedLoss(Loss):
+    """Base of losses with a tensor of weights, a buffer as torch has it."""
+
+    weight: Buffer | None
+
+    def __init__(self, weight: object = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", None if weight is None else np.asarray(weight))
+
+    def weighted(self, each: Any) -> Any:
+        """Each times its weight, which is repeated to the shape of the losses."""
+        if self.weight is None:
+            return each
+        return each * broadcast(each.capture.variable(self.weight), each.shape)

@@ -1,0 +1,198 @@
+"""Losses of differences, of distributions, and of pairs and triples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.ir.dtypes import numpy_dtype
+from texpr.nn.arguments import number
+from texpr.nn.calls import broadcast
+from texpr.nn.distance import PairwiseDistance
+from texpr.nn.losses.loss import REDUCTIONS, Loss
+from texpr.support.errors import CallError
+
+
+class L1Loss(Loss):
+    """|input - target|"""
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.l1_loss(input, target)
+
+
+class MSELoss(Loss):
+    """(input - target)^2; both have one shape."""
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.squared_error(input, target)
+
+
+class SmoothL1Loss(Loss):
+    """d^2 / (2 beta) where d = |input - target| < beta, else d - beta/2. Girshick, Fast R-CNN, 2015."""
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.beta = number("SmoothL1Loss", "beta", beta)
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.smooth_l1_loss(input, target, beta=self.beta) if self.beta > 0 else ops.l1_loss(input, target)
+
+
+class HuberLoss(Loss):
+    """d^2 / 2 where d = |input - target| <= delta, else delta (d - delta/2). Huber, 1964."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.delta = number("HuberLoss", "delta", delta, 1e-300)
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.huber_loss(input, target, delta=self.delta)
+
+
+class PoissonNLLLoss(Loss):
+    """exp(input) - target input, or input - target log(input + eps) where the input is no logarithm; `full` adds about log(target!)."""
+
+    def __init__(self, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.log_input, self.full, self.eps = bool(log_input), bool(full), number("PoissonNLLLoss", "eps", eps)
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.poisson_nll_loss(input, target, log_input=self.log_input, full=self.full, eps=self.eps)
+
+
+class GaussianNLLLoss(Loss):
+    """(log var + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2. Nix and Weigend, 1994."""
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.full, self.eps = bool(full), number("GaussianNLLLoss", "eps", eps)
+
+    def forward(self, input: Any, target: Any, var: Any) -> Any:
+        """The loss; var has the shape of the input, or 1 for its last axis, or lacks that."""
+        var = ops.expand(var, axis=var.ndim, times=1) if var.ndim == input.ndim - 1 else var
+        each = ops.gaussian_nll_loss(input, target, broadcast(var, input.shape), eps=self.eps)
+        return self.reduced(each + 0.9189385332046727 if self.full else each)
+
+
+class KLDivLoss(Loss):
+    """target (log target - input) with log-probabilities as input, and as target with log_target. Kullback and Leibler, 1951.
+
+    The reduction "batchmean" divides the sum by the length of axis 0.
+    """
+
+    reductions = (*REDUCTIONS, "batchmean")
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(reduction)
+        self.log_target = bool(log_target)
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.kl_div_log(input, target) if self.log_target else ops.kl_div(input, target)
+
+    def reduced(self, each: Any) -> Any:
+        return ops.sum_all(each) / each.shape[0] if self.reduction == "batchmean" else super().reduced(each)
+
+
+class MarginRankingLoss(Loss):
+    """max(0, margin - target (input1 - input2)) for targets of -1 and 1."""
+
+    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+        return self.reduced(ops.margin_ranking_loss(input1, input2, target, margin=self.margin))
+
+
+class HingeEmbeddingLoss(Loss):
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+
+    def __init__(self, margin: float = 1.0, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.hinge_embedding_loss(input, target, margin=self.margin)
+
+
+class SoftMarginLoss(Loss):
+    """log(1 + exp(-target input)) for targets of -1 and 1."""
+
+    def each(self, input: Any, target: Any) -> Any:
+        return ops.soft_margin_loss(input, target)
+
+
+class CosineEmbeddingLoss(Loss):
+    """1 - cos(input1, input2) for rows that belong together (target 1), max(0, cos - margin) for others (target -1).
+
+    The target is of the inputs' dtype.
+    """
+
+    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+        if input1.ndim == 1:
+            input1, input2, target = (ops.expand(x, times=1) for x in (input1, input2, target))
+            each = ops.pick(ops.cosine_embedding_loss(input1, input2, target, margin=self.margin))
+        else:
+            each = ops.cosine_embedding_loss(input1, input2, target, margin=self.margin)
+        return self.reduced(each)
+
+
+class TripletMarginWithDistanceLoss(Loss):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), with d(positive, negative) for the latter where `swap` and smaller.
+
+    Balntas et al., Learning Local Feature Descriptors with Triplets, 2016.
+    """
+
+    def __init__(self, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: float = 1.0, swap: bool = False,
+                 reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin, self.swap = number(type(self).__name__, "margin", margin), bool(swap)
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
+        distance = self.distance_function
+        far = distance(anchor, negative)
+        far = ops.minimum(far, distance(positive, negative)) if self.swap else far
+        return self.reduced(ops.triplet_margin_distance_loss(distance(anchor, positive), far, margin=self.margin))
+
+
+class TripletMarginLoss(TripletMarginWithDistanceLoss):
+    """The same with the distance of PairwiseDistance(p, eps)."""
+
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, *, reduction: str = "mean") -> None:
+        super().__init__(distance_function=PairwiseDistance(p, eps), margin=margin, swap=swap, reduction=reduction)
+
+
+class CTCLoss(Loss):
+    """-log of the probability of all paths that spell the target. Graves et al., Connectionist Temporal Classification, 2006.
+
+    log_probs is (time, batch, classes), targets (batch, letters); how many count is said by input_lengths and target_lengths, in i64.
+    The mean is over the batch, of losses divided by their target lengths. `zero_infinity`: impossible targets count for nothing.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = int(blank), bool(zero_infinity)
+
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        if targets.ndim != 2:
+            raise CallError("CTCLoss: targets of one dimension are not supported", code="rank", help="give (batch, letters)")
+        each = ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=self.blank)
+        if self.zero_infinity:
+            each = ops.select(ops.isinf(each), zeros_like(each), each)
+        if self.reduction != "mean":
+            return self.reduced(each)
+        wide = ops.to_f32(target_lengths) if numpy_dtype(each.dtype) == np.float32 else ops.to_f64(target_lengths)
+        return ops.mean_all(ops.divide(each, ops.clip_between(wide, 1.0, float("inf"))))
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros in the shape of a tensor."""
+    return ops.full_like(x, value=0)
