@@ -349,15 +349,23 @@ class Runner:
         return ended, test
 
     def _chosen(self, path: Path, wanted: Collection[str]) -> tuple[list[str], float]:
-        """Tests that run one of the lines, as many as the budget allows, and how long they take."""
-        found = {n: t.seconds[n] for t in self.tests for n in t.seconds if n not in self.failing and not t.lines[n].isdisjoint(wanted)}
+        """Tests that run one of the lines, as many as the budget allows, and how long they take.
+
+        The files of tests have the same share of the time, or more if they noticed other mutants; in a file mostly the quick ones come
+        first, but not all of them: many small programs are much alike.
+        """
         draw = random.Random(0)
-        # Mostly the quick ones first, but not all of them: many small programs are much alike.
-        order = sorted(found, key=lambda n: draw.expovariate((1 + self.kills[path, n]) / (0.001 + found[n])))
+        order: list[tuple[float, str, float]] = []
+        for t in self.tests:
+            found = [n for n in t.seconds if n not in self.failing and not t.lines[n].isdisjoint(wanted)]
+            share, spent = 1 + sum(self.kills[path, n] for n in found), 0.0
+            for n in sorted(found, key=lambda n: draw.expovariate((1 + self.kills[path, n]) / (0.001 + t.seconds[n]))):
+                spent += t.seconds[n]
+                order.append((spent / share, n, t.seconds[n]))
         total, chosen = 0.0, []
-        for n in order:
-            if total + found[n] <= self.budget:
-                total += found[n]
+        for _, n, seconds in sorted(order):
+            if total + seconds <= self.budget:
+                total += seconds
                 chosen.append(n)
         return chosen, total
 

@@ -120,7 +120,42 @@ STARTS: Rows = {
     "terms of another row": (SUM_OF_ROWS, rows("3 - i", "3 - i", "i"), "sums"),
     "a row from the first on": (SUM_OF_ROWS, rows("i", "i", "i"), "values"),
 }
-NAMED = {"starts": STARTS, "conditions": CONDITIONS, "choices": CHOICES, "shapes": SHAPES, "drops": DROPS}
+SHIFTED = "shifted(X: f32[4]) -> Y: f32[4]"
+BACK = {"wrap": {-2: "X[i + 2]", 2: "X[i - 2]"}, "clamp": {-2: "X[0]", 2: "X[3]"}, "reflect": {-2: "X[2 - i]", 2: "X[4 - i]"},
+        "0": {-2: "0.0", 2: "0.0"}}
+"""Where an index outside comes back inside, by the guard and by how far the index is off."""
+
+
+def shifted(by: int, guard: str) -> str:
+    inside, back = f"X[i + {by}]", BACK[guard][by]
+    return kernel(out(SHIFTED), under("for i in 0..4", f"\nY[i] = if i < 2 then {back if by < 0 else inside} else "
+                                                       f"{inside if by < 0 else back}  at[i]"))
+
+
+GUARDS: Rows = {
+    f"{wanted} as {found}, by {by}": (f"op {SHIFTED} {{ Y[i] = X[i + {by} | {wanted}] }}", shifted(by, found), "" if wanted == found else
+                                      "values")
+    for by in (-2, 2) for wanted in BACK for found in BACK}
+LAZY = "lazy(X: f32[4]) -> Y: f32[8]"
+
+
+def lazy(wanted: str, found: str) -> tuple[str, str]:
+    """A condition whose second part is only asked where the first leaves it open."""
+    return (f"op {LAZY} {{ Y[i] = if {wanted} then 1 else 2 for i in 0..8 }}",
+            kernel(out(LAZY), under("for i in 0..8", f"\nY[i] = if {found} then 1.0 else 2.0  at[i]")))
+
+
+ASKED: Rows = {
+    "where the first holds": (*lazy("i < 4 and X[i] > 0", "i < 4 and X[i] > 0.0"), ""),
+    "where the first fails": (*lazy("i >= 4 or X[i] > 0", "i >= 4 or X[i] > 0.0"), ""),
+    "one further where it holds": (*lazy("i < 4 and X[i] > 0", "i < 5 and X[i] > 0.0"), "bounds"),
+    "one further where it fails": (*lazy("i >= 4 or X[i] > 0", "i >= 5 or X[i] > 0.0"), "bounds"),
+    "both the other way": (*lazy("i >= 4 or X[i] > 0", "i >= 4 and X[i] > 0.0"), "bounds"),
+    "either instead of both": (*lazy("i < 4 and X[i] > 0", "i < 4 or X[i] > 0.0"), "bounds"),
+    "the first last": (*lazy("i < 4 and X[i] > 0", "X[i] > 0.0 and i < 4"), "bounds"),
+    "the first last, where it fails": (*lazy("i >= 4 or X[i] > 0", "X[i] > 0.0 or i >= 4"), "bounds"),
+}
+NAMED = {"asked": ASKED, "guards": GUARDS, "starts": STARTS, "conditions": CONDITIONS, "choices": CHOICES, "shapes": SHAPES, "drops": DROPS}
 TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row in rows.items()}
 
 

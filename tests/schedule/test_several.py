@@ -23,6 +23,11 @@ CUT = """op cut(X: f32[N, 8], w: f32[N, 8]) -> Y: f32[N, 8] {
   Y[i, j] = T[i, j] + w[i, j] }"""
 TRIANGLE = "op triangle(X: f32[N, N]) -> Y: f32[N, N] {\n  Y[i, j] = X[i, j] for j in 0..i + 1\n  Y[i, j] = 0 for j in i + 1..N }"
 CHAIN = "op chain(X: f32[N, M]) -> (A: f32[N, M], B: f32[N, M]) {\n  A[i, j] = X[i, j] * 2\n  B[i, j] = A[i, j] * 3 }"
+PLANE = """op plane(X: f32[N, M]) -> Y: f32[N + M, N, M] {
+  let T: f32[N + M, N, M]
+  T[i + j, i, j] = X[i, j]
+  T[k, i, j] = 1 for k in 0..N + M, i in 0..N, j in 0..M where k != i + j
+  Y[k, i, j] = T[k, i, j] * 2 }"""
 STENCIL = "op stencil(X: f32[N]) -> Y: f32[N] {\n  T[i] = X[i] * 2\n  Y[i] = T[i] + T[i - 1 | 0] }"
 
 
@@ -83,3 +88,10 @@ def test_a_dimension_is_named_by_the_loop_itself():
     loop = find_loops(s.kernel, "Y.i")[0].var
     assert isinstance(loop, Var)
     assert "let T: f32[2]" in show_kernel(fold(s.kernel, "T", loop))
+
+
+def test_an_element_is_of_the_equation_whose_indices_it_has():
+    """The first index of the plane does not tell the iteration, and the other two do; it says then whether there is one."""
+    s = scheduled(PLANE, 'inline("T")')
+    assert not s.kernel.temporaries
+    computes(s, 0, 1, 3)
