@@ -95,3 +95,11 @@ def test_an_element_is_of_the_equation_whose_indices_it_has():
     s = scheduled(PLANE, 'inline("T")')
     assert not s.kernel.temporaries
     computes(s, 0, 1, 3)
+
+
+@pytest.mark.parametrize("outside", ["V[i]", "V[0]", "0"])
+def test_what_stands_outside_of_a_tensor_is_copied_where_it_is_one_number(outside: str):
+    text = "op edge(X: f32[N], V: f32[N]) -> Y: f32[N] { Y[i] = X[i - 1 | " + outside + "] + X[i + 1 | " + outside + "] * V[i] }"
+    s = scheduled(text, 'split("i", 4)\ncache_read("X", "io")')
+    s.certificate()
+    computes(s, 0, 1, 4, 5)
