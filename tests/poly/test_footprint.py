@@ -77,6 +77,9 @@ TILES = {
     "two uses that begin apart": (SPANS.format("V[i] * X[N] * X[N - j]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
     "uses that end apart": (SPANS.format("V[i] * X[0] * X[j] * X[1]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
     "two uses that end apart": (SPANS.format("V[i] * X[0] * X[j]"), {}, "s", "X", "i", "X[0 +: N + 1]"),
+    "rows of a length that is no box": (
+        "op f(X: f32[N], Z: f32[M], V: f32[N]) -> Y: f32[N] require M > 0 { Y[i] = sum(j in 0..i // M + 1: X[j | 0] * V[i]) }", {}, "s",
+        "X", "i", "X[0 +: N]"),
     "a use that is no box": ("op f(Z: f32[N], X: f32[4 * N]) -> Y: f32[4 * N] { Y[i] = X[i] + X[i // N | 0] + X[i] }", {},
                              's.split("i", 8)', "X", "io", "X[0 +: N * 4]"),
     "the last": (ENDS.format("N - 1"), {}, "s", "X", "i", "X[0 +: N]"),
