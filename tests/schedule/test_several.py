@@ -103,3 +103,13 @@ def test_what_stands_outside_of_a_tensor_is_copied_where_it_is_one_number(outsid
     s = scheduled(text, 'split("i", 4)\ncache_read("X", "io")')
     s.certificate()
     computes(s, 0, 1, 4, 5)
+
+
+@pytest.mark.parametrize(("third", "length"), [("4 * j", "(M + 1) // 2"), ("2 * k[j | 0]", "M"), ("3 * j", "M")])
+def test_every_second_element_is_copied_where_all_reads_take_these(third: str, length: str):
+    """Twice a number of data may wrap, and half of that is another number."""
+    text = f"op halves(X: f32[N, M], k: i64[M]) -> Y: f32[N, M] {{ Y[i, j] = X[i, 2 * j | 0] * X[i, 2 * j + 2 | 0] + X[i, {third} | 0] }}"
+    s = scheduled(text, 'cache_read("X", "i")')
+    assert f"X_cache: f32[1, {length}]" in show_kernel(s.kernel)
+    s.certificate()
+    computes(s, 0, 1, 5)
