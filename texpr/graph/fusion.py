@@ -119,6 +119,8 @@ class Fusion:
         self.equations = list(program.equations)
         self.decisions: list[Decision] = []
         self._kept = {*program.outputs, *program.inputs}
+        self._sources: dict[Equation | Invoke, frozenset[Tensor]] = {}
+        self._whole: dict[Tensor, Equation] | None = None
 
     def run(self) -> Program:
         """The program with equations written into others."""
@@ -126,13 +128,26 @@ class Fusion:
         self._epilogues()
         return replace(self.program, equations=tuple(in_order(self.equations)))
 
+    def _reads(self, equation: Equation | Invoke) -> frozenset[Tensor]:
+        if equation not in self._sources:
+            self._sources[equation] = frozenset(reads(equation))
+        return self._sources[equation]
+
     def _readers(self, tensor: Tensor) -> list[Equation | Invoke]:
-        return [e for e in self.equations if tensor in reads(e)]
+        return [e for e in self.equations if tensor in self._reads(e)]
+
+    def _definitions(self) -> dict[Tensor, Equation]:
+        """What is defined by one equation, as the equations are now."""
+        if self._whole is None:
+            self._whole = definitions(self.equations)
+        return self._whole
+
+    def _become(self, equations: list[Equation | Invoke]) -> None:
+        self.equations, self._whole = equations, None
 
     def _inline(self) -> None:
-        whole = definitions(self.equations)
-        for tensor in list(whole):
-            producer = next((e for e in self.equations if isinstance(e, Equation) and e.target is tensor), None)
+        for tensor in list(self._definitions()):
+            producer = self._definitions().get(tensor)
             if tensor in self._kept or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
                 continue
             readers = self._readers(tensor)
@@ -145,8 +160,8 @@ class Fusion:
 
     def _write_into(self, producer: Equation, readers: Sequence[Equation | Invoke]) -> None:
         known = {producer.target: producer}
-        self.equations = [with_values(e, known) if e in readers and isinstance(e, Equation) else e
-                          for e in self.equations if e is not producer]
+        self._become([with_values(e, known) if e in readers and isinstance(e, Equation) else e
+                      for e in self.equations if e is not producer])
 
     def _judged(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
         """Whether a tensor is computed where it is read."""
@@ -192,10 +207,10 @@ class Fusion:
             self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), alone, saved, 0, reason))
             if alone:
                 merged = with_values(equation, {best.target: best})
-                self.equations = [merged if e is equation else e for e in self.equations if e is not best]
+                self._become([merged if e is equation else e for e in self.equations if e is not best])
 
     def _maker(self, tensor: Tensor) -> Equation:
-        return definitions(self.equations)[tensor]
+        return self._definitions()[tensor]
 
     def _is_alone(self, producer: Equation, reader: Equation) -> bool:
         """Whether nobody else needs what the producer computes."""
@@ -203,7 +218,7 @@ class Fusion:
 
     def _ending(self, equation: Equation, tensor: Tensor) -> Equation | None:
         """The reduction that defines a tensor, if the equation reads it element by element."""
-        producer = definitions(self.equations).get(tensor)
+        producer = self._definitions().get(tensor)
         if producer is None or not is_reduction(producer) or tensor in reads(producer):
             return None
         found = uses(equation, tensor)

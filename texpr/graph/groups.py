@@ -27,22 +27,24 @@ class Group:
     Attributes:
         before: the groups that compute what this one reads.
         above: all groups that must run before.
+        targets: what it computes.
+        sources: what it reads of others.
     """
 
     equations: Equations
     before: set[Group] = field(default_factory=set)
     above: set[Group] = field(default_factory=set)
+    targets: dict[Tensor, None] = field(init=False)
+    sources: dict[Tensor, None] = field(init=False)
 
-    @property
-    def targets(self) -> dict[Tensor, None]:
-        """What it computes."""
-        return dict.fromkeys(t for e in self.equations for t in targets_of(e))
+    def __post_init__(self) -> None:
+        self.targets = dict.fromkeys(t for e in self.equations for t in targets_of(e))
+        self.sources = dict.fromkeys(t for e in self.equations for t in reads(e) if t not in self.targets)
 
-    @property
-    def sources(self) -> dict[Tensor, None]:
-        """What it reads of others."""
-        own = self.targets
-        return dict.fromkeys(t for e in self.equations for t in reads(e) if t not in own)
+    def take(self, equations: Equations) -> None:
+        """Let it have these equations, too."""
+        self.equations = (*self.equations, *equations)
+        self.__post_init__()
 
     @property
     def view_of(self) -> Tensor | None:
@@ -174,7 +176,7 @@ def _row_by_row(first: Group, second: Group) -> bool:
 
 
 def _merge(into: Group, group: Group, groups: list[Group]) -> None:
-    into.equations = (*into.equations, *group.equations)
+    into.take(group.equations)
     into.before |= group.before - {into}
     into.above |= group.above - {into}
     for other in groups:
