@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.poly.nests import ZERO, at, evaluate, events, kernel, less, loop, plus, put, tensor, times
 from texpr.ir.build import floordiv, integer, maximum, minimum, mul, sub
+from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Var, index
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt
 from texpr.ir.parted import Parted, divides_by_sizes, is_natural, parted
@@ -19,7 +20,7 @@ from texpr.passes.renew import folded
 M, N, K, L = (Var(v) for v in "MNKL")
 SIZES = (0, 1, 2, 3, 5)
 FACTORS = (N, M, K, plus(N, 1), maximum(sub(N, index(2)), index(0)), floordiv(plus(N, 3), index(4)), mul(N, K), index(3), Mul(K, index(2)))
-A, B = tensor("A", 9), tensor("B", 9)
+A, B, DATA = tensor("A", 9), tensor("B", 9), tensor("DATA", 9, dtype=I64)
 
 
 def joined(v: Var, over: Expr, by: Expr, body) -> For:
@@ -107,6 +108,7 @@ v, o, i = Var("v"), Var("o"), Var("i")
 MN = Mul(M, N)
 AGAIN = plus(times(FloorDiv(v, index(4)), 4), Mod(v, index(4)))
 COUNT = plus(times(o, 4), i)
+TEN = plus(times(o, 10), times(i, 4), v)
 USE = put(A, (FloorDiv(v, N), Mod(v, N)), ZERO)
 TILED = put(A, (FloorDiv(COUNT, N), Mod(COUNT, N)), ZERO)
 PARTED = {
@@ -143,8 +145,13 @@ KEPT = {
     "threads that meet": tiles(MN, COUNT, TILED, Barrier()),
     "a loop between": loop(o, floordiv(plus(MN, 3), index(4)), loop(v, K, loop(i, 4, If(less(COUNT, MN), (TILED,))))),
     "tiles outside in": loop(i, 4, loop(o, floordiv(plus(MN, 3), index(4)), If(less(COUNT, MN), (TILED,)))),
+    "clipped tiles, one too few": loop(o, floordiv(MN, index(4)), loop(i, minimum(index(4), sub(MN, times(o, 4))), TILED)),
+    "clipped tiles of another length": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(4), sub(MN, times(o, 3))), TILED)),
+    "rows and one more": loop(v, plus(Mul(N, index(3)), 1), USE),
+    "tiles of tiles, one too few": loop(o, floordiv(plus(MN, 9), index(10)), loop(i, 2, loop(v, 4, If(less(plus(times(i, 4), v), 10), (
+        If(less(TEN, MN), (put(A, (FloorDiv(TEN, N),), ZERO, update="add"),)),))))),
+    "data between tiles": loop(o, floordiv(plus(MN, 3), index(4)), If(less(at(DATA, 0), 1), (loop(i, 4, If(less(COUNT, MN), (TILED,))),))),
     "data": loop(v, Mul(M, at(B, 0)), put(A, (FloorDiv(v, at(B, 0)),), ZERO)),
-    "a divisor that changes": loop(v, MN, loop(o, K, put(A, (FloorDiv(v, o),), ZERO))),
 }
 
 
@@ -158,6 +165,14 @@ def test_parted(name: str):
 def test_kept(name: str):
     k = kernel(KEPT[name])
     assert parted(k).kernel is k and not parted(k).loops
+
+
+def test_loops_that_count_the_same():
+    """In one iteration of some loops of a kernel: both numbers of a joined loop, none of a part of its tiles."""
+    p = parted(kernel(loop(b := Var("b"), K, PARTED["tiles"])))
+    loops = (b, *p.loops[o])
+    assert p.loops_of(b, o) == p.loops_of(b, o, i) == loops
+    assert [p.within(loops, given) for given in ((), (b,), (b, o), (b, i), (b, o, i), (o, i))] == [0, 1, 1, 1, 3, 0]
 
 
 def test_what_marks_become():

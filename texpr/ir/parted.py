@@ -167,18 +167,21 @@ _MOST_TOPS = 512
 
 def _parted_top(s: Stmt) -> _Top:
     """Remembered: most steps leave most nests as they are."""
-    if not any(isinstance(n, For) and any(isinstance(e, Mul) for e in walk(n.extent)) for n in statements(s)):
-        return _Top(s)
     found = _TOPS.get(id(s))
     if found is None:
-        top = _Top(s)
-        plain = _without_hints(s)
-        top.after = s if (after := _parted(plain, top)) is plain else after
-        top.origin = dict(zip(_stores(top.after), _stores(s))) if top.joints else {}
-        found = _TOPS[id(s)] = s, top
+        found = _TOPS[id(s)] = s, _made(s)
         while len(_TOPS) > _MOST_TOPS:
             _TOPS.popitem(last=False)
     return found[1]
+
+
+def _made(s: Stmt) -> _Top:
+    top = _Top(s)
+    if any(isinstance(n, For) and any(isinstance(e, Mul) for e in walk(n.extent)) for n in statements(s)):
+        plain = _without_hints(s)
+        top.after = s if (after := _parted(plain, top)) is plain else after
+        top.origin = dict(zip(_stores(top.after), _stores(s))) if top.joints else {}
+    return top
 
 
 def _without_hints(s: Stmt) -> Stmt:
@@ -351,8 +354,7 @@ def _tile(outer: _Digits, inner: _Digits) -> tuple[int | None, Expr | None]:
     size = integer(longest)
     if size is None:
         return None, None
-    end = linear(add(left, mul(outer.count, index(size)))).expr()
-    return (None, None) if variables(end) & outer.of.keys() else (size, end)
+    return size, linear(add(left, mul(outer.count, index(size)))).expr()
 
 
 def _has_tiles(extent: Expr, end: Expr, tile: int) -> bool:
@@ -375,11 +377,10 @@ def _joint(run: _Run) -> _Joint | None:
     """How a run counts pairs, if it does."""
     if not any(isinstance(e, Mul) for e in walk(run.digits.extent)):
         return None
-    bound = {n.var for n in (*run.loops, *statements(*run.inside)) if isinstance(n, For)}
     for node in walk(*run.inside):
         if isinstance(node, FloorDiv | Mod) and _is_of(node, run.digits.count):
             over = _factor(run.digits.extent, node.rhs)
-            if over is None or variables(over, node.rhs) & bound or tensors(node.rhs):
+            if over is None or tensors(node.rhs):
                 continue
             told = integer(node.rhs) is None or _is_product(over)
             if told and (is_natural(over) or is_natural(node.rhs)):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from texpr.ir.affine import Linear, linear, linear_sum
 from texpr.ir.build import add, integer, mul
-from texpr.ir.expr import Expr, FloorDiv, Mod, Tensor, index
+from texpr.ir.expr import Expr, FloorDiv, Mod, Mul, Tensor, index
 from texpr.ir.traverse import equal
 
 
@@ -48,13 +50,36 @@ def _rejoin(quotient: FloorDiv, rest: Mod) -> bool:
 
 def _rejoined(form: Linear) -> Expr | None:
     """One step of c*B * (x // B) + c * (x % B) = c*x, or None."""
-    for quotient, c in form.terms:
-        if not isinstance(quotient, FloorDiv):
-            continue
-        for rest, d in form.terms:
-            if isinstance(rest, Mod) and _rejoin(quotient, rest):
-                divisor = linear(quotient.rhs)
-                if not divisor.terms and c == d * divisor.constant:
-                    left = tuple((t, k) for t, k in form.terms if t is not quotient and t is not rest)
+    for term, c in form.terms:
+        for quotient, times in _quotients(term):
+            for rest, d in form.terms:
+                if isinstance(rest, Mod) and _rejoin(quotient, rest) and _is_times(times, c, quotient.rhs, d):
+                    left = tuple((t, k) for t, k in form.terms if t is not term and t is not rest)
                     return add(Linear(left, form.constant).expr(), mul(quotient.lhs, index(d)))
     return None
+
+
+def _quotients(term: Expr) -> Iterator[tuple[FloorDiv, list[Expr]]]:
+    """The quotients that are factors of a product, and what they are multiplied by."""
+    factors = _factors(term)
+    for k, f in enumerate(factors):
+        if isinstance(f, FloorDiv):
+            yield f, factors[:k] + factors[k + 1 :]
+
+
+def _factors(e: Expr) -> list[Expr]:
+    return [*_factors(e.lhs), *_factors(e.rhs)] if isinstance(e, Mul) else [e]
+
+
+def _is_times(factors: list[Expr], c: int, by: Expr, d: int) -> bool:
+    """Whether the product of the factors and `c` is that of `by` and `d`."""
+    divisor = linear(by)
+    if not factors or not divisor.terms:
+        return not factors and not divisor.terms and c == d * divisor.constant
+    left = _factors(by)
+    for f in factors:
+        k = next((k for k, g in enumerate(left) if equal(f, g)), None)
+        if k is None:
+            return False
+        del left[k]
+    return not left and c == d
