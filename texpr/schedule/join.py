@@ -67,6 +67,9 @@ def _check_pair(kernel: Kernel, loop: For) -> None:
                             span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")
 
 
+_WITH_TAILS = ("split", "unroll", "jam", "vectorize")
+
+
 def check_parted(before: Kernel, after: Kernel, step: str) -> None:
     """Refuse a step after which the provers no longer see which pairs a joined loop counts (`ir.parted`).
 
@@ -76,7 +79,7 @@ def check_parted(before: Kernel, after: Kernel, step: str) -> None:
     joined = parted(before).loops or parted(after).loops
     if joined and divides_by_sizes(after) and not divides_by_sizes(before):
         loop = next(n for n in all_loops(before if parted(before).loops else after) if n.var in joined)
-        instead = 'split it with tail="guard", "clip" or "mask"' if step == "split" else "take this step before fuse"
+        instead = 'pass tail="guard"' if step in _WITH_TAILS else "take this step before fuse"
         raise ScheduleError(f"after {step} the pairs that `{loop.var.name}` counts could not be told from its tiles",
                             span_of(before, loop) if loop in all_loops(before) else None, code=step, help=instead)
 
