@@ -11,9 +11,10 @@ from tests.ir.test_parted import cut
 from tests.poly.nests import ZERO, at, carried_by_brute_force, events, kernel, loop, meet, plus, put, tensor, times
 from texpr.ir.build import compare
 from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Var, index
-from texpr.ir.loop import For, Kernel
-from texpr.ir.traverse import statements
-from texpr.poly import always, carried, never
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import statements, substitute
+from texpr.poly import always, carried, needs, never, overwritten, read_after_write
 from texpr.support.errors import ScheduleError
 
 M, N = Var("M"), Var("N")
@@ -41,7 +42,7 @@ def kernels(draw) -> Kernel:
 
 
 @given(kernels(), st.data())
-@settings(max_examples=160, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_what_a_loop_carries(k: Kernel, data: st.DataObject):
     """Nothing that is accepted depends on anything; what is refused with an example does in it."""
     asked = data.draw(st.sampled_from([n for n in statements(k) if isinstance(n, For)]))
@@ -60,6 +61,46 @@ def test_what_a_loop_carries(k: Kernel, data: st.DataObject):
     assert (A, found.element) in meet(first, second)
     depth = first.loops.index(asked.var)
     assert first.iteration[:depth] == second.iteration[:depth] and first.iteration[depth] < second.iteration[depth]
+
+
+@st.composite
+def pairs(draw) -> Kernel:
+    """Two stores in a joined loop, the first in a loop of its own, alone or in tiles."""
+    r, v, k = Var("r"), Var("v"), Var("k")
+
+    def element() -> tuple[Expr, ...]:
+        row, column = draw(st.sampled_from([FloorDiv(v, N), FloorDiv(v, N), plus(FloorDiv(v, N), 1), index(0)])), draw(
+            st.sampled_from([Mod(v, N), Mod(v, N), k, plus(Mod(v, N), k), r]))
+        return row, column
+
+    first = loop(k, 2, put(A, element(), at(A, *element())))
+    second = substitute(put(A, element(), at(A, *element())), {k: index(1)})
+    nest = loop(v, Mul(M, N), first, second) if draw(st.booleans()) else loop(v, Mul(M, N), second, first)
+    return kernel(loop(r, 2, cut(nest, 2, "guard") if draw(st.integers(0, 2)) == 0 else nest))
+
+
+@given(pairs(), st.integers(1, 3))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_what_happens_in_one_iteration(k: Kernel, depth: int):
+    """Of some loops around: reads of what was written, writes over what others read, and what needs what."""
+    loops = [n for n in statements(k) if isinstance(n, For)][:depth]
+    if depth == 3 and len(loops[1].body) != 1:  # Without tiles the third loop is not around both stores.
+        loops = loops[:2]
+    names = [n.var for n in loops]
+    one, two = (s for s in statements(k) if isinstance(s, Store))
+    outside = len(loops) - 1
+    asked = {
+        "read": (read_after_write(k, A, loops), lambda x, y: x.writes & y.reads),
+        "over": (overwritten(k, {one}, len(loops)), lambda x, y: x.store is one and y.store is two and x.reads & y.writes),
+        "needs": (needs(k, {two}, {one}, outside, 1), lambda x, y: x.store is one and y.store is two and meet(x, y)),
+    }
+    for sizes in ({M: m, N: n} for m, n in product(range(1, 4), range(1, 5))):
+        run = [x for x in events(k, sizes) if all(v in x.loops for v in names)]
+        for kind, (found, meets) in asked.items():
+            count, near = (outside, 1) if kind == "needs" else (len(loops), 0)
+            happens = any(x.iteration[:count] == y.iteration[:count] and meets(x, y) for n, x in enumerate(run) for y in run[n + 1 :]
+                          if kind != "needs" or y.iteration[count] - x.iteration[count] <= near)
+            assert not happens or found is not None, f'{kind}\n{show_kernel(k)}'
 
 
 def test_questions_about_a_joined_loop():
