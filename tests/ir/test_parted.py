@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.poly.nests import ZERO, at, evaluate, events, kernel, less, loop, plus, put, tensor, times
-from texpr.ir.build import floordiv, integer, maximum, minimum, mul, sub
+from texpr.ir.build import add, floordiv, integer, maximum, minimum, mul, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Var, index
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt
@@ -38,7 +38,7 @@ def cut(n: For, factor: int, tail: str) -> For:
         extent = minimum(extent, sub(n.extent, mul(o, index(factor))))
     else:
         body = (If(less(whole, n.extent), body),)
-    return For(o, floordiv(plus(n.extent, factor - 1), index(factor)), (For(i, extent, body),), n.kind)
+    return For(o, floordiv(add(n.extent, index(factor - 1)), index(factor)), (For(i, extent, body),), n.kind)
 
 
 @st.composite

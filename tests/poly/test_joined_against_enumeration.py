@@ -8,10 +8,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.ir.test_parted import cut
-from tests.poly.nests import ZERO, at, carried_by_brute_force, events, kernel, loop, meet, plus, put, tensor, times
+from tests.poly.nests import ZERO, at, carried_by_brute_force, events, kernel, loop, meet, outer, plus, put, tensor, times
 from texpr.ir.build import compare
 from texpr.ir.expr import Add, Axis, Expr, FloorDiv, Mod, Mul, Var, index
 from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.parted import parted
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import statements, substitute
 from texpr.poly import always, carried, needs, never, overwritten, read_after_write
@@ -101,6 +102,21 @@ def test_what_happens_in_one_iteration(k: Kernel, depth: int):
             happens = any(x.iteration[:count] == y.iteration[:count] and meets(x, y) for n, x in enumerate(run) for y in run[n + 1 :]
                           if kind != "needs" or y.iteration[count] - x.iteration[count] <= near)
             assert not happens or found is not None, f'{kind}\n{show_kernel(k)}'
+
+
+def test_one_iteration_of_the_loop_over_tiles():
+    """Holds pairs of different rows; and is around what its tiles of tiles are around."""
+    r, v = Var("r"), Var("v")
+    a, b = FloorDiv(v, N), Mod(v, N)
+    first, second = put(A, (plus(a, 1), b), at(A, a, b)), put(A, (a, b), ZERO)
+    nest = cut(loop(v, Mul(M, N), first, second), 4, "guard")
+    k = kernel(loop(r, 2, For(nest.var, nest.extent, (cut(outer(kernel(*nest.body)), 2, "guard"),))))
+    loops = [n for n in statements(k) if isinstance(n, For)]
+    one, two = (n for n in statements(k) if isinstance(n, Store))
+    assert parted(k).loops and len(loops) == 4
+    assert read_after_write(k, A, loops[:2]) and not read_after_write(k, A, loops)
+    assert overwritten(k, {one}, 2) and overwritten(k, {one}, 4) and not overwritten(k, {two}, 4)
+    assert needs(k, {one}, {one}, 2, 0) and not needs(k, {two}, {two}, 3, 0)
 
 
 def test_questions_about_a_joined_loop():
