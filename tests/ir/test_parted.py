@@ -147,6 +147,9 @@ KEPT = {
     "tiles outside in": loop(i, 4, loop(o, floordiv(plus(MN, 3), index(4)), If(less(COUNT, MN), (TILED,)))),
     "clipped tiles, one too few": loop(o, floordiv(MN, index(4)), loop(i, minimum(index(4), sub(MN, times(o, 4))), TILED)),
     "clipped tiles of another length": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(4), sub(MN, times(o, 3))), TILED)),
+    "tiles of nothing": tiles(MN, COUNT, TILED, inner=0),
+    "constant tiles of nothing": loop(o, 2, loop(i, 0, loop(v, MN, put(A, (FloorDiv(plus(times(o, 4), i), N),), ZERO)))),
+    "clipped tiles of nothing": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, minimum(index(0), sub(MN, times(o, 4))), TILED)),
     "rows and one more": loop(v, plus(Mul(N, index(3)), 1), USE),
     "tiles of tiles, one too few": loop(o, floordiv(plus(MN, 9), index(10)), loop(i, 2, loop(v, 4, If(less(plus(times(i, 4), v), 10), (
         If(less(TEN, MN), (put(A, (FloorDiv(TEN, N),), ZERO, update="add"),)),))))),

@@ -308,7 +308,7 @@ def _merged(digits: list[_Digits], k: int, conditions: list[Expr], how: _End) ->
     """The k-th number and the next one as one number."""
     outer, inner = digits[k], digits[k + 1]
     tile, end = _tile(outer, inner)
-    if tile is None:
+    if tile is None or tile < 1:
         return None
     count = add(mul(outer.count, index(tile)), inner.count)
     if end is None:
