@@ -153,3 +153,15 @@ def test_a_pack_that_a_later_input_tells(level: int):
     x, y = capture.input("x", (4, 3), F32), capture.input("y", (3,), F32)
     (found,) = Plan(capture, [ops.multiply_last(x, y)], opt=level)(a, b)  # type: ignore[list-item]
     np.testing.assert_array_equal(found, a * b)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_the_gradient_of_a_maximum_over_several_dimensions(level: int):
+    """It finds the place by `argmax` over a pack and compares it with `place`."""
+    x = np.random.default_rng(0).normal(size=(3, 4, 2)).astype(np.float32)
+    capture = Capture()
+    given = capture.input("x", x.shape, F32)
+    with capture:
+        (gradient,) = capture.gradients(ops.sum_all(ops.reduce_max(given, axis=1, count=2)), [given])  # type: ignore[arg-type]
+    (found,) = Plan(capture, [gradient], opt=level)(x)  # type: ignore[list-item]
+    np.testing.assert_array_equal(found, x == x.max((1, 2), keepdims=True))

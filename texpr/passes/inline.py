@@ -92,7 +92,7 @@ def _bind(parameter: Tensor, argument: Tensor, values: dict[Var, Expr], packs: d
 def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Program:
     """Each pack becomes as many dimensions as it has sizes here; index variables over it become as many variables.
 
-    Random numbers count the elements of a pack, so there the variable becomes the row-major position.
+    Where a variable is a number, for random numbers, `place` and what argmax finds, it becomes the row-major position.
     """
     indices: dict[Var, tuple[Var, ...]] = {}
     flat: dict[Var, Expr] = {}
@@ -114,6 +114,11 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
         return tuple(e for i in old for e in (indices.get(i, (i,)) if isinstance(i, Var) else (i,)))
 
     def declare(node: Node) -> Node | None:
+        if isinstance(node, Reduce) and node.op in ("argmax", "argmin"):
+            before, found = len(axes(node.axes[: node.which])), axes(node.axes[node.which : node.which + 1])
+            node = replace(node, axes=axes(node.axes))
+            each = [replace(node, which=before + k) for k in range(len(found))]
+            return reduce(lambda x, n: add(mul(x, n[1].hi), n[0]), zip(each[1:], found[1:]), each[0]) if each else index(0)
         return replace(node, axes=axes(node.axes)) if isinstance(node, Equation | Reduce) else None
 
     def use(node: Node) -> Node | None:
@@ -126,7 +131,7 @@ def expand_packs(program: Program, packs: Mapping[Var, tuple[Expr, ...]]) -> Pro
     tensors = (*program.inputs, *program.outputs, *program.temporaries)
     renewed = over_tensors(program, {t: replace(t, dims=_expanded(t.dims, packs)) for t in tensors})
     renewed = rewrite(rewrite(renewed, declare), use)
-    return folded(renewed, {var: product(sizes) for var, sizes in packs.items()})  # type: ignore[return-value]
+    return folded(renewed, {var: product(sizes) for var, sizes in packs.items()} | flat)  # type: ignore[return-value]
 
 
 def _expanded(dims: tuple[Dim, ...], packs: Mapping[Var, tuple[Expr, ...]]) -> tuple[Dim, ...]:

@@ -1,0 +1,42 @@
+"""Nested arguments: what is taken apart can be put together."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from texpr.nn import tree
+
+Pair = namedtuple("Pair", "first second")
+ARRAYS = st.builds(np.arange, st.integers(1, 5))
+TREES = st.recursive(
+    ARRAYS | st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.builds(Pair, inner, inner)
+    | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=12)
+
+
+def same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray):
+        return a is b
+    if isinstance(a, dict):
+        return type(a) is type(b) and list(a) == list(b) and all(same(a[k], b[k]) for k in a)  # type: ignore[index, call-overload]
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))  # type: ignore[arg-type]
+    return type(a) is type(b) and a == b
+
+
+@given(TREES)
+def test_a_tree_is_its_skeleton_and_its_tensors(value: object):
+    bones = tree.skeleton(value)
+    assert same(tree.rebuilt(bones, tree.leaves(value)), value)
+    assert hash(bones) == hash(tree.skeleton(value)) and bones == tree.skeleton(value)
+
+
+@given(TREES, TREES)
+def test_trees_that_differ_without_tensors_have_other_skeletons(a: object, b: object):
+    if not any(True for x in (a, b) for _ in tree.leaves(x)) and not same(a, b) and a != b:
+        assert tree.skeleton(a) != tree.skeleton(b)
