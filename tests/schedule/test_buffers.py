@@ -244,3 +244,16 @@ def test_a_tile_in_registers_compiles():
     s = tx.schedule(OPS["matmul"], **EIGHT).split("i", 8).split("j", 32).reorder("io", "jo", "k", "ii", "ji")
     s.cache_write("C_acc", "jo", name="t").scope("t", "register").unroll("ii").vectorize("ji")
     assert "alloca" not in s.compile("x86-64-v4").llvm
+
+
+@pytest.mark.parametrize("name", ["t", "t_acc"])
+def test_a_buffer_is_not_shared_by_iterations_that_run_at_once(name):
+    """Each iteration of a parallel loop computes t for itself, until a buffer around the loop is all of theirs."""
+    operator = tx.op("op f(X: f32[K], Z: f32[M, N]) -> Y: f32[M, N] {\n  t = sum(k: X[k])\n  Y[i, j] = Z[i, j] * t\n}")
+    s = tx.schedule(operator).compute_at("t", "Y.j", recompute=True)
+    tx.schedule(operator).replay(s.script()).cache_write(name, "Y.i")  # one after the other they may share it
+    s.parallel("Y.j")
+    with pytest.raises(tx.ScheduleError, match="after cache_write, parallel run of `j`: its iterations depend on each other") as error:
+        s.cache_write(name, "Y.i")
+    assert error.value.witness
+    assert s.cache_write(name, "Y.j").certificate()

@@ -14,7 +14,7 @@ from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, V
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, statements, walk
 from texpr.passes.nests import guarded
-from texpr.schedule.independent import check_moved
+from texpr.schedule.independent import check_moved, check_shared
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
 from texpr.schedule.refuse import refused
 from texpr.schedule.tensors import find_tensor, unused_name
@@ -148,6 +148,7 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
     elif not _used(alone := _with_body(box, body[:-1]), box.tensor):
         after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
     check_moved(kernel, after, "cache_write")
+    check_shared(after, box.buffer, box.chain[-1].var, "cache_write")
     return after
 
 

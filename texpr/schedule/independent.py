@@ -73,6 +73,18 @@ def check_inside(after: Kernel, lanes: Collection[For], step: str) -> None:
             _check_still(after, loop, step)
 
 
+def check_shared(after: Kernel, buffer: Tensor, around: Var, step: str) -> None:
+    """Prove again what holds of loops that run at once in an iteration of a loop, where they now share a buffer: before, each of their
+    iterations may have had one of its own.
+
+    Raises:
+        ScheduleError: such a loop is no longer independent.
+    """
+    for loop in all_loops(after):
+        if _at_once(loop) and around in _outer(after, loop) and any(s.tensor is buffer for s in stores(loop)):
+            _check_still(after, loop, step)
+
+
 def own_buffers(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
     """Temporaries of which each iteration of a loop that runs at once has its own: none for lanes and within them."""
     lanes = any(n.kind == "vector" for n in (*loops_around(kernel, loop), loop))
