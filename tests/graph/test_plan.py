@@ -213,3 +213,19 @@ def test_plans_run_from_several_threads():
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(many, range(4)))
+
+
+def test_tensors_of_one_recurrence_begin_apart_and_share_a_kernel():
+    """h and c of an LSTM each have a first value of their own, and need each other from then on."""
+    capture = Capture("cell")
+    sizes = {"X": (3, 2, 4), "h0": (2, 5), "c0": (2, 5), "weight_ih": (20, 4), "weight_hh": (20, 5), "bias_ih": (20,), "bias_hh": (20,)}
+    inputs = [capture.input(name, shape, F32) for name, shape in sizes.items()]
+    outputs = tx.ops.lstm(*inputs)
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal(shape).astype("f4") for shape in sizes.values()]
+    for level in range(4):
+        plan = Plan(capture, outputs, opt=level)
+        targets = [t for n in plan.launches for t in n.outputs]
+        assert len(set(targets)) == len(targets), "a tensor is computed by one kernel"
+        for got, want in zip(plan(*arrays), tx.ops.lstm(*arrays)):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)

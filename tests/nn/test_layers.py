@@ -46,7 +46,6 @@ def test_states_are_torchs():
         assert list(state) == list(STORED[case.key]["state"]), case.key
 
 
-@pytest.mark.filterwarnings("ignore::texpr.CertificateWarning")
 @pytest.mark.parametrize("case", chosen(), ids=lambda c: c.key)
 def test_layers_equal_torchs(case: Case):
     module, stored = made(case), STORED[case.key]
@@ -163,7 +162,6 @@ def test_copies_of_a_layer_draw_their_own_masks():
     np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.filterwarnings("ignore::texpr.CertificateWarning")
 def test_dropout_in_training():
     nn.manual_seed(0)
     x = np.random.default_rng(0).normal(size=(6, 4, 8)).astype(np.float32)

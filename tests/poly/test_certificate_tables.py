@@ -308,8 +308,7 @@ kernel greatest(X: f32[N, M], W: f32[N, M], p: i64[M] in 0..N, m: bool[M]) -> (y
     let d: i64
     d = 9223372036854775807  start eq 1  at[n1]
     for j1 in 0..M
-      if X[n1, j1] == b[n1] or X[n1, j1] != X[n1, j1]
-        d min= j1  eq 1  at[n1, j1]
+      d min= if X[n1, j1] == b[n1] or X[n1, j1] != X[n1, j1] then j1 else 9223372036854775807  eq 1  at[n1, j1]
     a[n1] = d  eq 1  at[n1]
   for n2 in 0..N
     y[n2] = X[n2, a[n2]]  eq 2  at[n2]

@@ -228,7 +228,8 @@ class CompiledKernel(callable.Callable):
         check_requirements(self.name, program.requires, sizes)
         refuse_huge(self.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
         refuse_far(program, sizes)
-        refuse_endless(self.kernel, sizes)
+        if prod(n for n in sizes.values() if n > 1) >= 1 << 62:  # else no product of sizes is so large, and loops need not be made
+            refuse_endless(self.kernel, sizes)
         arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))

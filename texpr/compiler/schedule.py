@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from texpr import autodiff
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.page import Pane, equations_html, fragment, stages_html
 from texpr.compiler.pipeline import certificate, lowered, ready
@@ -110,6 +109,8 @@ class Schedule(Steps):
         Raises:
             CheckError: something has no gradient.
         """
+        from texpr import autodiff  # here, so that calls of operators need not import it
+
         program = autodiff.grad(self.program, wrt)
         return Schedule(program, {v: n for v, n in self.sizes.items() if v in program.sizes}).derived_from(self)
 

@@ -88,8 +88,8 @@ def _units(program: Program) -> list[Group]:
     order: list[Group] = []
     for positions in in_groups(equations):
         mine = tuple(equations[k] for k in positions)
-        known = next((found[t] for e in mine for t in targets_of(e) if t in found), None)
-        if known is not None:
+        # What several tensors begin with may stand in groups of its own so far.
+        for known in dict.fromkeys(found[t] for e in mine for t in targets_of(e) if t in found):
             order.remove(known)
             mine = (*known.equations, *mine)
         group = Group(mine)

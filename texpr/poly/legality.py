@@ -261,7 +261,9 @@ def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], boo
                 by_tensor.setdefault(access.tensor, []).append((s, access))
     for accesses in by_tensor.values():
         for (s, first), (t, second) in product(accesses, accesses):
-            if first.kind == second.kind == "read" or first is second and (ignored(s.store) or _same_again(s.store)):
+            # Statements that differ in their place alone share their accesses.
+            alone = s is t and first is second
+            if first.kind == second.kind == "read" or alone and (ignored(s.store) or _same_again(s.store)):
                 continue
             yield Pair(s, t, first, second)
 

@@ -351,6 +351,8 @@ def _gpu(plan: Plan, nest: Nest) -> None:
         return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
     name = qualified(loops[0])
     for inner in loops[1:]:
+        if integer(inner.extent) is None:
+            break  # an iteration would divide by a size that only the call knows
         joined = free_name(plan.kernel, inner.tensor, name.rpartition(".")[2] + inner.var.name)
         if not plan.step("fuse", name, qualified(inner), name=joined):
             break

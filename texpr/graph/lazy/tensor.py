@@ -329,7 +329,7 @@ def from_dlpack(data: Any) -> Tensor:
     try:
         return tensor(np.from_dlpack(data))
     except (BufferError, RuntimeError, TypeError, AttributeError) as error:
-        raise CallError(f"the tensor cannot be taken over: {error}", code="dlpack", help="move it to the CPU, and detach it") from None
+        raise CallError(f"the tensor cannot be taken over: {error}", code="type", help="move it to the CPU, and detach it") from None
 
 
 @contextmanager
