@@ -40,3 +40,9 @@ def test_a_tree_is_its_skeleton_and_its_tensors(value: object):
 def test_trees_that_differ_without_tensors_have_other_skeletons(a: object, b: object):
     if not any(True for x in (a, b) for _ in tree.leaves(x)) and not same(a, b) and a != b:
         assert tree.skeleton(a) != tree.skeleton(b)
+
+
+def test_values_that_are_equal_and_say_different_things():
+    values = [1, 1.0, True, 0.0, -0.0, 0, False, "1", None]
+    assert len({tree.skeleton({"scale": v}) for v in values}) == len(values)
+    assert [tree.rebuilt(tree.skeleton([v]), []) for v in values] == [[v] for v in values]

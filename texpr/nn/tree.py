@@ -21,6 +21,15 @@ class Branch:
     parts: tuple[Hashable, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A value that is no tensor. 1, 1.0 and True are equal and say different things, and so do 0.0 and -0.0."""
+
+    kind: type
+    text: str
+    value: Hashable
+
+
 class _Tensor:
     """Stands where a tensor was."""
 
@@ -59,7 +68,7 @@ def skeleton(tree: object) -> Hashable:
     if not isinstance(tree, Hashable):
         raise CallError(f"an argument is a {type(tree).__name__}, expected tensors, numbers, texts, or tuples, lists and dicts of them",
                         code="arguments")
-    return tree
+    return Plain(type(tree), str(tree) if isinstance(tree, float) else "", tree)
 
 
 def rebuilt(bones: Hashable, tensors: Iterable[Any]) -> Any:
@@ -70,8 +79,9 @@ def rebuilt(bones: Hashable, tensors: Iterable[Any]) -> Any:
 def _filled(bones: Hashable, tensors: Iterator[Any]) -> Any:
     if bones is TENSOR:
         return next(tensors)
-    if not isinstance(bones, Branch):
-        return bones
+    if isinstance(bones, Plain):
+        return bones.value
+    assert isinstance(bones, Branch), "a skeleton has tensors, values and branches"
     parts = [_filled(part, tensors) for part in bones.parts]
     if bones.keys:
         return dict(zip(bones.keys, parts))
