@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from texpr.compiler import Op
 from texpr.graph.arrays import written
 from texpr.graph.arrays.indexing import selection
 from texpr.graph.arrays.promotion import of_elementary, of_quotient, of_sum, promoted, with_number
-from texpr.ir.dtypes import BF16, BOOL, F32, I32, I64, DType, accumulator, from_numpy
+from texpr.ir.dtypes import BF16, BOOL, F32, I32, I64, DType, accumulator, from_numpy, numpy_dtype
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
 
@@ -138,12 +139,10 @@ def _factors(n: int) -> str:
 def compare(name: str, a: object, b: object) -> Any:
     """A comparison, element by element: a boolean tensor."""
     x, y = operand(a), operand(b)
-    numbers = [v for v in (x, y) if type(v) is float]
     t = common_dtype(x, y)
     if t == BOOL and _COMPARISONS[name] not in ("==", "!="):
         t = I32  # False < True
     text = f"{{0}} {_COMPARISONS[name]} {{1}}"
-    assert not numbers or t.is_float, "a float makes its array one"
     return _elementwise(name, text, (x, y), t, BOOL)
 
 
@@ -262,7 +261,7 @@ def matmul(a: object, b: object) -> Any:
         raise CallError(f"{list(x.shape)} @ {list(y.shape)}: {x.shape[-1]} columns and {y.shape[-2 if len(y.shape) > 1 else 0]} rows",
                         code="shape")
     t = common_dtype(x, y)
-    left, right = (cast(v, t) if isinstance(v.dtype, DType) else v.astype(_numpy(t)) for v in (x, y))
+    left, right = (cast(v, t) if isinstance(v.dtype, DType) else v.astype(numpy_dtype(t)) for v in (x, y))
     if t == BOOL:
         return cast(matmul(cast(left, I32), cast(right, I32)), BOOL)
     left = left.reshape(1, -1) if len(x.shape) == 1 else left
@@ -270,12 +269,6 @@ def matmul(a: object, b: object) -> Any:
     found = written.product(tuple(left.shape), tuple(right.shape), t)(left, right)
     gone = [k for k, v in ((-2, x), (-1, y)) if len(v.shape) == 1]
     return reshape(found, tuple(n for k, n in enumerate(found.shape, -len(found.shape)) if k not in gone)) if gone else found
-
-
-def _numpy(t: DType) -> np.dtype:
-    from texpr.ir.dtypes import numpy_dtype
-
-    return numpy_dtype(t)
 
 
 def select(x: Any, key: object) -> Any:
@@ -332,8 +325,8 @@ def reshape(x: Any, shape: Sequence[int]) -> Any:
 
 def _whole_shape(shape: Shape, given: Sequence[int]) -> Shape:
     wanted = [n.__index__() for n in given]
-    open_, known = wanted.count(-1), written.count(tuple(n for n in wanted if n != -1))
-    total = written.count(shape)
+    open_, known = wanted.count(-1), prod(tuple(n for n in wanted if n != -1))
+    total = prod(shape)
     fits = not any(n < -1 for n in wanted) and (open_ == 0 and known == total or open_ == 1 and known and total % known == 0)
     if not fits:
         raise CallError(f"{total} elements of {list(shape)} do not become {wanted}", code="shape", help="one extent may be -1")

@@ -5,13 +5,13 @@ Nothing is changed in place: `x += y` makes `x` another tensor, and slices are v
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Self
 
 from texpr import ops
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
-from texpr.graph.arrays.written import count
 from texpr.ir.dtypes import BOOL, DType
 from texpr.support.errors import CallError
 
@@ -142,7 +142,7 @@ class ArrayMethods(ArrayOperators, Elementary):
     @property
     def size(self) -> int:
         """How many elements there are."""
-        return count(self.shape)
+        return prod(self.shape)
 
     @property
     def T(self) -> Self:  # noqa: N802

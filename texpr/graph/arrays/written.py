@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import prod
 
 from texpr.compiler import Op, op
-from texpr.ir.dtypes import DType
+from texpr.ir.dtypes import I64, DType
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
 
@@ -137,17 +136,12 @@ def _aligned(shape: Shape, whole: Shape) -> tuple[list[str], list[str]]:
     return (["1" if a else f"N{first + k}" for k, a in enumerate(alone)], ["0" if a else f"i{first + k}" for k, a in enumerate(alone)])
 
 
-def count(shape: Shape) -> int:
-    """How many elements there are."""
-    return prod(shape)
-
-
 def _typed(t: DType, dims: Sequence[object]) -> str:
     return f"{t}[{', '.join(map(str, dims))}]" if dims else str(t)
 
 
 def _typed_in(shape: Shape, extent: int) -> str:
-    return f"{_typed(_PLACES, shape)} in {-extent}..{extent}"
+    return f"{_typed(I64, shape)} in {-extent}..{extent}"
 
 
 def _at(indices: object) -> str:
@@ -158,6 +152,3 @@ def _at(indices: object) -> str:
 def _ranges(shape: Shape) -> str:
     """The ranges of the axes, which indices alone need not tell."""
     return "for " + ", ".join(f"i{k} in 0..{n}" for k, n in enumerate(shape)) if shape else ""
-
-
-_PLACES = DType("i", 64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -44,10 +44,3 @@ def _parts(value: Any) -> dict[object, Any] | None:
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in fields(value)}
     return None
-
-
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The containers with every leaf replaced."""
-    leaves: list[Any] = []
-    tree = flattened(value, leaves)
-    return tree.built(iter([function(x) for x in leaves]))
