@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from texpr.autodiff.activity import targets
 from texpr.ir.build import integer
@@ -49,11 +48,6 @@ def _continues(equation: Equation | Invoke, before: Sequence[Equation | Invoke])
     return isinstance(equation, Equation) and equation.update is not None and any(equation.target in targets(e) for e in before)
 
 
-_REMEMBERED = 1 << 14
-"""Equations of which is remembered what they read: passes over long programs ask again and again."""
-
-
-@lru_cache(_REMEMBERED)
 def reads(equation: Equation | Invoke) -> tuple[Tensor, ...]:
     """The tensors it reads."""
     return equation.args if isinstance(equation, Invoke) else tuple(tensors(equation))
@@ -83,7 +77,6 @@ def definitions(equations: Sequence[Equation | Invoke]) -> dict[Tensor, Equation
     return {t: es[0] for t, es in found.items() if len(es) == 1 and isinstance(es[0], Equation) and _whole(es[0])}
 
 
-@lru_cache(_REMEMBERED)
 def _whole(equation: Equation) -> bool:
     if equation.update is not None or equation.where is not None or equation.guard is not None:
         return False

@@ -95,8 +95,9 @@ class Jitted:
             trace = self._traces.get(key)
             if trace is None:
                 trace = self._traces[key] = self._traced(named)
-                if len(self._traces) > MOST_TRACES:
-                    self._traces.popitem(last=False)
+            self._traces.move_to_end(key)
+            if len(self._traces) > MOST_TRACES:
+                self._traces.popitem(last=False)
         return trace(arrays)
 
     def _taken(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
