@@ -22,11 +22,11 @@ F, WHOLE, U = (f"op f(X: {t}[N]) -> Y: {t}[N] {{{{ Y[i] = {{}} }}}}" for t in ("
 
 
 def complaint(text: str, kind: type[Error] = Error) -> str:
-    """What is said about a text, within a second of processor time."""
+    """What is said about a text, at once: the bound is far above what slow processors take, and far below a hang."""
     start = time.process_time()
     with pytest.raises(kind) as e:
         tx.op(text)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 20
     said = str(e.value)
     assert said.encode("utf-8") and not any(ord(c) < 32 and c != "\n" or 0x7F <= ord(c) < 0xA0 for c in said)
     return said
@@ -165,7 +165,7 @@ def test_long_texts():
 def test_large_texts_are_read_in_time(name: str, text: str):
     start = time.process_time()
     tx.op(text)
-    assert time.process_time() - start < 5, name
+    assert time.process_time() - start < 20, name
 
 
 def test_pieces_beyond_the_quota():
