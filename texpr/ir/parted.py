@@ -177,11 +177,21 @@ def _parted_top(s: Stmt) -> _Top:
 
 def _made(s: Stmt) -> _Top:
     top = _Top(s)
-    if any(isinstance(n, For) and any(isinstance(e, Mul) for e in walk(n.extent)) for n in statements(s)):
+    if _may_count_pairs(s):
         plain = _without_hints(s)
         top.after = s if (after := _parted(plain, top)) is plain else after
         top.origin = dict(zip(_stores(top.after), _stores(s))) if top.joints else {}
     return top
+
+
+def _may_count_pairs(s: Stmt) -> bool:
+    """Whether some loop has a product as its extent, and is divided by a size or has a product of sizes as a factor: what every joint needs, and
+    few nests have.
+    """
+    extents = [n.extent for n in statements(s) if isinstance(n, For)]
+    if not any(isinstance(e, Mul) for e in walk(*extents)):
+        return False
+    return any(map(_is_product, extents)) or any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None for n in walk(s))
 
 
 def _without_hints(s: Stmt) -> Stmt:
