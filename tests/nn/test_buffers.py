@@ -85,7 +85,9 @@ def test_dtypes():
     assert model.double() is model and model[0].weight is weight and weight.data.dtype == np.float64
     assert model(x).dtype == np.float64 and model[1].count.data.dtype == np.int64
     assert model.float()(x).dtype == np.float32
-    assert complaint(lambda: model.to("f16")) == "error[dtype]: to: dtype is 'f16', expected f32 or f64"
+    assert model.half()(x).dtype == np.float16 and model[1].count.data.dtype == np.int64
+    assert model.bfloat16()(x).dtype.name in ("float32", "bfloat16")
+    assert complaint(lambda: model.to("i32")) == "error[dtype]: to: dtype is 'i32', expected f32, f64, f16 or bf16"
 
 
 def test_containers_of_parameters_and_names():

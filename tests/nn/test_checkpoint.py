@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from struct import pack
 
@@ -193,8 +195,60 @@ error[checkpoint]: the values do not fit Sequential
 
 
 def test_without_safetensors(tmp_path: Path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "safetensors.numpy", None)
+    nn.save(made(), tmp_path / "m.safetensors")
+    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
     with pytest.raises(ImportError) as caught:
-        nn.save(made(), tmp_path / "m.safetensors")
-    assert str(caught.value) == "saving and loading weights needs safetensors: pip install texpr[checkpoint]"
-    assert not list(tmp_path.iterdir())
+        nn.load(made(), tmp_path / "m.safetensors")
+    assert str(caught.value) == "reading weights needs safetensors: pip install texpr[checkpoint]"
+
+
+def test_the_library_reads_what_is_saved(tmp_path: Path):
+    reader = pytest.importorskip("safetensors.numpy")
+    model = made()
+    nn.save(model, tmp_path / "m.safetensors")
+    found = reader.load_file(tmp_path / "m.safetensors")
+    assert found.keys() == model.state_dict().keys()
+    for name, value in model.state_dict().items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+KILLED = """
+import sys
+import numpy as np
+from texpr import nn
+model = nn.Linear(400, 400, bias=False)
+value = 0
+while True:
+    model.weight.data[...] = value
+    nn.save(model, sys.argv[1])
+    if value == 0:
+        print("saved", flush=True)
+    value += 1
+"""
+
+
+def test_a_save_that_is_killed_leaves_a_whole_file(tmp_path: Path):
+    path, model = tmp_path / "m.safetensors", nn.Linear(400, 400, bias=False)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"saved\n"
+    for _ in range(20):
+        nn.load(model, path)  # while it is being replaced
+        assert len(np.unique(model.weight.data)) == 1, "all values are of one save"
+    process.kill()
+    process.wait()
+    nn.load(model, path)
+    assert len(np.unique(model.weight.data)) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_floats_of_16_bits(tmp_path: Path, dtype: str):
+    model = made().to(dtype)
+    before = [v.data.copy() for v in model.parameters()]
+    nn.save(model, tmp_path / "m.safetensors")
+    entry = json.loads((tmp_path / "m.safetensors").read_bytes()[8:].split(b"}}")[0] + b"}}")["0.weight"]
+    assert entry["dtype"] == dtype.upper()
+    other = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)).to(dtype)
+    nn.load(other, tmp_path / "m.safetensors")
+    for own, value in zip(other.parameters(), before):
+        np.testing.assert_array_equal(own.data, value)
+    other.load_state_dict(model.state_dict())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
+from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
@@ -37,16 +37,17 @@ class Variable:
     Args:
         data: the first value, copied.
         name: for messages and listings.
+        dtype: what NumPy cannot say of `data`: bf16 in 16 bits.
     Raises:
         CallError: a dtype that texpr does not have.
     """
 
     __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
 
-    def __init__(self, data: object, name: str = "variable") -> None:
-        array = np.array(data, order="C")
-        dtype = from_numpy(array.dtype)
-        if dtype is None:
+    def __init__(self, data: object, name: str = "variable", dtype: DType | None = None) -> None:
+        array, known = _as_held(np.array(data, order="C"))
+        dtype = dtype or known
+        if dtype is None or array.dtype != numpy_dtype(dtype):
             raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
         self.name, self.dtype = name, dtype
         self._current: np.ndarray = array
@@ -62,7 +63,7 @@ class Variable:
     @property
     def data(self) -> np.ndarray:
         """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
-        the program do so.
+        the program do so. bf16 is held as its 16 bits; `np.asarray(variable)` and `numpy()` are its numbers.
         """
         return self._current
 
@@ -72,12 +73,16 @@ class Variable:
         if capture is not None:
             capture.assign(self, value)
             return
-        array = np.asarray(value)
-        if array.shape != self.shape or from_numpy(array.dtype) != self.dtype:
+        array, dtype = _as_held(np.asarray(value))
+        if array.shape != self.shape or self.dtype not in (dtype, BF16 if array.dtype == np.uint16 else dtype):
             raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
                             code="shape", help="a variable keeps its shape and dtype; make a new one")
         self._changes()
         self._current[...] = array
+
+    def numpy(self) -> np.ndarray:
+        """The value as numbers: `data`, but for bf16."""
+        return readable(self._current, self.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -101,7 +106,8 @@ class Variable:
         """Let the value be of another dtype. Programs that were captured before are of the old one."""
         if dtype != self.dtype:
             self._changes()
-            self.dtype, self._current, self._spare = dtype, self._current.astype(numpy_dtype(dtype)), None
+            self._current, self._spare = stored(readable(self._current, self.dtype), dtype), None
+            self.dtype = dtype
 
     def exchange(self) -> None:
         """Make the array that a step has written the value."""
@@ -113,7 +119,7 @@ class Variable:
         return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._current, dtype=dtype, copy=copy)  # type: ignore[call-overload]
+        return np.array(readable(self._current, self.dtype), dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __getstate__(self) -> tuple:
         """Copies and pickles have no leaf: that one stands for this variable."""
@@ -122,3 +128,9 @@ class Variable:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}: {self.dtype}[{', '.join(map(str, self.shape))}])"
+
+
+def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
+    """An array as variables hold it, in native byte order, and its dtype."""
+    dtype = from_numpy(array.dtype)
+    return (array.view(np.uint16) if dtype == BF16 else array if dtype is None else array.astype(numpy_dtype(dtype), copy=False)), dtype

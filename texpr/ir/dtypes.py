@@ -93,3 +93,21 @@ def to_bf16(x: np.ndarray | np.floating) -> np.ndarray:
     bits = np.where(inexact, toward_zero | np.uint32(1), near.view(np.uint32))
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(exact), np.float32(np.nan), rounded.view(np.float32))
+
+
+def stored(values: object, t: DType) -> np.ndarray:
+    """Numbers as NumPy stores them in `t`, rounded once: bf16 as its 16 bits (uint16)."""
+    if t == BF16:
+        return np.asarray((np.asarray(to_bf16(np.asarray(values)), np.float32).view(np.uint32) >> 16).astype(np.uint16))
+    return np.asarray(values).astype(numpy_dtype(t))
+
+
+def readable(array: np.ndarray, t: DType) -> np.ndarray:
+    """What NumPy stores as `t`, as numbers: bf16 as `ml_dtypes.bfloat16` where that is installed, else as f32, which holds it exactly."""
+    if t != BF16:
+        return array
+    try:
+        import ml_dtypes
+    except ImportError:
+        return np.asarray((array.astype(np.uint32) << 16).view(np.float32))
+    return array.view(ml_dtypes.bfloat16)

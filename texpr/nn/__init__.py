@@ -4,7 +4,7 @@ A module is a shell around operators of `texpr.ops`: called on arrays or trained
 forward, backward and the optimizer's update are one compiled plan. NumPy holds data; it computes nothing but metrics.
 """
 
-from texpr.nn import callbacks, init, optim
+from texpr.nn import callbacks, data, init, optim
 from texpr.nn.activations import (
     CELU,
     ELU,
@@ -36,7 +36,7 @@ from texpr.nn.activations import (
     Threshold,
 )
 from texpr.nn.attention import MultiheadAttention
-from texpr.nn.callbacks import EarlyStopping
+from texpr.nn.callbacks import Callback, EarlyStopping
 from texpr.nn.checkpoint import load, save
 from texpr.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from texpr.nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, Fold, Unfold
@@ -118,6 +118,7 @@ from texpr.nn.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
+from texpr.nn.precision import LossScale
 from texpr.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from texpr.nn.resizing import ChannelShuffle, PixelShuffle, PixelUnshuffle, Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from texpr.nn.summary import summary
@@ -128,13 +129,13 @@ from texpr.nn.transformer import Transformer, TransformerDecoder, TransformerDec
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
     "AlphaDropout", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
-    "Bilinear", "Buffer", "CELU", "CTCLoss", "ChannelShuffle", "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d",
-    "ConstantPad2d", "ConstantPad3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
-    "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "ELU",
-    "EarlyStopping", "Embedding", "EmbeddingBag", "FeatureAlphaDropout", "Flatten", "Fold", "GELU", "GLU", "GRU", "GRUCell",
+    "Bilinear", "Buffer", "CELU", "CTCLoss", "Callback", "ChannelShuffle", "CircularPad1d", "CircularPad2d", "CircularPad3d",
+    "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
+    "ConvTranspose3d", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+    "ELU", "EarlyStopping", "Embedding", "EmbeddingBag", "FeatureAlphaDropout", "Flatten", "Fold", "GELU", "GLU", "GRU", "GRUCell",
     "GaussianNLLLoss", "GroupNorm", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "HingeEmbeddingLoss", "History", "HuberLoss",
     "Identity", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "KLDivLoss", "L1Loss", "LPPool1d", "LPPool2d", "LPPool3d", "LSTM",
-    "LSTMCell", "LayerNorm", "LeakyReLU", "Linear", "LocalResponseNorm", "LogSigmoid", "LogSoftmax", "Loss", "MSELoss",
+    "LSTMCell", "LayerNorm", "LeakyReLU", "Linear", "LocalResponseNorm", "LogSigmoid", "LogSoftmax", "Loss", "LossScale", "MSELoss",
     "MarginRankingLoss", "MaxPool1d", "MaxPool2d", "MaxPool3d", "Mish", "Module", "ModuleDict", "ModuleList", "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultiheadAttention", "NLLLoss", "PReLU", "PairwiseDistance", "Parameter",
     "ParameterDict", "ParameterList", "PixelShuffle", "PixelUnshuffle", "PoissonNLLLoss", "RMSNorm", "RNN", "RNNCell", "RReLU", "ReLU",
@@ -143,5 +144,5 @@ __all__ = [
     "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold", "Trainer", "TrainingStep", "Transformer", "TransformerDecoder",
     "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
     "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "callbacks",
-    "init", "load", "manual_seed", "optim", "save", "summary",
+    "data", "init", "load", "manual_seed", "optim", "save", "summary",
 ]

@@ -51,13 +51,13 @@ def number(owner: str, name: str, value: object, least: float = 0.0, below: floa
 
 
 def float_dtype(layer: str, dtype: object) -> DType:
-    """f32 or f64, from its name or a NumPy dtype."""
+    """f16, bf16, f32 or f64, from its name or a NumPy dtype."""
     found = DTYPES.get(dtype) if isinstance(dtype, str) else dtype if isinstance(dtype, DType) else None
     if found is None:
         try:
             found = from_numpy(np.dtype(dtype))  # type: ignore[arg-type]
         except TypeError:
             found = None
-    if found not in (DTYPES["f32"], DTYPES["f64"]):
-        raise CallError(f"{layer}: dtype is {dtype!r}, expected f32 or f64", code="dtype")
-    return found  # type: ignore[return-value]
+    if found is None or not found.is_float:
+        raise CallError(f"{layer}: dtype is {dtype!r}, expected f32, f64, f16 or bf16", code="dtype")
+    return found

@@ -7,7 +7,6 @@ from typing import Any
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import numpy_dtype
 from texpr.nn import init
 from texpr.nn.arguments import whole
 from texpr.nn.calls import parameter, present, without_batch, zeros
@@ -167,5 +166,5 @@ class MultiheadAttention(Module):
 def as_bias(mask: Any, like: Symbolic) -> Any:
     """A mask that is true where something is hidden as one that is added; others are that already."""
     if mask.dtype.name == "bool":
-        return ops.mask_bias(mask, numpy_dtype(like.dtype).type(0))
+        return ops.mask_bias(mask, zeros(like, ()))
     return mask

@@ -9,16 +9,23 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.dtypes import numpy_dtype, stored
 from texpr.nn.arguments import float_dtype
 from texpr.nn.module import Module
-from texpr.nn.parameter import Parameter
+from texpr.nn.parameter import Buffer, Parameter
 from texpr.support.errors import CallError
 
 
 def parameter(layer: Module, name: str, shape: Sequence[int], dtype: object, value: float = 0.0) -> Parameter:
     """A parameter of a layer, all elements `value` at first."""
-    return Parameter(np.full(tuple(shape), value, numpy_dtype(float_dtype(type(layer).__name__, dtype))), name=name)
+    wanted = float_dtype(type(layer).__name__, dtype)
+    return Parameter(stored(np.full(tuple(shape), value), wanted), name=name, dtype=wanted)
+
+
+def buffer(layer: Module, name: str, size: int, dtype: object, value: float = 0.0) -> Buffer:
+    """A buffer of a layer in one dimension, all elements `value` at first."""
+    wanted = float_dtype(type(layer).__name__, dtype)
+    return Buffer(stored(np.full(size, value), wanted), name=name, dtype=wanted)
 
 
 def present(**inputs: Any) -> dict[str, Any]:
@@ -47,7 +54,7 @@ def without_batch(x: Any, axis: int = 0) -> Any:
 
 def zeros(like: Symbolic, shape: Sequence[int]) -> Symbolic:
     """A constant of the same program and dtype."""
-    return like.capture.constant(np.zeros(tuple(shape), numpy_dtype(like.dtype)), "zeros")
+    return like.capture.constant(np.zeros(tuple(shape), numpy_dtype(like.dtype)), "zeros", like.dtype)
 
 
 def broadcast(x: Symbolic, shape: Sequence[int]) -> Symbolic:

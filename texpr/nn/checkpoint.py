@@ -1,30 +1,33 @@
-"""Weights in files: safetensors, never pickle; written whole or not at all; read only when all of it fits."""
+"""Arrays in files: safetensors, never pickle; written whole or not at all; read only when all of it fits."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from struct import unpack
+from struct import pack, unpack
 
 import numpy as np
 
+from texpr.ir.dtypes import BF16, readable
 from texpr.nn.module import Module, compare_states
 from texpr.support.errors import CheckpointError
 from texpr.support.files import write_file
 
 _LARGEST_HEADER = 100_000_000
-_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
-           "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
+_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32", "I16": "int16",
+           "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
+_NAMES = {ours: name for name, ours in _DTYPES.items()}
 
 
 def save(model: Module, path: str | Path) -> None:
     """Write all parameters of `model` under their dotted names.
 
     Raises:
-        ImportError: safetensors is not installed.
         OSError: the file cannot be written; what was there before stays.
     """
-    write_file(path, _library().save(model.state_dict(), {"format": "np"}))
+    entries = {name: (v.data, "bfloat16" if v.dtype == BF16 else v.data.dtype.name) for name, v in model._named_state().items()}
+    write_file(path, _serialized(entries, {"format": "np"}))
 
 
 def load(model: Module, path: str | Path, strict: bool = True, check_finite: bool = False) -> tuple[list[str], list[str]]:
@@ -41,36 +44,92 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
         OSError: the file cannot be read.
     """
     data = Path(path).read_bytes()
-    missing, unexpected, wrong = compare_states(model._named_state(), _header(data, path))
+    missing, unexpected, wrong = compare_states(model._named_state(), _header(data, path)[0])
     if wrong or (strict and (missing or unexpected)):
         _refuse(path, missing if strict else [], unexpected if strict else [], wrong)
-    try:
-        values: dict[str, np.ndarray] = _library().load(data)
-    except Exception as error:
-        raise _damaged(path, str(error)) from None
-    bad = [n for n, a in values.items() if check_finite and a.dtype.kind == "f" and not np.isfinite(a).all()]
+    values = _arrays(data, path)
+    bad = [n for n, a in values.items() if check_finite and a.dtype.name.startswith(("float", "bfloat")) and not np.isfinite(a).all()]
     if bad:
         raise CheckpointError(f"{path}: not all values are finite in {', '.join(bad)}", code="checkpoint")
     return model.load_state_dict(values, strict)
 
 
+def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: object) -> None:
+    """Write arrays by name and, as JSON, what is to be said about them, in one step.
+
+    Raises:
+        TypeError: `about` is not of what JSON has.
+        OSError: the file cannot be written; what was there before stays.
+    """
+    write_file(path, _serialized({n: (a, a.dtype.name) for n, a in arrays.items()}, {"texpr": json.dumps(about)}))
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
+    """What `write_arrays` has written.
+
+    Raises:
+        CheckpointError: the file is damaged, or another kind of file.
+    """
+    data = Path(path).read_bytes()
+    about = _header(data, path)[1].get("texpr")
+    if not isinstance(about, str):
+        raise CheckpointError(f"{path} holds arrays, but no state of a training", code="checkpoint", help="nn.load reads weights")
+    try:
+        return _arrays(data, path), json.loads(about)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"its metadata are not valid ({error})") from None
+
+
 def _library():
     try:
-        import safetensors.numpy
+        import safetensors
     except ImportError:
-        raise ImportError("saving and loading weights needs safetensors: pip install texpr[checkpoint]") from None
-    return safetensors.numpy
+        raise ImportError("reading weights needs safetensors: pip install texpr[checkpoint]") from None
+    return safetensors
 
 
-def _header(data: bytes, path: str | Path) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shapes and dtypes by name, from the file's head. safetensors itself accepts a name that comes twice; we do not."""
+def _serialized(entries: Mapping[str, tuple[np.ndarray, str]], metadata: dict[str, str]) -> bytes:
+    """The bytes of a file: the length of the header, the header, the arrays, those of wide elements first, so that all are aligned."""
+    header: dict[str, object] = {"__metadata__": metadata}
+    parts: list[bytes] = []
+    end = 0
+    for name in sorted(entries, key=lambda n: (-entries[n][0].itemsize, n)):
+        array, dtype = entries[name]
+        parts.append(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
+        start, end = end, end + len(parts[-1])
+        header[name] = {"dtype": _NAMES[dtype], "shape": list(array.shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([pack("<Q", len(text)), text, *parts])
+
+
+def _arrays(data: bytes, path: str | Path) -> dict[str, np.ndarray]:
+    """The arrays by name; bf16 as numbers."""
+    try:
+        entries = _library().deserialize(data)
+    except ImportError:
+        raise
+    except Exception as error:
+        raise _damaged(path, str(error)) from None
+    found = {}
+    for name, entry in entries:
+        dtype = _DTYPES.get(entry["dtype"])
+        if dtype is None:
+            raise _damaged(path, f"`{name}` is {entry['dtype']}, which texpr does not have")
+        held = np.frombuffer(entry["data"], np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")).reshape(entry["shape"])
+        found[name] = readable(held, BF16) if dtype == "bfloat16" else held
+    return found
+
+
+def _header(data: bytes, path: str | Path) -> tuple[dict[str, tuple[tuple[int, ...], str]], dict]:
+    """Shapes and dtypes by name and the metadata, from the file's head. safetensors itself accepts a name that comes twice; we do not."""
     length = unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
     if not 2 <= length <= min(len(data) - 8, _LARGEST_HEADER):
         raise _damaged(path, f"its header would have {length} bytes, the file has {len(data)}")
     try:
         entries = json.loads(data[8 : 8 + length].decode("utf-8"), object_pairs_hook=_unique)
-        entries.pop("__metadata__", None)
-        return {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], str(e["dtype"]))) for name, e in entries.items()}
+        metadata = entries.pop("__metadata__", {})
+        return {name: (tuple(e["shape"]), _DTYPES.get(e["dtype"], str(e["dtype"]))) for name, e in entries.items()}, metadata
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _damaged(path, f"its header is not valid ({error or type(error).__name__})") from None
 

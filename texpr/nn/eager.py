@@ -11,12 +11,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
 from texpr.graph.lazy.tensor import applied, leaf_of, tensor
-from texpr.ir.dtypes import DType, from_numpy
+from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
 from texpr.nn import tree
 from texpr.support.errors import CallError
@@ -67,14 +65,13 @@ class Called:
         """The results, nested as the module gives them."""
         found = applied(self.program, (*tensors, *map(leaf_of, self.variables), *self.constants))
         count = len(found) - len(self.updates)
-        values = [new.numpy() for new in found[count:]]
+        values = [new.realize().value for new in found[count:]]
         for variable, value in zip(self.updates, values, strict=True):
             variable.data = value
         return tree.rebuilt(self.bones, found[:count])
 
 
-def as_tensor(value: object, dtype: np.dtype | None) -> Tensor:
+def as_tensor(value: object, dtype: DType | None) -> Tensor:
     """An input of a module: floats in the network's dtype, everything else as it is."""
     found = leaf_of(value) if isinstance(value, Variable) else value if isinstance(value, Tensor) else tensor(value)
-    wanted: DType | None = None if dtype is None else from_numpy(dtype)
-    return found.astype(wanted) if found.dtype.is_float and wanted is not None else found
+    return found.astype(dtype) if found.dtype.is_float and dtype is not None else found

@@ -10,6 +10,7 @@ from texpr import ops
 from texpr.nn import init
 from texpr.nn.arguments import no_option, one_of, whole
 from texpr.nn.calls import parameter, present
+from texpr.nn.inputs import as_input
 from texpr.nn.module import Module
 from texpr.nn.parameter import Parameter
 from texpr.support.errors import CallError
@@ -32,7 +33,7 @@ class _Table(Module):
         if _weight is None:
             self.reset_parameters()
         else:
-            self.weight.data = np.asarray(_weight, self.weight.data.dtype)
+            self.weight.data = as_input(_weight, self.weight.dtype).array
 
     weight: Parameter
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from texpr.support.files import write_file
 
@@ -26,3 +29,35 @@ class History(dict[str, list[float]]):
         rows = [",".join(["epoch", *self])]
         rows += [",".join([str(k + 1), *(repr(v[k]) if k < len(v) else "" for v in self.values())]) for k in range(self.epochs)]
         write_file(path, ("\n".join(rows) + "\n").encode())
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the measurements over the epochs, those of training and validation together.
+
+        Args:
+            path: where the picture is written; its ending says which kind.
+        Returns:
+            the figure of matplotlib.
+        Raises:
+            ImportError: matplotlib is not installed.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ImportError("drawing needs matplotlib: pip install texpr[plot]") from None
+        names = [n for n in self if not (n.startswith("val_") and n.removeprefix("val_") in self)] or ["loss"]
+        figure = Figure(figsize=(4.5 * len(names), 3.2), layout="constrained")
+        for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names):
+            for each, label in ((name, "training"), (f"val_{name}", "validation")):
+                if each in self:
+                    axes.plot(range(1, len(self[each]) + 1), self[each], marker=".", label=label)
+            values = [v for each in (name, f"val_{name}") for v in self.get(each, ()) if isfinite(v)]
+            if "loss" in name and values and min(values) > 0:
+                axes.set_yscale("log")
+            axes.set(xlabel="epoch", title=name)
+            if f"val_{name}" in self:
+                axes.legend()
+        if path is not None:
+            picture = BytesIO()
+            figure.savefig(picture, format=Path(path).suffix[1:] or "png")
+            write_file(path, picture.getvalue())
+        return figure

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from texpr.graph import Variable
+from texpr.ir.dtypes import stored
 from texpr.support.errors import CallError
 
 Filled = TypeVar("Filled", Variable, np.ndarray)
@@ -42,8 +43,11 @@ def generator() -> np.random.Generator:
 
 
 def _fill(tensor: Filled, values: object) -> Filled:
-    """Numbers are drawn in 64 bits, so that f32 and f64 models of one seed are alike."""
-    (tensor.data if isinstance(tensor, Variable) else tensor)[...] = values
+    """Numbers are drawn in 64 bits, so that models of one seed are alike in all dtypes."""
+    if isinstance(tensor, Variable):
+        tensor.data[...] = stored(values, tensor.dtype)
+    else:
+        tensor[...] = values
     return tensor
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,17 @@ class Averages:
         self._count += count
         for name, value in values.items():
             self._sums[name] = self._sums.get(name, 0.0) + value * count
+
+    def state_dict(self) -> dict[str, Any]:
+        """The sums so far, as JSON has them."""
+        return {"sums": dict(self._sums), "count": self._count}
+
+    @staticmethod
+    def of(state: Mapping[str, Any]) -> Averages:
+        """The averages of a `state_dict`."""
+        made = Averages()
+        made._sums, made._count = {str(n): float(v) for n, v in state["sums"].items()}, int(state["count"])
+        return made
 
     def means(self) -> dict[str, float]:
         """The means so far."""

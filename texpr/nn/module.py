@@ -11,10 +11,11 @@ import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import from_numpy, numpy_dtype
+from texpr.ir.dtypes import BF16, DType, readable
 from texpr.nn import tree
 from texpr.nn.arguments import float_dtype
 from texpr.nn.eager import Called, as_tensor
+from texpr.nn.inputs import Given, as_input
 from texpr.nn.observe import Handle, Hook, observed
 from texpr.nn.parameter import Buffer, Parameter
 from texpr.nn.recent import Recent
@@ -119,30 +120,31 @@ class Module:
 
     def _wait(self, tensors: Sequence[object], bones: Hashable) -> Any:
         """As a part of what lazy tensors will compute."""
-        given = [as_tensor(t, self.dtype) for t in tensors]
+        dtype = self.dtype
+        given = [as_tensor(t, dtype) for t in tensors]
         key = (Called, *((t.shape, t.dtype) for t in given), bones, structure(self))
         return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
 
     def _infer(self, tensors: Sequence[object], bones: Hashable) -> Any:
         """Arrays that are given twice are one input of the program."""
         distinct = {id(t): t for t in tensors}
-        arrays = tuple(as_input(t, self.dtype) for t in distinct.values())
+        dtype = self.dtype
+        given = [as_input(t, dtype) for t in distinct.values()]
         places = tuple(map(list(distinct).index, map(id, tensors)))
-        key = (*((a.shape, a.dtype) for a in arrays), places, bones, structure(self))
-        return self._plans.get_or_make(key, lambda: _Inference.of(self, arrays, places, bones))(arrays)
+        key = (*(g.spec for g in given), places, bones, structure(self))
+        return self._plans.get_or_make(key, lambda: _Inference.of(self, given, places, bones))([g.array for g in given])
 
     def __texpr_structure__(self) -> tuple:
         """What a function that is traced with the module depends on."""
         return structure(self)
 
     @property
-    def dtype(self) -> np.dtype | None:
+    def dtype(self) -> DType | None:
         """The dtype of the float parameters, or buffers where there are none; None without any."""
-        found = next((v.dtype for every in (self.parameters, self.buffers) for v in every() if v.dtype.is_float), None)
-        return None if found is None else numpy_dtype(found)
+        return next((v.dtype for every in (self.parameters, self.buffers) for v in every() if v.dtype.is_float), None)
 
     def to(self, dtype: object) -> Self:
-        """Convert all float parameters and buffers, in place, to f32 or f64.
+        """Convert all float parameters and buffers, in place, to f16, bf16, f32 or f64.
 
         Raises:
             CallError: another dtype.
@@ -160,6 +162,16 @@ class Module:
     def float(self) -> Self:
         """Convert all float parameters and buffers to f32."""
         return self.to("f32")
+
+    def half(self) -> Self:
+        """Convert all float parameters and buffers to f16."""
+        return self.to("f16")
+
+    def bfloat16(self) -> Self:
+        """Convert all float parameters and buffers to bf16. Arrays of it are held as 16 bits, results are arrays of `ml_dtypes.bfloat16`
+        where that is installed, else of f32.
+        """
+        return self.to("bf16")
 
     def children(self) -> Iterator[Module]:
         """The modules directly below, each once."""
@@ -254,7 +266,7 @@ class Module:
 
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of all parameters and persistent buffers by dotted name; one that is used twice has both names."""
-        return {name: variable.data.copy() for name, variable in self._named_state().items()}
+        return {name: variable.numpy().copy() for name, variable in self._named_state().items()}
 
     def _named_state(self) -> dict[str, Variable]:
         found: dict[str, Variable] = {}
@@ -278,7 +290,7 @@ class Module:
             CheckpointError: names, shapes or dtypes differ; every difference is listed.
         """
         own, state = self._named_state(), {n: np.asarray(a) for n, a in state_dict.items()}
-        missing, unexpected, wrong = compare_states(own, {n: (a.shape, str(a.dtype)) for n, a in state.items()})
+        missing, unexpected, wrong = compare_states(own, {n: (a.shape, a.dtype.name) for n, a in state.items()})
         complaints = [*wrong, *([f"missing: {', '.join(missing)}"] if strict and missing else []),
                       *([f"unexpected: {', '.join(unexpected)}"] if strict and unexpected else [])]
         if complaints:
@@ -286,7 +298,7 @@ class Module:
                                   help="strict=False ignores missing and unexpected names" if strict and not wrong else "")
         for name, variable in own.items():
             if name in state:
-                variable.data = state[name]
+                variable.data = as_input(state[name], variable.dtype).array
         return missing, unexpected
 
     def __getstate__(self) -> dict[str, object]:
@@ -332,33 +344,21 @@ def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[
     unexpected = sorted(n for n in found if n not in own)
     wrong = []
     for name, variable in own.items():
-        shape, dtype = found.get(name, (variable.shape, str(variable.data.dtype)))
-        if (tuple(shape), dtype) != (variable.shape, str(variable.data.dtype)):
-            wrong.append(f"{name} is {dtype}{list(shape)}, expected {variable.data.dtype}{list(variable.shape)}")
+        expected = "bfloat16" if variable.dtype == BF16 else variable.data.dtype.name
+        shape, dtype = found.get(name, (variable.shape, expected))
+        if tuple(shape) != variable.shape or dtype not in (expected, "float32" if variable.dtype == BF16 else expected):
+            wrong.append(f"{name} is {dtype}{list(shape)}, expected {expected}{list(variable.shape)}")
     return missing, unexpected, wrong
 
 
-def as_input(value: object, dtype: np.dtype | None) -> np.ndarray:
-    """An array as a network takes it: floats in the network's dtype, everything else as it is.
-
-    Raises:
-        CallError: no array, or of a dtype that texpr does not have.
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and dtype is not None:
-        return np.ascontiguousarray(array, dtype).reshape(array.shape)
-    if from_numpy(array.dtype) is None:
-        raise CallError(f"the input has dtype {array.dtype}, which texpr does not have", code="dtype", help="convert it: x.astype(...)")
-    return array
-
-
-def _captured(value: object, capture: Capture, dtype: np.dtype | None) -> Symbolic:
+def _captured(value: object, capture: Capture, dtype: DType | None) -> Symbolic:
     """A tensor that a `forward` gives to another module, or returns."""
     if isinstance(value, Symbolic):
         return value
-    return capture.variable(value) if isinstance(value, Variable) else capture.constant(as_input(value, dtype))
+    if isinstance(value, Variable):
+        return capture.variable(value)
+    given = as_input(value, dtype)
+    return capture.constant(given.array, dtype=given.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,21 +367,22 @@ class _Inference:
 
     plan: Plan
     bones: Hashable
+    dtypes: tuple[DType, ...]
 
     @staticmethod
-    def of(module: Module, arrays: tuple[np.ndarray, ...], places: tuple[int, ...], bones: Hashable) -> _Inference:
-        if not arrays:
+    def of(module: Module, given: Sequence[Given], places: tuple[int, ...], bones: Hashable) -> _Inference:
+        if not given:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)
-        symbols = [capture.input(f"x{k}" if k else "x", a.shape, from_numpy(a.dtype)) for k, a in enumerate(arrays)]  # type: ignore[arg-type]
+        symbols = [capture.input(f"x{k}" if k else "x", *g.spec) for k, g in enumerate(given)]
         with capture:
             inputs, options = tree.rebuilt(bones, [symbols[k] for k in places])
             outputs = module(*inputs, **options)
             results = [_captured(y, capture, module.dtype) for y in tree.leaves(outputs)]
-        return _Inference(Plan(capture, results), tree.skeleton(outputs))
+        return _Inference(Plan(capture, results), tree.skeleton(outputs), tuple(r.dtype for r in results))
 
-    def __call__(self, arrays: tuple[np.ndarray, ...]) -> Any:
-        return tree.rebuilt(self.bones, self.plan(*arrays))
+    def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
+        return tree.rebuilt(self.bones, map(readable, self.plan(*arrays), self.dtypes))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import numpy_dtype
-from texpr.nn.arguments import float_dtype, number, whole
-from texpr.nn.calls import parameter, present, with_batch
+from texpr.nn import init
+from texpr.nn.arguments import number, whole
+from texpr.nn.calls import buffer, parameter, present, with_batch
 from texpr.nn.module import Module
 from texpr.nn.parameter import Buffer, Parameter
 from texpr.support.errors import CallError
@@ -38,23 +38,22 @@ class _Channels(Module):
         self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)
         self.weight = parameter(self, "weight", (self.num_features,), dtype, 1.0) if affine else None
         self.bias = parameter(self, "bias", (self.num_features,), dtype) if affine else None
-        wanted = numpy_dtype(float_dtype(name, dtype))
-        self.register_buffer("running_mean", np.zeros(self.num_features, wanted) if track_running_stats else None)
-        self.register_buffer("running_var", np.ones(self.num_features, wanted) if track_running_stats else None)
+        self.running_mean = buffer(self, "running_mean", self.num_features, dtype) if track_running_stats else None
+        self.running_var = buffer(self, "running_var", self.num_features, dtype, 1.0) if track_running_stats else None
         self.register_buffer("num_batches_tracked", np.int64(0) if track_running_stats else None)
 
     def reset_running_stats(self) -> None:
         """Forget the statistics."""
-        for buffer, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
-            if buffer is not None:
-                buffer.data[...] = value
+        for each, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+            if each is not None:
+                init.constant_(each, value)
 
     def reset_parameters(self) -> None:
         """Forget the statistics; weight 1, bias 0."""
         self.reset_running_stats()
         for each, value in ((self.weight, 1), (self.bias, 0)):
             if each is not None:
-                each.data[...] = value
+                init.constant_(each, value)
 
     def _check(self, x: Symbolic) -> None:
         if x.ndim not in self.dims:
@@ -63,9 +62,9 @@ class _Channels(Module):
 
     def _track(self, mean: Any, variance: Any, update: Callable[..., Any], scale: float = 1.0) -> None:
         """Let `update(old, new, scale=)` be the statistics; scale times the variance is the one over n - 1."""
-        for buffer, new, factor in ((self.running_mean, mean, 1.0), (self.running_var, variance, scale)):
-            if buffer is not None:
-                mean.capture.assign(buffer, update(mean.capture.latest(buffer), new, scale=factor))
+        for old, new, factor in ((self.running_mean, mean, 1.0), (self.running_var, variance, scale)):
+            if old is not None:
+                mean.capture.assign(old, update(mean.capture.latest(old), new, scale=factor))
 
     def _from_statistics(self, x: Any) -> Any:
         scales = present(weight=self.weight, bias=self.bias)
@@ -163,6 +162,10 @@ class InstanceNorm3d(InstanceNorm1d):
     dims = (4, 5)
 
 
+_FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
+"""Bits behind the leading one of a float: the distance from 1 to the next number is 2 to minus that."""
+
+
 class _Shaped(Module):
     """Base of normalisations over the last axes, whose shape is normalized_shape."""
 
@@ -214,7 +217,7 @@ class RMSNorm(_Shaped):
         self.eps = None if eps is None else number("RMSNorm", "eps", eps)
 
     def forward(self, input: Any) -> Any:
-        eps = float(np.finfo(numpy_dtype(input.dtype)).eps) if self.eps is None else self.eps
+        eps = 2.0 ** -_FRACTION[input.dtype.name] if self.eps is None else self.eps
         return ops.rms_norm(input, **present(weight=self.weight), axis=self._axis(input), eps=eps)
 
     def extra_repr(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from texpr.graph import Variable
 from texpr.graph.lazy import Tensor
+from texpr.ir.dtypes import DType
 
 
 class Parameter(Variable):
@@ -17,8 +18,8 @@ class Parameter(Variable):
 
     __slots__ = ("grad", "requires_grad")
 
-    def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter") -> None:
-        super().__init__(data, name)
+    def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None) -> None:
+        super().__init__(data, name, dtype)
         self.grad: Tensor | None = None
         self.requires_grad = requires_grad
 
@@ -28,10 +29,11 @@ class Buffer(Variable):
 
     Args:
         persistent: whether `state_dict` has it.
+        dtype: what NumPy cannot say of `data`: bf16 in 16 bits.
     """
 
     __slots__ = ("persistent",)
 
-    def __init__(self, data: object, persistent: bool = True, name: str = "buffer") -> None:
-        super().__init__(data, name)
+    def __init__(self, data: object, persistent: bool = True, name: str = "buffer", dtype: DType | None = None) -> None:
+        super().__init__(data, name, dtype)
         self.persistent = persistent

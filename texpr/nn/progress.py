@@ -21,7 +21,7 @@ class Progress:
         self._epochs, self._shown = epochs, shown
         self._start = 0.0
 
-    def batches(self, epoch: int, items: Iterable[T], count: int) -> Iterator[T]:
+    def batches(self, epoch: int, items: Iterable[T], count: int | None) -> Iterator[T]:
         """The items, shown as they are taken."""
         self._start = time.perf_counter()
         bar = _bar() if self._shown else None

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from texpr.graph import Plan
+from texpr.ir.dtypes import readable
 from texpr.nn.arguments import whole
-from texpr.nn.callbacks import Callback
-from texpr.nn.data import batches, check_labels, checked_inputs, checked_targets, fill
+from texpr.nn.batches import Batch, Batches
+from texpr.nn.callbacks import Callback, Listener, as_callback
+from texpr.nn.data import DataLoader
+from texpr.nn.data.checks import checked_inputs
 from texpr.nn.history import History
-from texpr.nn.losses import Loss
+from texpr.nn.inputs import Given
 from texpr.nn.metrics import Averages, Metric, named_metrics
 from texpr.nn.module import Module, structure
 from texpr.nn.optim import Optimizer
+from texpr.nn.precision import LossScale
 from texpr.nn.progress import Progress
 from texpr.nn.recent import Recent
+from texpr.nn.resume import Run, load_run, save_run
 from texpr.nn.training import LossFunction, TrainingStep, captured_loss, first_bad_layer
 from texpr.support.errors import CallError, Error
 
@@ -33,10 +40,17 @@ class Trainer:
         seed: of the order of examples.
         on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep their values and the message names the
             step and the layer. "skip": the parameters keep their values and the training goes on. "ignore": the step is made.
+        accumulate: batches per update, whose gradients are averaged (`TrainingStep`); the last update of an epoch takes what is left.
+        precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow f16 are left out, and
+            `skipped` of the history counts them.
+        loss_scale: of "f16".
+    Attributes:
+        history: of the fit that runs, or ran last.
+        epoch, position: how many epochs of that fit are done, and how many batches of the one that runs.
     """
 
     def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer, metrics: Sequence[str | Metric] = (), seed: int = 0,
-                 on_nan: str = "raise") -> None:
+                 on_nan: str = "raise", *, accumulate: int = 1, precision: str = "f32", loss_scale: LossScale | None = None) -> None:
         if not isinstance(model, Module):
             raise CallError(f"the model is a {type(model).__name__}, expected a module", code="arguments")
         if not callable(loss) or isinstance(loss, type):
@@ -47,62 +61,94 @@ class Trainer:
             raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
         self.model, self.loss, self.optimizer, self.on_nan = model, loss, optimizer, on_nan
         self.metrics = named_metrics(metrics)
-        self.step = TrainingStep(model, loss, optimizer)
-        self._order = np.random.default_rng(whole("Trainer", "seed", seed, 0))
+        self.step = TrainingStep(model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale)
+        self._seed = whole("Trainer", "seed", seed, 0)
         self._evaluations: Recent[Plan] = Recent()
         self._batch_size = 256
         self._labels_seen: np.ndarray | None = None
+        self._run = Run()
+        self._epochs_before = 0
+        self._loaded: Run | None = None
 
-    def fit(self, x: object, y: object, epochs: int = 1, batch_size: int = 32, validation_data: tuple[object, object] | None = None,
-            shuffle: bool = True, progress: bool = True, callbacks: Sequence[Callback] = ()) -> History:
+    @property
+    def history(self) -> History:
+        return self._run.history
+
+    @property
+    def epoch(self) -> int:
+        return self._run.epoch
+
+    @property
+    def position(self) -> int:
+        return self._run.position
+
+    def fit(self, x: object, y: object = None, epochs: int = 1, batch_size: int = 32,
+            validation_data: tuple[object, object] | Iterable[Any] | None = None, shuffle: bool = True, progress: bool = True,
+            callbacks: Sequence[Listener | Callback] = (), *, resume: str | Path | None = None) -> History:
         """Train.
 
         Args:
-            x, y: examples and targets along axis 0. Floats become the model's dtype; labels are integers.
+            x, y: examples and targets along axis 0. Floats become the model's dtype; labels are integers. Or x alone: a `DataLoader`, or
+                anything that gives pairs of arrays whenever it is iterated over.
             batch_size: examples per step; the last step of an epoch takes what is left.
-            validation_data: (x, y), evaluated after each epoch as `val_loss` and so on.
+            validation_data: (x, y) or a loader, evaluated after each epoch as `val_loss` and so on.
             progress: show a line per epoch.
-            callbacks: called after each epoch; see `texpr.nn.callbacks`.
+            callbacks: functions called after each epoch, or callbacks; see `texpr.nn.callbacks`.
+            resume: a file that `Trainer.save` or `nn.callbacks.Checkpoint` writes. Where it is there, the training goes on from it, bit for
+                bit as if it had never stopped; `epochs` counts those before, too.
         Returns:
             the means over each epoch's batches, as they were during training.
         Raises:
             CallError: data that do not fit the model or each other, or a label that is no class.
+            CheckpointError: `resume` is the file of another training, or damaged.
             Error: the loss is not finite; see `on_nan`.
         """
-        x, y = self._checked(x, y)
-        if validation_data is not None and not (isinstance(validation_data, tuple | list) and len(validation_data) == 2):
-            raise CallError("validation_data is no pair of examples and targets", code="arguments", help="validation_data=(xv, yv)")
-        validation = None if validation_data is None else self._checked(*validation_data)
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
+        listeners = sorted(map(as_callback, callbacks), key=lambda c: c.saves)
+        data = self._batches(x, y, batch_size, shuffle)
+        validation = None if validation_data is None else self._validation(validation_data, batch_size)
         self._batch_size = batch_size
-        history, shown = History(), Progress(epochs, progress)
-        for epoch in range(epochs):
-            self.model.train()
-            order = self._order.permutation(len(x)) if shuffle else None
-            averages, plans = Averages(), {}
-            for part in shown.batches(epoch, batches(len(x), batch_size, order), -(-len(x) // batch_size)):
-                size = _length(part)
-                if size not in plans:
-                    plans[size] = self.step.plan((size, *x.shape[1:]), x.dtype, (size, *y.shape[1:]), y.dtype)
-                self._train_on(plans[size], x, y, part, averages, epoch)
-            values = averages.means()
-            if validation is not None:
-                values |= {f"val_{n}": v for n, v in self._measured(*validation, batch_size).items()}
-            history.add(values)
-            shown.epoch(epoch, values)
-            if any([callback(self, epoch, values) is True for callback in callbacks]):
-                break
-        return history
+        if resume is not None and Path(resume).exists():
+            self.load(resume)
+        self._begin(listeners)
+        try:
+            for listener in listeners:
+                listener.on_train_begin(self)
+            self._epochs(data, validation, epochs, Progress(epochs, progress), listeners)
+        finally:
+            self._loaded = None
+            for listener in listeners:
+                listener.on_train_end(self)
+        return self.history
 
-    def evaluate(self, x: object, y: object, batch_size: int | None = None) -> dict[str, float]:
+    def save(self, path: str | Path) -> None:
+        """Write the whole training: parameters, buffers, the optimizer's state, history and where it is. The file is replaced in one step.
+
+        Raises:
+            CallError: gradients were added up and not used yet; callbacks are called where there are none.
+            OSError: the file cannot be written; what was there before stays.
+        """
+        save_run(path, self.model, self.optimizer, self.step, self._run)
+
+    def load(self, path: str | Path) -> None:
+        """Take the state of a training that was saved: the next `fit` goes on from there.
+
+        Raises:
+            CheckpointError: the file is damaged, or of another training; nothing is taken then.
+        """
+        self._run = self._loaded = load_run(path, self.model, self.optimizer, self.step)
+        self._labels_seen = None
+
+    def evaluate(self, x: object, y: object = None, batch_size: int | None = None) -> dict[str, float]:
         """Loss and metrics on data, in evaluation mode: means over the examples.
 
         Args:
+            x, y: as for `fit`.
             batch_size: that of the last `fit` unless given, so that kernels are there already.
         Raises:
             CallError: data that do not fit the model or each other.
         """
-        return self._measured(*self._checked(x, y), self._size("evaluate", batch_size))
+        return self._measured(self._batches(x, y, self._size("evaluate", batch_size), False))
 
     def predict(self, x: object, batch_size: int | None = None) -> np.ndarray:
         """The model's outputs in evaluation mode.
@@ -112,85 +158,131 @@ class Trainer:
         Raises:
             CallError: data that do not fit the model.
         """
-        x, size = checked_inputs(x, self.model.dtype), self._size("predict", batch_size)
-        modes = _evaluating(self.model)
-        try:
-            return np.concatenate([self.model(x[start : start + size]) for start in range(0, len(x), size)])
-        finally:
-            _restore(modes)
+        given, size = readable(*checked_inputs(x, self.model.dtype)), self._size("predict", batch_size)
+        with _Evaluating(self.model):
+            return np.concatenate([self.model(given[start : start + size]) for start in range(0, len(given), size)])
 
     def _size(self, owner: str, batch_size: int | None) -> int:
         return self._batch_size if batch_size is None else whole(owner, "batch_size", batch_size)
 
-    def _checked(self, x: object, y: object) -> tuple[np.ndarray, np.ndarray]:
-        x = checked_inputs(x, self.model.dtype)
-        return x, checked_targets(y, len(x), bool(getattr(self.loss, "labels", False)), self.model.dtype)
+    def _batches(self, x: object, y: object, batch_size: int, shuffle: bool) -> Batches:
+        return Batches.of(x, y, self.model.dtype, bool(getattr(self.loss, "labels", False)), batch_size, shuffle, self._seed)
 
-    def _train_on(self, plan: Plan, x: np.ndarray, y: np.ndarray, part: np.ndarray | slice, averages: Averages, epoch: int) -> None:
-        self._check_labels(y, plan)
-        fill(plan.inputs[0], x, part)
-        fill(plan.inputs[1], y, part)
+    def _validation(self, data: Any, batch_size: int) -> Batches:
+        if isinstance(data, DataLoader):
+            return self._batches(data, None, batch_size, False)
+        if not (isinstance(data, tuple | list) and len(data) == 2):
+            raise CallError("validation_data is no pair of examples and targets", code="arguments", help="validation_data=(xv, yv)")
+        x, y = data
+        return self._batches(x, y, batch_size, False)
+
+    def _begin(self, listeners: Sequence[Callback]) -> None:
+        """A new run, or the one that was loaded."""
+        self.step.reset()
+        self._run.listeners = listeners
+        if self._loaded is None:
+            self._epochs_before += self._run.epoch
+            self._run = Run(first_epoch=self._epochs_before, listeners=listeners)
+        else:
+            self._run.restore(listeners)
+            self._epochs_before = self._run.first_epoch
+
+    def _epochs(self, data: Batches, validation: Batches | None, epochs: int, shown: Progress, listeners: Sequence[Callback]) -> None:
+        run = self._run
+        while run.epoch < epochs and not run.ended:
+            self.model.train()
+            data.go_to(run.first_epoch + run.epoch, run.position)
+            for batch in shown.batches(run.epoch, data, data.left):
+                loss = self._train_on(batch, run)
+                run.position += 1
+                if self.step.pending == 0:
+                    self._tell(listeners, loss, run)
+            if self.step.pending:
+                self._flush(run)
+                self._tell(listeners, loss, run)
+            if not run.position:
+                raise CallError("the data have no batches", code="data", help="a loader must give batches whenever it is iterated over")
+            values = run.averages.means()
+            if self.step.loss_scale is not None:
+                values["skipped"] = float(run.skipped)
+            if validation is not None:
+                values |= {f"val_{n}": v for n, v in self._measured(validation).items()}
+            run.end_epoch(values)
+            shown.epoch(run.epoch - 1, values)
+            for listener in listeners:
+                run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
+
+    def _tell(self, listeners: Sequence[Callback], loss: float, run: Run) -> None:
+        run.steps += 1
+        for listener in listeners:
+            listener.on_step_end(self, run.steps, {"loss": loss})
+
+    def _train_on(self, batch: Batch, run: Run) -> float:
+        plan = self.step.plan(batch.x.spec, batch.y.spec)
+        self._check_labels(batch, plan)
+        _fill(plan, batch)
         loss = self.step.compute(plan)
-        if not isfinite(loss) and self.on_nan != "ignore":
-            if self.on_nan == "raise":
-                raise self._not_finite(loss, plan.inputs[0], epoch)
-            return
-        self.step.commit(plan)
-        averages.add({"loss": loss, **self._metrics(plan)}, _length(part))
+        if isfinite(loss) or self.on_nan == "ignore" or self.step.loss_scale is not None:
+            metrics = self._metrics(plan)
+            run.skipped += not self.step.commit(plan)
+            if isfinite(loss) or self.on_nan == "ignore":
+                run.averages.add({"loss": loss, **metrics}, len(batch.x.array))
+        elif self.on_nan == "raise":
+            raise self._not_finite(loss, batch.x, run.epoch)
+        return loss
+
+    def _flush(self, run: Run) -> None:
+        run.skipped += not self.step.flush()
 
     def _metrics(self, plan: Plan) -> dict[str, float]:
         return {name: metric(plan.results[1], plan.inputs[1]) for name, metric in self.metrics.items()}
 
-    def _check_labels(self, y: np.ndarray, plan: Plan) -> None:
+    def _check_labels(self, batch: Batch, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
-        if getattr(self.loss, "labels", False) and self._labels_seen is not y:
-            shape = plan.results[1].shape
-            classes = self.loss.classes(shape) if isinstance(self.loss, Loss) else shape[-1]
-            if y.dtype.kind != "f":
-                check_labels(y, classes, getattr(self.loss, "ignore_index", None))
-            self._labels_seen = y
+        if self._labels_seen is not batch.labels:
+            self.step.check_labels(batch.labels, plan)
+            self._labels_seen = batch.labels
 
-    def _not_finite(self, loss: float, x: np.ndarray, epoch: int) -> Error:
-        reason = first_bad_layer(self.model, x)
+    def _not_finite(self, loss: float, x: Given, epoch: int) -> Error:
+        reason = first_bad_layer(self.model, *x)
         return Error(f"the loss is {loss} in step {self.optimizer.steps + 1} (epoch {epoch + 1})", code="nan",
                      notes=(reason or "all outputs of layers are finite: the loss itself is not",),
                      help="lower the learning rate, or look for NaN in the data; the parameters are as they were before this step")
 
-    def _measured(self, x: np.ndarray, y: np.ndarray, size: int) -> dict[str, float]:
-        modes, averages = _evaluating(self.model), Averages()
-        try:
-            for part in batches(len(x), size, None):
-                plan = self._evaluation(x[part], y[part])
-                self._check_labels(y, plan)
-                fill(plan.inputs[0], x, part)
-                fill(plan.inputs[1], y, part)
+    def _measured(self, data: Batches) -> dict[str, float]:
+        averages = Averages()
+        with _Evaluating(self.model):
+            for batch in data:
+                plan = self._evaluation(batch)
+                self._check_labels(batch, plan)
+                _fill(plan, batch)
                 plan.run()
-                averages.add({"loss": float(plan.results[0]), **self._metrics(plan)}, _length(part))
-        finally:
-            _restore(modes)
+                averages.add({"loss": float(plan.results[0]), **self._metrics(plan)}, len(batch.x.array))
         return averages.means()
 
-    def _evaluation(self, x: np.ndarray, y: np.ndarray) -> Plan:
-        key = (x.shape, x.dtype, y.shape, y.dtype, structure(self.model))
-
+    def _evaluation(self, batch: Batch) -> Plan:
         def make() -> Plan:
-            capture, loss, output = captured_loss(self.model, self.loss, x.shape, x.dtype, y.shape, y.dtype)
+            capture, loss, output = captured_loss(self.model, self.loss, batch.x.spec, batch.y.spec, self.step.narrow)
             return Plan(capture, [loss, output])
 
-        return self._evaluations.get_or_make(key, make)
+        return self._evaluations.get_or_make((batch.x.spec, batch.y.spec, structure(self.model)), make)
 
 
-def _length(part: np.ndarray | slice) -> int:
-    return part.stop - part.start if isinstance(part, slice) else len(part)
+def _fill(plan: Plan, batch: Batch) -> None:
+    np.copyto(plan.inputs[0], batch.x.array)
+    np.copyto(plan.inputs[1], batch.y.array)
 
 
-def _evaluating(model: Module) -> list[tuple[Module, bool]]:
-    """Set a model to evaluation; the modes before."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    return modes
+class _Evaluating:
+    """Sets a model to evaluation, and back."""
 
+    def __init__(self, model: Module) -> None:
+        self._model = model
 
-def _restore(modes: list[tuple[Module, bool]]) -> None:
-    for module, training in modes:
-        module.training = training
+    def __enter__(self) -> None:
+        self._modes = [(module, module.training) for module in self._model.modules()]
+        self._model.eval()
+
+    def __exit__(self, *_: object) -> None:
+        for module, training in self._modes:
+            module.training = training

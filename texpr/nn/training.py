@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from texpr.graph import Capture, Plan, Symbolic
-from texpr.ir.dtypes import from_numpy
+from texpr.graph import Capture, Plan, Symbolic, Variable
+from texpr.ir.dtypes import F32, DType, accumulator, numpy_dtype
+from texpr.nn.arguments import whole
+from texpr.nn.data.checks import check_labels
+from texpr.nn.inputs import as_input
+from texpr.nn.losses import Loss
 from texpr.nn.module import Module, structure
 from texpr.nn.observe import observe
 from texpr.nn.optim import Optimizer
+from texpr.nn.parameter import Parameter
+from texpr.nn.precision import LossScale, MixedCapture, narrow_dtype
 from texpr.nn.recent import Recent
 from texpr.support.errors import CallError
 
 LossFunction = Callable[[Any, Any], Any]
 """Of the model's output and the target; one float."""
+
+Spec = tuple[tuple[int, ...], DType]
+"""Shape and dtype of a batch."""
 
 
 class TrainingStep:
@@ -28,82 +39,206 @@ class TrainingStep:
 
     Args:
         loss: a loss, or any function of output and target that applies operators and gives one float.
+        accumulate: batches per update. Their gradients are averaged with their numbers of examples as weights, or added where the loss
+            has `reduction="sum"`: what one batch of all of them would give, but for layers and losses that look at the batch as a
+            whole. Metrics and running statistics are those of each batch.
+        precision: "bf16" or "f16" lets products compute in 16 bits (`texpr.nn.precision`); parameters and their updates stay f32.
+        loss_scale: of "f16"; `LossScale()` unless given.
+    Attributes:
+        pending: batches since the last update.
     """
 
-    def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer) -> None:
+    def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer, *, accumulate: int = 1, precision: str | None = None,
+                 loss_scale: LossScale | None = None) -> None:
         self.model, self.loss, self.optimizer = model, loss, optimizer
+        self.accumulate = whole("TrainingStep", "accumulate", accumulate)
+        self.narrow = narrow_dtype(precision)
+        if self.narrow is not None and model.dtype not in (None, F32):
+            raise CallError(f"precision={precision!r} is for models of f32, this one is {model.dtype}", code="dtype", help="model.float()")
+        if loss_scale is not None and precision != "f16":
+            raise CallError("loss_scale is for precision='f16'", code="arguments")
+        self.loss_scale = loss_scale or (LossScale() if precision == "f16" else None)
+        self.pending = 0
         self._plans: Recent[Plan] = Recent()
+        self._sums: dict[Parameter, Variable] = {}
+        self._added: WeakKeyDictionary[Plan, tuple[Parameter, ...]] = WeakKeyDictionary()
+        self._touched: dict[Parameter, None] = {}
+        self._weight, self._share = Variable(np.float64(1), "weight"), Variable(np.float64(1), "share")
+        self._total = 0
 
-    def __call__(self, x: np.ndarray, y: np.ndarray) -> float:
+    def __call__(self, x: object, y: object) -> float:
         """Make a step on a batch; the loss before the step.
 
         Raises:
             CallError: a label is out of range, or arrays do not fit the model.
         """
-        plan = self.plan(x.shape, x.dtype, y.shape, y.dtype)
-        np.copyto(plan.inputs[0], x)
-        np.copyto(plan.inputs[1], y)
+        given, target = as_input(x, self.model.dtype), as_input(y, self.model.dtype)
+        plan = self.plan(given.spec, target.spec)
+        self.check_labels(target.array, plan)
+        np.copyto(plan.inputs[0], given.array)
+        np.copyto(plan.inputs[1], target.array)
         value = self.compute(plan)
         self.commit(plan)
         return value
 
+    def reset(self) -> None:
+        """Forget gradients that were added up and not used."""
+        self.pending = self._total = 0
+        self._touched = {}
+
+    def check_labels(self, y: np.ndarray, plan: Plan) -> None:
+        """Raise CallError for a label that is no class of the model's output."""
+        if getattr(self.loss, "labels", False) and y.dtype.kind in "iu":
+            shape = plan.results[1].shape
+            classes = self.loss.classes(shape) if isinstance(self.loss, Loss) else shape[-1]
+            check_labels(y, classes, getattr(self.loss, "ignore_index", None))
+
     def compute(self, plan: Plan) -> float:
         """Everything but the assignments, on what the plan's inputs hold."""
         self.optimizer.prepare()
+        self._weight.data[...] = self._examples(plan)
+        if not self.pending:
+            for total in self._sums.values():
+                total.data[...] = 0
         plan.compute()
         return float(plan.results[0])
 
-    def commit(self, plan: Plan) -> None:
-        """The assignments of the last `compute`."""
+    def commit(self, plan: Plan) -> bool:
+        """The assignments of the last `compute`; False where they were left out, because gradients overflow f16."""
+        if self.accumulate == 1:
+            return self._assigned(plan)
+        plan.commit()
+        self._touched |= dict.fromkeys(self._added[plan])
+        self.pending, self._total = self.pending + 1, self._total + self._examples(plan)
+        return self.flush() if self.pending == self.accumulate else True
+
+    def flush(self) -> bool:
+        """Update by the gradients that were added up, if there are any; False where they overflow f16."""
+        if not self.pending:
+            return True
+        self.pending, total = 0, self._total
+        self._total = 0
+        plan = self._plans.get_or_make(("update", self.optimizer.structure(), tuple(self._touched)), self._update)
+        self._touched = {}
+        self.optimizer.prepare()
+        self._share.data[...] = 1 if self._adds() else 1 / total
+        plan.compute()
+        return self._assigned(plan)
+
+    def _assigned(self, plan: Plan) -> bool:
+        if self.loss_scale is not None:
+            finite = isfinite(plan.results[-1])
+            self.loss_scale.update(finite)
+            if not finite:
+                return False
         plan.commit()
         self.optimizer.steps += 1
+        return True
 
-    def plan(self, x_shape: tuple[int, ...], x_dtype: np.dtype, y_shape: tuple[int, ...], y_dtype: np.dtype) -> Plan:
-        """The program for batches of these shapes. Its inputs are x and y, its results the loss and the output."""
-        key = (x_shape, x_dtype, y_shape, y_dtype, structure(self.model), self.optimizer.structure())
-        return self._plans.get_or_make(key, lambda: self._make(x_shape, x_dtype, y_shape, y_dtype))
+    def _examples(self, plan: Plan) -> int:
+        """What a batch counts."""
+        shape = plan.inputs[0].shape if plan.inputs else ()
+        return 1 if self._adds() else shape[0] if shape else 1
 
-    def _make(self, *shapes_and_dtypes: Any) -> Plan:
-        capture, loss, output = captured_loss(self.model, self.loss, *shapes_and_dtypes)
+    def _adds(self) -> bool:
+        """Whether the loss of several batches is their sum."""
+        return getattr(self.loss, "reduction", "mean") == "sum"
+
+    def plan(self, x: Spec, y: Spec) -> Plan:
+        """The program for batches of these shapes. Its inputs are x and y, its first results the loss and the output."""
+        key = (x, y, structure(self.model), self.optimizer.structure())
+        return self._plans.get_or_make(key, lambda: self._make(x, y))
+
+    def _make(self, x: Spec, y: Spec) -> Plan:
+        capture, loss, output = captured_loss(self.model, self.loss, x, y, self.narrow)
+        results = [loss, output]
         with capture:
-            self._append_updates(capture, loss)
-        return Plan(capture, [loss, output])
+            gradients = self._gradients(capture, loss)
+            if self.accumulate > 1:
+                self._add(capture, gradients)
+            else:
+                results += self._append_updates(capture, gradients)
+        plan = Plan(capture, results)
+        self._added[plan] = tuple(gradients)
+        return plan
 
-    def _append_updates(self, capture: Capture, loss: Symbolic) -> None:
+    def _gradients(self, capture: Capture, loss: Symbolic) -> dict[Parameter, Symbolic]:
         trained = [p for p in self.optimizer.parameters if p.requires_grad]
-        gradients = capture.gradients(loss, [capture.variable(p) for p in trained])
+        scaled = loss if self.loss_scale is None else self.loss_scale.scaled(capture, loss)
+        gradients = capture.gradients(scaled, [capture.variable(p) for p in trained])
         lost = [p for p, g in zip(trained, gradients) if g is None]
         if lost:
             listing = ", ".join(f"{p.name} {list(p.shape)}" for p in lost)
             warnings.warn(f"the loss does not depend on {len(lost)} of the optimizer's parameters, which stay as they are: {listing}",
-                          UserWarning, stacklevel=6)
-        self.optimizer.append_updates(capture, {p: g for p, g in zip(trained, gradients) if g is not None})
+                          UserWarning, stacklevel=7)
+        return {p: g for p, g in zip(trained, gradients) if g is not None}
+
+    def _append_updates(self, capture: Capture, gradients: dict[Parameter, Symbolic]) -> list[Symbolic]:
+        """Append the updates; further results."""
+        largest = []
+        if self.loss_scale is not None and gradients:
+            gradients, norm = self.loss_scale.unscaled(capture, gradients)
+            largest = [norm]
+        self.optimizer.append_updates(capture, gradients)
+        return largest
+
+    def _add(self, capture: Capture, gradients: dict[Parameter, Symbolic]) -> None:
+        """Add gradients up, in f32 at least."""
+        for p, g in gradients.items():
+            wide = accumulator(p.dtype)
+            if p not in self._sums:
+                self._sums[p] = Variable(np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients")
+            weight = capture.variable(self._weight).astype(wide)
+            capture.assign(self._sums[p], capture.variable(self._sums[p]) + g.astype(wide) * weight)
+
+    def _update(self) -> Plan:
+        """A program that updates by the mean of what was added up."""
+        capture = Capture("update")
+        with capture:
+            share = capture.variable(self._share)
+            gradients = {p: (capture.variable(self._sums[p]) * share.astype(self._sums[p].dtype)).astype(p.dtype) for p in self._touched}
+            return Plan(capture, self._append_updates(capture, gradients))
 
 
-def captured_loss(model: Module, loss: LossFunction, x_shape: tuple[int, ...], x_dtype: np.dtype, y_shape: tuple[int, ...],
-                  y_dtype: np.dtype) -> tuple[Capture, Symbolic, Symbolic]:
+def captured_loss(model: Module, loss: LossFunction, x: Spec, y: Spec,
+                  narrow: DType | None = None) -> tuple[Capture, Symbolic, Symbolic]:
     """A program of the loss and the output.
 
+    Args:
+        narrow: the 16 bits of mixed precision; the output is f32 then.
     Raises:
         CallError: the loss is not one float.
     """
-    capture = Capture("step")
-    x = capture.input("x", x_shape, from_numpy(x_dtype))  # type: ignore[arg-type]
-    y = capture.input("y", y_shape, from_numpy(y_dtype))  # type: ignore[arg-type]
+    capture = Capture("step") if narrow is None else MixedCapture("step", narrow)
+    given, target = capture.input("x", *x), capture.input("y", *y)
     with capture:
-        output = model(x)
+        output = _output(model, capture, given)
         if not isinstance(output, Symbolic):
             raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
-        value = loss(output, y)
+        value = loss(output, target)
     if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
         raise CallError(f"the loss is {value!r}, expected one float", code="training", help="reduce it, such as with texpr.ops.mean_all")
-    return capture, value, output
+    with capture:
+        return capture, _wide(value), _wide(output)
 
 
-def first_bad_layer(model: Module, x: np.ndarray) -> str:
+def _output(model: Module, capture: Capture, x: Symbolic) -> Any:
+    if not isinstance(capture, MixedCapture):
+        return model(x)
+    with capture.mixed():
+        found = model(x)
+    return _wide(found) if isinstance(found, Symbolic) else found
+
+
+def _wide(x: Symbolic) -> Symbolic:
+    """Floats of 16 bits as f32."""
+    return x.astype(F32) if x.dtype.is_float and x.dtype.bits == 16 else x
+
+
+def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:
     """The first layer whose parameters or outputs on `x` are not all finite, described; empty if there is none."""
     for name, parameter in model.named_parameters():
-        if not np.isfinite(parameter.data).all():
+        if not np.isfinite(parameter.numpy()).all():
             return f"the parameter `{name}` is not finite"
     capture = Capture("diagnosis")
     names = {module: name for name, module in model.named_modules()}
@@ -111,12 +246,11 @@ def first_bad_layer(model: Module, x: np.ndarray) -> str:
 
     def note(module: Module, inputs: tuple, outputs: Any, first: int, last: int) -> None:
         if not module._modules and isinstance(outputs, Symbolic) and outputs.dtype.is_float and last > first:
-            found.append((f"the output of layer `{names.get(module, '?')}`, {module!r}, is not finite", outputs))
+            found.append((f"the output of layer `{names.get(module, '?')}`, {module!r}, is not finite", outputs.astype("f32")))
 
     with capture:
-        observe(note, lambda: model(capture.input("x", x.shape, from_numpy(x.dtype))))  # type: ignore[arg-type]
+        observe(note, lambda: model(capture.input("x", x.shape, dtype)))
     plan = Plan(capture, [symbol for _, symbol in found])
     np.copyto(plan.inputs[0], x)
     plan.compute()
     return next((text for (text, _), result in zip(found, plan.results) if not np.isfinite(result).all()), "")
-

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.dtypes import readable, stored
 from texpr.nn import init
 from texpr.nn.arguments import float_dtype, whole
 from texpr.nn.attention import MultiheadAttention
@@ -158,7 +158,8 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, dtype: object = "f32") -> np.ndarray:
         """A mask that hides what comes later: -inf above the diagonal, else 0."""
-        return np.triu(np.full((sz, sz), -np.inf, numpy_dtype(float_dtype("generate_square_subsequent_mask", dtype))), 1)
+        wanted = float_dtype("generate_square_subsequent_mask", dtype)
+        return readable(stored(np.triu(np.full((sz, sz), -np.inf), 1), wanted), wanted)
 
 
 def _copies(layer: Module, count: int) -> list[Module]:

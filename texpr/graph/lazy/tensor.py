@@ -18,7 +18,7 @@ from texpr.graph.arrays.promotion import named
 from texpr.graph.capture import bound, resolved
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable
-from texpr.ir.dtypes import BF16, BOOL, DType, from_numpy, numpy_dtype, to_bf16
+from texpr.ir.dtypes import BF16, BOOL, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
@@ -101,7 +101,7 @@ class Tensor(ArrayMethods):
         """
         value = self.realize().value
         assert value is not None
-        return value if self.dtype != BF16 else _from_bf16(value)
+        return readable(value, self.dtype)
 
     def item(self) -> float | int | bool:
         """The only element."""
@@ -313,7 +313,7 @@ def tensor(data: object, dtype: object = None, requires_grad: bool = False) -> T
         t = from_numpy(array.dtype)
         assert t is not None
         value = array.view(np.uint16) if t == BF16 else array
-        value, t = (value, t) if wanted in (None, t) else (_converted(array, wanted), wanted)  # type: ignore[arg-type]
+        value, t = (value, t) if wanted in (None, t) else (stored(array, wanted), wanted)  # type: ignore[arg-type]
     value = np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(value.shape)
     found = Tensor(value.shape, t, value)
     found.stops = False
@@ -349,7 +349,7 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, Variable):
         found = leaf_of(value)
     elif isinstance(value, bool | int | float):
-        found = Tensor((), dtype, np.array(value, numpy_dtype(dtype)) if dtype != BF16 else _to_bf16(np.array(value)))
+        found = Tensor((), dtype, np.array(value, numpy_dtype(dtype)) if dtype != BF16 else stored(value, dtype))
     else:
         found = tensor(value)
     if found.dtype != dtype:
@@ -365,22 +365,6 @@ def _fits(values: Sequence[int], shape: Sequence[int]) -> bool:
 
 def _is_bool(x: Any) -> bool:
     return x.dtype == BOOL or x.dtype == np.bool_
-
-
-def _converted(array: np.ndarray, t: DType) -> np.ndarray:
-    return _to_bf16(array) if t == BF16 else array.astype(numpy_dtype(t))
-
-
-def _to_bf16(array: np.ndarray) -> np.ndarray:
-    return (np.asarray(to_bf16(array), np.float32).view(np.uint32) >> 16).astype(np.uint16)
-
-
-def _from_bf16(patterns: np.ndarray) -> np.ndarray:
-    try:
-        import ml_dtypes
-    except ImportError:
-        return (patterns.astype(np.uint32) << 16).view(np.float32)
-    return patterns.view(ml_dtypes.bfloat16)
 
 
 def _restored(value: np.ndarray, dtype: str, requires_grad: bool) -> Tensor:

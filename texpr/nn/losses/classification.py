@@ -9,7 +9,7 @@ import numpy as np
 from texpr import ops
 from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast, present
-from texpr.nn.data import check_labels
+from texpr.nn.data.checks import check_labels
 from texpr.nn.losses.loss import Loss, WeightedLoss
 from texpr.nn.parameter import Buffer
 from texpr.support.errors import CallError

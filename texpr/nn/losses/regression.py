@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from texpr import ops
-from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast
 from texpr.nn.distance import PairwiseDistance
@@ -189,8 +186,7 @@ class CTCLoss(Loss):
             each = ops.select(ops.isinf(each), zeros_like(each), each)
         if self.reduction != "mean":
             return self.reduced(each)
-        wide = ops.to_f32(target_lengths) if numpy_dtype(each.dtype) == np.float32 else ops.to_f64(target_lengths)
-        return ops.mean_all(ops.divide(each, ops.clip_between(wide, 1.0, float("inf"))))
+        return ops.mean_all(ops.divide(each, ops.clip_between(target_lengths.astype(each.dtype), 1.0, float("inf"))))
 
 
 def zeros_like(x: Any) -> Any:

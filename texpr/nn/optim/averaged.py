@@ -9,7 +9,6 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan
-from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.arguments import number
 from texpr.nn.module import Module, structure
 from texpr.nn.parameter import Buffer
@@ -53,6 +52,6 @@ class AveragedModel(Module):
         pairs += [p for p in zip(self.module.buffers(), model.buffers()) if self.use_buffers and p[0].dtype.is_float]
         with capture:
             for own, other in pairs:
-                share = ops.to_f32(self._share) if numpy_dtype(own.dtype) == np.float32 else self._share
+                share = capture.variable(self._share).astype(own.dtype)
                 capture.assign(own, ops.lerp(own, other, share))  # type: ignore[arg-type]
         return Plan(capture, [])

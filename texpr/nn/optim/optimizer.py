@@ -9,7 +9,9 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph import Capture, Plan, Symbolic, Variable
+from texpr.ir.dtypes import stored
 from texpr.nn.arguments import whole
+from texpr.nn.inputs import as_input
 from texpr.nn.optim.clipping import ClipNorm, ClipValue
 from texpr.nn.optim.group import Group, Limits
 from texpr.nn.parameter import Parameter
@@ -134,8 +136,8 @@ class Optimizer:
     def state(self, parameter: Parameter, name: str) -> Variable:
         """A variable of the parameter's shape, at first `first_state`."""
         if (parameter, name) not in self._state:
-            first = np.full_like(parameter.data, self.first_state(parameter, name))
-            self._state[parameter, name] = Variable(first, f"{parameter.name}_{name}")
+            first = stored(np.full(parameter.shape, self.first_state(parameter, name)), parameter.dtype)
+            self._state[parameter, name] = Variable(first, f"{parameter.name}_{name}", parameter.dtype)
         return self._state[parameter, name]
 
     def first_state(self, parameter: Parameter, name: str) -> float:
@@ -206,7 +208,7 @@ class Optimizer:
         """The number of steps, the options of the groups, and copies of the state, named by the parameter's position."""
         position = {p: k for k, p in enumerate(self.parameters)}
         groups = [{**g, "params": [position[p] for p in g["params"]]} for g in self.param_groups]
-        state = {f"{position[p]}.{name}": v.data.copy() for (p, name), v in self._state.items()}
+        state = {f"{position[p]}.{name}": v.numpy().copy() for (p, name), v in self._state.items()}
         return {"steps": self.steps, "param_groups": groups, **state}
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
@@ -228,14 +230,15 @@ class Optimizer:
             group.update(values)
         for name, array in arrays.items():
             position, _, kind = name.partition(".")
-            self.state(self.parameters[int(position)], kind).data[...] = array
+            state = self.state(self.parameters[int(position)], kind)
+            state.data[...] = as_input(array, state.dtype).array
         self.steps = steps
 
     def _check_state(self, name: str, array: np.ndarray) -> None:
         position, _, kind = name.partition(".")
         if not position.isdecimal() or int(position) >= len(self.parameters) or not kind:
             raise CheckpointError(f"{self._name}: there is no state `{name}`", code="checkpoint")
-        like = self.parameters[int(position)].data
+        like = self.parameters[int(position)].numpy()
         if (array.shape, array.dtype) != (like.shape, like.dtype):
             raise CheckpointError(f"{self._name}: state `{name}` is {array.dtype}{list(array.shape)}, "
                                   f"expected {like.dtype}{list(like.shape)}", code="checkpoint")

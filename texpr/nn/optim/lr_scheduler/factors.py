@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from texpr.nn.arguments import number, whole
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
@@ -68,6 +68,10 @@ class MultiStepLR(LRScheduler):
 
     def first_lr(self) -> list[float]:
         return [rate * self.gamma ** bisect_right(sorted(self.milestones.elements()), 0) for rate in self.base_lrs]
+
+    def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
+        super().load_state_dict(state_dict)
+        self.milestones = Counter({int(k): n for k, n in self.milestones.items()})  # JSON has texts for keys
 
 
 class ConstantLR(LRScheduler):

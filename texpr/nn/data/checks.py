@@ -1,28 +1,27 @@
-"""What is given to train on: checked once, cut into batches."""
+"""What is given to train on: checked before it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from texpr.nn.module import as_input
+from texpr.ir.dtypes import I64, DType
+from texpr.nn.inputs import Given, as_input
 from texpr.support.errors import CallError
 
 
-def checked_inputs(x: object, dtype: np.dtype | None) -> np.ndarray:
+def checked_inputs(x: object, dtype: DType | None) -> Given:
     """Examples along the first axis, floats in the model's dtype.
 
     Raises:
         CallError: no examples, or no numbers.
     """
-    array = as_input(x, dtype)
-    if array.ndim == 0 or len(array) == 0:
-        raise CallError(f"x has shape {array.shape}, expected at least one example along axis 0", code="data")
-    return array
+    given = as_input(x, dtype)
+    if given.array.ndim == 0 or len(given.array) == 0:
+        raise CallError(f"x has shape {given.array.shape}, expected at least one example along axis 0", code="data")
+    return given
 
 
-def checked_targets(y: object, count: int, labels: bool, dtype: np.dtype | None) -> np.ndarray:
+def checked_targets(y: object, count: int, labels: bool, dtype: DType | None) -> Given:
     """One target per example: class numbers as int64, floats in the model's dtype.
 
     Raises:
@@ -38,29 +37,16 @@ def checked_targets(y: object, count: int, labels: bool, dtype: np.dtype | None)
         return as_input(array, dtype)  # probabilities of classes
     if array.dtype.kind not in "iub":
         raise CallError(f"the labels are {array.dtype}, expected integers", code="data", help="convert them: y.astype(np.int64)")
-    return array.astype(np.int64)
+    return Given(array.astype(np.int64, copy=False), I64)
 
 
 def check_labels(y: np.ndarray, classes: int, ignored: int | None = None) -> None:
     """Raise CallError for the first label that is neither a class nor the one that counts for nothing."""
+    if y.size and 0 <= y.min() and y.max() < classes:
+        return
     bad = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), y.shape)
         where = f"[{', '.join(map(str, at))}]" if at else ""
         raise CallError(f"the label y{where} is {y[at]}, expected 0 to {classes - 1}", code="data",
                         notes=(f"{int(bad.sum())} of {y.size} labels are out of range; the model has {classes} outputs",))
-
-
-def batches(count: int, size: int, order: np.ndarray | None) -> Iterator[np.ndarray | slice]:
-    """Positions of each batch; the last one may be smaller."""
-    for start in range(0, count, size):
-        part = slice(start, min(start + size, count))
-        yield part if order is None else order[part]
-
-
-def fill(target: np.ndarray, source: np.ndarray, part: np.ndarray | slice) -> None:
-    """Copy a batch to where a plan reads it."""
-    if isinstance(part, slice):
-        np.copyto(target, source[part])
-    else:
-        np.take(source, part, axis=0, out=target, mode="clip")

@@ -1,0 +1,7 @@
+"""What `Trainer.fit` calls while it trains: functions `f(trainer, epoch, values)`, after each epoch, or callbacks, which hear of more."""
+
+from texpr.nn.callbacks.callback import Callback, Listener, as_callback
+from texpr.nn.callbacks.files import Checkpoint, CSVLog, JSONLog, Plot, TensorBoard
+from texpr.nn.callbacks.stopping import EarlyStopping, LearningRate
+
+__all__ = ["CSVLog", "Callback", "Checkpoint", "EarlyStopping", "JSONLog", "LearningRate", "Listener", "Plot", "TensorBoard", "as_callback"]

@@ -1,0 +1,139 @@
+"""Callbacks that write what happens: checkpoints, logs, pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from texpr.nn.arguments import whole
+from texpr.nn.callbacks.callback import Best, Callback, measured
+
+if TYPE_CHECKING:
+    from texpr.nn.trainer import Trainer
+
+
+class Checkpoint(Callback):
+    """Saves the whole training (`Trainer.save`) after each epoch, so that `fit(..., resume=path)` goes on from there.
+
+    The file is replaced in one step: whoever reads it, also after a crash, finds the old training or the new one.
+
+    Args:
+        every: save after so many updates as well.
+        monitor: save only after epochs in which this measurement is better than ever before.
+        mode: "min" or "max": which is better.
+    """
+
+    saves = True
+
+    def __init__(self, path: str | Path, every: int | None = None, monitor: str | None = None, mode: str = "min") -> None:
+        self.path, self.monitor = Path(path), monitor
+        self.every = None if every is None else whole("Checkpoint", "every", every)
+        self._best = Best("Checkpoint", mode)
+
+    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+        if self.every is not None and step % self.every == 0:
+            trainer.save(self.path)
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        if self.monitor is None or self._best.improves(measured(self, self.monitor, values)):
+            trainer.save(self.path)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self._best.value}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self._best.value = float(state_dict["best"])
+
+
+class _Log(Callback):
+    """A text file that grows by a line per epoch; one that goes on is continued."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file: IO[str] | None = None
+
+    def on_train_begin(self, trainer: Trainer) -> None:
+        self._file = self.path.open("a" if trainer.epoch else "w", encoding="utf-8", newline="")
+
+    def _write(self, line: str) -> None:
+        assert self._file is not None, "fit has begun"
+        self._file.write(line + "\n")
+        self._file.flush()
+
+    def on_train_end(self, trainer: Trainer) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class CSVLog(_Log):
+    """A row per epoch; the first row names the columns."""
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        if epoch == 0:
+            self._write(",".join(["epoch", *values]))
+        self._write(",".join([str(epoch + 1), *map(repr, values.values())]))
+
+
+class JSONLog(_Log):
+    """A JSON object per epoch and line; NaN and infinite numbers are null, which JSON has."""
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        finite = {n: v if abs(v) < float("inf") else None for n, v in values.items()}
+        self._write(json.dumps({"epoch": epoch + 1, "lr": trainer.optimizer.lr, **finite}))
+
+
+class Plot(Callback):
+    """A picture of the curves so far (`History.plot`), after each epoch."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        trainer.history.plot(self.path)
+
+
+class TensorBoard(Callback):
+    """Event files for TensorBoard: what is measured after each epoch, and with `every`, the loss after so many updates.
+
+    Raises:
+        ImportError: tensorboard is not installed.
+    """
+
+    def __init__(self, folder: str | Path, every: int | None = None) -> None:
+        self.folder, self.every = Path(folder), None if every is None else whole("TensorBoard", "every", every)
+        self._writer: Any = None
+        _tensorboard()
+
+    def on_train_begin(self, trainer: Trainer) -> None:
+        self._writer = _tensorboard()[0](str(self.folder))
+
+    def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
+        if self.every is not None and step % self.every == 0:
+            self._add("step/loss", values["loss"], trainer.optimizer.steps)
+
+    def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
+        for name, value in {**values, "lr": trainer.optimizer.lr}.items():
+            self._add(f"epoch/{name}", value, epoch + 1)
+        self._writer.flush()
+
+    def _add(self, tag: str, value: float, step: int) -> None:
+        _, event, summary = _tensorboard()
+        self._writer.add_event(event(step=step, summary=summary(value=[summary.Value(tag=tag, simple_value=value)])))
+
+    def on_train_end(self, trainer: Trainer) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def _tensorboard() -> tuple[Any, Any, Any]:
+    try:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    except ImportError:
+        raise ImportError("writing for TensorBoard needs tensorboard: pip install texpr[board]") from None
+    return EventFileWriter, Event, Summary

@@ -1,0 +1,104 @@
+"""Data sets: what has a length and gives an example by its number."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from texpr.support.errors import CallError
+
+
+class Dataset:
+    """Base of data sets: `len(d)` examples, of which `d[k]` is one."""
+
+    def __getitem__(self, index: int) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} has no __len__")
+
+
+class TensorDataset(Dataset):
+    """Arrays whose first axes count the examples: an example is a tuple of their rows.
+
+    Raises:
+        CallError: no arrays, or of different lengths.
+    """
+
+    def __init__(self, *tensors: Any) -> None:
+        self.tensors = tuple(np.asarray(t) for t in tensors)
+        lengths = [len(t) if t.ndim else None for t in self.tensors]
+        if not lengths or None in lengths or len(set(lengths)) > 1:
+            shapes = ", ".join(str(list(t.shape)) for t in self.tensors) or "none"
+            raise CallError(f"TensorDataset: the arrays have shapes {shapes}, expected equal lengths of axis 0", code="data")
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def rows(self, indices: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Several examples at once: a batch."""
+        return tuple(np.take(t, indices, axis=0) for t in self.tensors)
+
+
+class Subset(Dataset):
+    """Some examples of a data set, in the order of `indices`."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int] | np.ndarray) -> None:
+        self.dataset, self.indices = dataset, np.asarray(indices, np.int64)
+        if self.indices.ndim != 1 or (self.indices.size and not (0 <= self.indices.min() and self.indices.max() < len(dataset))):
+            raise CallError(f"Subset: an index is outside of 0 to {len(dataset) - 1}", code="data")
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[int(self.indices[index])]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset):
+    """Data sets one after the other."""
+
+    def __init__(self, datasets: Sequence[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise CallError("ConcatDataset: there are no data sets", code="data")
+        self.ends = list(accumulate(map(len, self.datasets)))
+
+    def __getitem__(self, index: int) -> Any:
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there is no example {index} of {len(self)}")
+        which = bisect_right(self.ends, place)
+        return self.datasets[which][place - (self.ends[which - 1] if which else 0)]
+
+    def __len__(self) -> int:
+        return self.ends[-1]
+
+
+def random_split(dataset: Any, lengths: Sequence[float], seed: int = 0) -> list[Subset]:
+    """Parts of a data set, drawn at random.
+
+    Args:
+        lengths: numbers of examples that add up to all, or shares that add up to 1; what rounding leaves goes to the first parts.
+        seed: of the drawing.
+    Raises:
+        CallError: lengths that do not add up.
+    """
+    count = len(dataset)
+    counts = [int(n) for n in lengths]
+    if lengths and abs(sum(lengths) - 1) < 1e-9 and all(0 <= n <= 1 for n in lengths):
+        counts = [int(n * count) for n in lengths]
+        for k in range(count - sum(counts)):
+            counts[k % len(counts)] += 1
+    if sum(counts) != count or any(n < 0 for n in counts):
+        raise CallError(f"random_split: lengths {list(lengths)} do not add up to {count}, or to 1", code="data")
+    order = np.random.default_rng(seed).permutation(count)
+    ends = list(accumulate(counts))
+    return [Subset(dataset, order[end - n : end]) for end, n in zip(ends, counts)]

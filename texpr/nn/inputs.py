@@ -1,0 +1,45 @@
+"""What is given to networks: arrays, in the network's dtype."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from texpr.ir.dtypes import BF16, DType, from_numpy, readable, stored
+from texpr.support.errors import CallError
+
+
+class Given(NamedTuple):
+    """An array and the dtype that it stands for: bf16 is held as its 16 bits."""
+
+    array: np.ndarray
+    dtype: DType
+
+    @property
+    def spec(self) -> tuple[tuple[int, ...], DType]:
+        """What a program is captured for."""
+        return self.array.shape, self.dtype
+
+
+def as_input(value: object, dtype: DType | None) -> Given:
+    """An array as a network takes it: floats in the network's dtype, everything else as it is.
+
+    Raises:
+        CallError: no array, or of a dtype that texpr does not have.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise CallError(f"the input is no array: {error}", code="type") from None
+    found = from_numpy(array.dtype)
+    if found is None:
+        raise CallError(f"the input has dtype {array.dtype}, which texpr does not have", code="dtype", help="convert it: x.astype(...)")
+    array = array.view(np.uint16) if found == BF16 else array
+    if not found.is_float or dtype is None:
+        return Given(array, found)
+    if found == dtype:
+        return Given(np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype)
+    return Given(np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype)
