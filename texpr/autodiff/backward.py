@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from texpr.autodiff.activity import all_tensors, components, smooth_sources, targets
 from texpr.autodiff.adjoint import contributions
 from texpr.autodiff.algebra import convert, plus, zero
+from texpr.autodiff.boundaries import unfolded
 from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
 from texpr.autodiff.gather import gather, scatter, searched
@@ -17,8 +18,9 @@ from texpr.autodiff.scope import Contribution, target_axes
 from texpr.ir.dtypes import accumulator
 from texpr.ir.expr import Axis, Expr, Read, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.support.errors import CheckError
 
+MOST_CASES = 9
+"""Ways on which a read through a boundary leads to an element that are worth a term each; more are a fold."""
 CalleeGradient = Callable[[Program, tuple[str, ...], tuple[str, ...]], Program]
 
 
@@ -117,15 +119,13 @@ class Backward:
         self._cotangents[tensor] = cotangent
         axes = target_axes(tensor, parts.reads)
         element = tuple(axis.var for axis in axes)
+        contributions = [c for read in parts.reads for c in (unfolded(read) if recurrent else _unfolded(read, axes, element))]
         inverted = _inverted_in_recurrences if recurrent else gather
-        gathered = [(c, inverted(c, axes, element)) for c in parts.reads]
+        gathered = [(c, inverted(c, axes, element)) for c in contributions]
         folds = [c for c, term in gathered if term is None]
-        if folds and recurrent:
-            raise CheckError(f"the recurrence of `{tensor.name}` has no gradient: this read cannot be turned into a sum over what reads it",
-                             folds[0].span, code="gradient", label="index that cannot be inverted")
         wide = accumulator(tensor.dtype)
         into = cotangent if not folds or wide == tensor.dtype else Tensor(self.names.fresh(f"{cotangent.name}_wide"), wide, tensor.dims)
-        reads = [c for c in parts.reads if c not in folds]
+        reads = [c for c in contributions if c not in folds]
         wholes = [*([self.seeds[tensor]] if tensor in self.seeds else []), *parts.whole]
         apart = [(axes, element)] if recurrent else phases(axes, [term for _, term in gathered if term is not None])
         for part, at in apart:
@@ -156,7 +156,13 @@ class Backward:
             self._of(argument).whole.append(result)
 
 
-def _inverted_in_recurrences(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
+def _unfolded(read: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> list[Contribution]:
+    """The contributions in the place of a read through a boundary, where they are few and each is a sum over what read an element."""
+    found = unfolded(read)
+    return found if len(found) <= MOST_CASES and all(gather(c, target, element) is not None for c in found) else [read]
+
+
+def _inverted_in_recurrences(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr:
     found = gather(contribution, target, element)
     return searched(contribution, target, element) if found is None else found
 

@@ -14,6 +14,7 @@ from texpr.autodiff.scope import Contribution
 from texpr.autodiff.solve import Solution, solve
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
+from texpr.ir.dtypes import I64
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -66,13 +67,11 @@ def gather(contribution: Contribution, target: tuple[Axis, ...], element: tuple[
     return _as_sum(_tidy(term))
 
 
-def searched(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr | None:
-    """The same as a sum over all instances, of which those count that read the element; None where a guard folds the index.
+def searched(contribution: Contribution, target: tuple[Axis, ...], element: tuple[Expr, ...]) -> Expr:
+    """The same as a sum over all instances, of which those count that read the element; no guard may fold the index.
 
     For recurrences, where a fold would have to be done before what it is made of: the equality says what is read.
     """
-    if contribution.guard is not None and contribution.guard.mode != "value":
-        return None
     axes = {axis.var: axis for axis in contribution.scope.axes}
     bare = {i: e for i, e in zip(contribution.indices, element) if isinstance(i, Var) and i in axes}
     equal_to = (Compare("==", i, e) for i, e in zip(contribution.indices, element) if i not in bare)
@@ -135,11 +134,11 @@ def _widened(axis: Axis, inner: tuple[Axis, ...]) -> Axis:
     """The axis with a range that holds for all values of the axes it is no longer inside of."""
     lo, hi = axis.lo, axis.hi
     for other in reversed(inner):
-        lo, hi = _extreme(lo, other, -1), _extreme(hi, other, 1)
+        lo, hi = at_extreme(lo, other, -1), at_extreme(hi, other, 1)
     return axis if lo is axis.lo and hi is axis.hi else replace(axis, lo=lo, hi=hi)
 
 
-def _extreme(e: Expr, axis: Axis, sign: int) -> Expr:
+def at_extreme(e: Expr, axis: Axis, sign: int) -> Expr:
     """The largest value of `e` over the axis (sign 1), or the smallest (sign -1)."""
     factor = linear(e).coefficient(axis.var)
     if not factor:
@@ -191,10 +190,22 @@ def _range_conditions(ranges: dict[Var, Axis], known: tuple[Axis, ...], solution
 
 def _at_most(lo: Expr, e: Expr) -> Expr:
     """lo <= e, without minus signs: 0 <= h - r is r <= h."""
-    form = linear(Sub(e, lo))
+    return _compared("<=", linear(Sub(e, lo)))
+
+
+def _cancelled(node: Compare) -> Expr | None:
+    """The comparison without what both sides have."""
+    form = linear(Sub(node.rhs, node.lhs))
+    if len(form.terms) == len(linear(node.lhs).terms) + len(linear(node.rhs).terms):
+        return build.fold(node)
+    return _compared(node.op, form)
+
+
+def _compared(op: str, form: Linear) -> Expr:
+    """0 < form or 0 <= form, without minus signs."""
     positive = Linear(tuple((t, c) for t, c in form.terms if c > 0), max(form.constant, 0))
     negative = Linear(tuple((t, -c) for t, c in form.terms if c < 0), max(-form.constant, 0))
-    return build.compare("<=", negative.expr(), positive.expr())
+    return build.compare(op, negative.expr(), positive.expr())
 
 
 def _guarded(contribution: Contribution, solution: Solution) -> tuple[Expr, dict[Var, Axis]]:
@@ -277,6 +288,8 @@ def _folded(e: Expr) -> Expr:
     def rule(node: Node) -> Node | None:
         if isinstance(node, Read):
             return replace(node, indices=tuple(linear(i).expr() for i in node.indices)) if node.indices else None
+        if isinstance(node, Compare) and node.op in ("<", "<=") and node.lhs.dtype == I64:
+            return _cancelled(node)
         return build.fold(node)
 
     return rewrite(e, rule)  # type: ignore[return-value]
