@@ -8,10 +8,11 @@ FLOORS: dict[str, int] = {
     "poly": 2,
     "passes": 3,
     "lang": 4, "autodiff": 4, "schedule": 4, "targets": 4,
-    "ops": 5, "compiler": 5,
-    "graph": 6, "tune": 6,
-    "nn": 7, "interop": 7,
-    "tools": 8, "__main__": 8,
+    "ahead": 5,
+    "ops": 6, "compiler": 6,
+    "graph": 7, "tune": 7,
+    "nn": 8, "interop": 8,
+    "tools": 9, "__main__": 9,
 }
 """A part imports only from lower floors; parts on one floor do not know each other. `texpr/__init__.py` is above them all."""
 

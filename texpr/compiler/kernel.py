@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from texpr import ahead
 from texpr.compiler import pipeline, stored
 from texpr.compiler.extern import extern_functions, externs_of, knowing
-from texpr.compiler.header import c_header
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -34,7 +34,6 @@ from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
 from texpr.support.errors import CallError, CertificateWarning, CompileError, ResourceError, ScheduleError
-from texpr.support.files import write_file
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
 
@@ -262,8 +261,12 @@ class CompiledKernel(callable.Callable):
 
     @cached_property
     def _alone(self) -> Artifact:
+        return self.alone(self.name)
+
+    def alone(self, name: str) -> Artifact:
+        """The kernel under another name, as code that needs no texpr: serial loops, the C library's memory."""
         self._prove()
-        return pipeline.build_alone(self.kernel, self.target)
+        return pipeline.build_alone(replace(self.kernel, name=name), self.target)
 
     def _foreign(self, run: Callable[..., None], *arrays: object, out: object = None) -> object:
         """Run code that is not of this process over copies of the arrays in the kernel's flat shapes."""
@@ -283,10 +286,22 @@ class CompiledKernel(callable.Callable):
         return opened[0] if len(opened) == 1 else tuple(opened)
 
     def save(self, path: str | Path, *, header: str | Path | None = None) -> None:
-        """Write object code (or PTX) that needs no texpr, and a C header for it."""
-        write_file(path, self._alone.assembly.encode() if self.target.gpu else self._alone.object_code)
-        if header is not None:
-            write_file(header, c_header(self.kernel).encode())
+        """Write code that needs no texpr: a kernel ahead of time.
+
+        Args:
+            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR;
+                for a GPU `.ptx` or `.cubin`.
+            header: where to write a C header, which says how to call it.
+        Raises:
+            CompileError: another suffix, a header for a GPU, or code that does not link.
+            ResourceError: a tool that the form needs is not installed.
+            OSError: the files cannot be written; what was there before is there still.
+        """
+        ahead.save(path, self._alone, self._for_c(), header)
+
+    def _for_c(self) -> ahead.Function:
+        _, _, proof = self._prove().partition(": ")
+        return ahead.function_of(self.kernel, self.target, [f"Proven: {proof.splitlines()[0]}."] if proof else [])
 
     def __str__(self) -> str:
         return show_kernel(self.kernel)

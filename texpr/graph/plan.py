@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
+from texpr import ahead
 from texpr.graph.capture import Capture
 from texpr.graph.drawing import draw, to_dot
+from texpr.graph.export import Exported, export
 from texpr.graph.fusion import fused
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
 from texpr.graph.memory import block, lifetimes, make_arena
@@ -30,6 +33,7 @@ from texpr.runtime.native import RANGES
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
 from texpr.runtime.steps import Entry, RangeEntry, sequence
 from texpr.support.errors import CallError, ResourceError
+from texpr.support.files import write_file
 from texpr.support.options import current
 
 # Variables alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
@@ -95,6 +99,7 @@ class Plan:
         self._fixed = self._allocate(data, outputs) | constants
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
+        self._outputs = tuple(r.tensor for r in results)
         self._check_values(capture, data, variables, constants)
         self._bindings: dict[tuple[int, ...], _Step] = {}
         self._lock = threading.RLock()
@@ -151,6 +156,34 @@ class Plan:
                 shapes = " ".join("x".join(map(str, shape_of(t))) or "1" for t in (*launch.inputs, *launch.outputs))
                 rows.append(Timing(launch.program.name, shapes, seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
         return rows
+
+    def save(self, path: str | Path, *, header: str | Path | None = None, target: str = "native", weights: str = "inside",
+             name: str = "") -> None:
+        """Write the program as one function of C, which needs no texpr: see the header.
+
+        Args:
+            path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR.
+            header: where to write a C header.
+            target: a CPU.
+            weights: the values that the variables have now are `inside` of the code, or `beside` it, in a file of its name with `.weights`
+                at its end, whose content the caller gives as the last argument. A program that assigns to its variables does so there.
+            name: of the function, behind `texpr_`; else that of the capture.
+        Raises:
+            CompileError: what cannot be saved so.
+            ResourceError: a tool that the form needs is not installed.
+            OSError: the files cannot be written.
+        """
+        library = export(self._exported(name or self.captured.name), target, weights)
+        if library.weights is not None:
+            write_file(f"{path}.weights", library.weights)
+        ahead.save(path, library.artifact, library.function, header)
+
+    def _exported(self, name: str) -> Exported:
+        variables = {t: v.data for v, t in self._variables.items()}
+        updates = {self._variables[v]: t for v, t in self._updates.items()}
+        data = self.captured.inputs[: len(self.inputs)]
+        constants = {t: self._fixed[t] for t in self.captured.inputs[len(data) :] if t not in variables}
+        return Exported(name, self.launches, data, self._outputs, variables, constants, updates, self._views)
 
     def explain(self) -> str:
         """One line per decision: what was fused, what was not, and why."""

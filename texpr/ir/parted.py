@@ -185,8 +185,8 @@ def _made(s: Stmt) -> _Top:
 
 
 def _may_count_pairs(s: Stmt) -> bool:
-    """Whether some loop has a product as its extent, and is divided by a size or has a product of sizes as a factor: what every joint needs, and
-    few nests have.
+    """Whether some loop has a product as its extent, and is divided by a size or has a product of sizes as a factor: what each joint needs,
+    and few nests have.
     """
     extents = [n.extent for n in statements(s) if isinstance(n, For)]
     if not any(isinstance(e, Mul) for e in walk(*extents)):

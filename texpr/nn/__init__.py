@@ -43,6 +43,7 @@ from texpr.nn.convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTr
 from texpr.nn.distance import CosineSimilarity, PairwiseDistance
 from texpr.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout, Seeded
 from texpr.nn.embedding import Embedding, EmbeddingBag
+from texpr.nn.export import export
 from texpr.nn.history import History
 from texpr.nn.init import manual_seed
 from texpr.nn.linear import Bilinear, Flatten, Identity, Linear, Unflatten
@@ -144,5 +145,5 @@ __all__ = [
     "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold", "Trainer", "TrainingStep", "Transformer", "TransformerDecoder",
     "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
     "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "callbacks",
-    "data", "init", "load", "manual_seed", "optim", "save", "summary",
+    "data", "export", "init", "load", "manual_seed", "optim", "save", "summary",
 ]

@@ -115,7 +115,7 @@ class Module:
             return self._wait(tensors, tree.skeleton(given))
         if capture is None:
             return self._infer(tensors, tree.skeleton(given))
-        symbols = [_captured(x, capture, self.dtype) for x in tensors]
+        symbols = [captured(x, capture, self.dtype) for x in tensors]
         return observed(self, capture, *tree.rebuilt(tree.skeleton(given), symbols))
 
     def _wait(self, tensors: Sequence[object], bones: Hashable) -> Any:
@@ -351,7 +351,7 @@ def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[
     return missing, unexpected, wrong
 
 
-def _captured(value: object, capture: Capture, dtype: DType | None) -> Symbolic:
+def captured(value: object, capture: Capture, dtype: DType | None) -> Symbolic:
     """A tensor that a `forward` gives to another module, or returns."""
     if isinstance(value, Symbolic):
         return value
@@ -378,7 +378,7 @@ class _Inference:
         with capture:
             inputs, options = tree.rebuilt(bones, [symbols[k] for k in places])
             outputs = module(*inputs, **options)
-            results = [_captured(y, capture, module.dtype) for y in tree.leaves(outputs)]
+            results = [captured(y, capture, module.dtype) for y in tree.leaves(outputs)]
         return _Inference(Plan(capture, results), tree.skeleton(outputs), tuple(r.dtype for r in results))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:

@@ -98,6 +98,32 @@ def object_code(text: str, triple: str, cpu: str, features: str) -> bytes:
         return tm.emit_object(optimized(text, triple, tm))
 
 
+def linked(parts: list[str], text: str, symbol: str, triple: str, cpu: str, features: str) -> Code:
+    """One module of several: a text that calls functions of optimized modules. Of all of them only `symbol` is seen from outside.
+
+    Args:
+        parts: as `Code.optimized` has them, so that their code is what it is alone.
+    """
+    with jit.lock:
+        tm = machine(triple, cpu, features)
+        whole = optimized(text, triple, tm)
+        for part in parts:
+            module = llvm.parse_assembly(part)
+            module.triple, module.data_layout = triple, str(tm.target_data)
+            whole.link_in(module)
+        for function in whole.functions:
+            if not function.is_declaration and function.name != symbol:
+                function.linkage = llvm.Linkage.internal
+        whole.verify()
+        return Code(str(whole), tm.emit_assembly(whole), tm.emit_object(whole))
+
+
+def linked_parts(parts: list[str], text: str, symbol: str, triple: str, cpu: str, features: str) -> list[str | bytes]:
+    """`linked` for a child process."""
+    code = linked(parts, text, symbol, triple, cpu, features)
+    return [code.optimized, code.assembly, code.object_code]
+
+
 def generate_parts(text: str, triple: str, cpu: str, features: str) -> list[str | bytes]:
     """`generate` for a child process."""
     code = generate(text, triple, cpu, features)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -66,6 +66,21 @@ def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Ar
 
 def _in_child(text: str, target: Target) -> llvm.Code:
     return llvm.Code(*child.run_in_child("texpr.targets.llvm:generate_parts", text, target.triple, target.cpu, target.features))
+
+
+def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Target) -> Artifact:
+    """Kernels that were compiled `alone`, and a text that calls them, as one artifact with one symbol.
+
+    Raises:
+        CompileError: LLVM failed.
+    """
+    optimized = [part.llvm for part in parts]
+    where = target.triple, target.cpu, target.features
+    if target.native:
+        code = llvm.linked(optimized, text, symbol, *where)
+    else:
+        code = llvm.Code(*child.run_in_child("texpr.targets.llvm:linked_parts", optimized, text, symbol, *where, timeout=600.0))
+    return Artifact(target, text, code.optimized, code.assembly, code.object_code, ())
 
 
 def native_object(text: str, target: Target) -> bytes:

@@ -1,0 +1,143 @@
+"""Kernels in files: what C and C++ programs compute with them is what Python does, bit for bit."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.ahead.programs import needs_gcc, run
+from texpr.ahead import SUFFIXES
+
+softmax = tx.op("""op softmax(X: f32[N, D]) -> Y: f32[N, D] {
+  m[i] = max(j: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])
+  Y[i, j] = e[i, j] / sum(k: e[i, k])
+}""")
+words = tx.op("""op words(int: f32[V, D], class: i32[N] in 0..V, NULL: f16[N]) -> (slots: f32[N, D], double: bool[N]) require V > 0 {
+  slots[n, d] = int[class[n], d]
+  double[n] = NULL[n] > 0.5
+}""")
+X = np.random.default_rng(0).standard_normal((5, 37), dtype=np.float32)
+
+
+@needs_gcc
+@pytest.mark.parametrize("compiler", ["gcc", "g++"])
+@pytest.mark.parametrize("code", ["code.o", "code.a", "./code.so", "code.s"])
+def test_programs_compute_the_same_bits(code: str, compiler: str, tmp_path: Path):
+    kernel = tx.schedule(softmax, D=37).auto().compile()
+    kernel.save(tmp_path / code, header=tmp_path / "code.h")
+    link = "code.s" if code == "code.s" else code
+    if code == "code.s":
+        subprocess.run(["gcc", "-c", "code.s", "-o", "assembled.o"], cwd=tmp_path, check=True, timeout=60)
+        link = "assembled.o"
+    (computed,) = run(tmp_path, "softmax", link, "code.h", [(X, False), (np.zeros_like(X), True)], [5], compiler=compiler)
+    np.testing.assert_array_equal(computed, kernel(X))
+
+
+@needs_gcc
+@pytest.mark.parametrize("compiler", ["gcc", "g++"])
+def test_names_that_are_words_in_c(compiler: str, tmp_path: Path):
+    table, index, half = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([3, 0], np.int32), np.array([0.25, 0.75], np.float16)
+    kernel = tx.schedule(words).auto().compile()
+    kernel.save(tmp_path / "code.o", header=tmp_path / "code.h")
+    results = (np.zeros((2, 3), np.float32), True), (np.zeros(2, bool), True)
+    arrays = [(table, False), (index, False), (half.view(np.uint16), False), *results]
+    order = [{"V": 4, "D": 3, "N": 2}[v.name] for v in kernel.kernel.sizes]
+    for computed, expected in zip(run(tmp_path, "words", "code.o", "code.h", arrays, order, compiler=compiler), kernel(table, index, half)):
+        np.testing.assert_array_equal(computed, expected)
+
+
+@pytest.mark.parametrize("name, operator, sizes", [
+    ("symbolic", softmax, {}), ("constant", softmax, {"N": 5, "D": 37}), ("words", words, {}),
+])
+def test_headers(name: str, operator: tx.Op, sizes: dict[str, int], golden, tmp_path: Path):
+    kernel = tx.schedule(operator, **sizes).compile("x86-64-v3")
+    kernel.save(tmp_path / "code.o", header=tmp_path / "code.h")
+    golden((tmp_path / "code.h").read_text())
+
+
+def test_archives_have_an_index_and_are_always_the_same(tmp_path: Path):
+    kernel = tx.schedule(softmax, D=37).compile("x86-64-v3")
+    for name in ("one.a", "two.a"):
+        kernel.save(tmp_path / name)
+    assert (tmp_path / "one.a").read_bytes() == (tmp_path / "two.a").read_bytes()
+    listed = subprocess.run(["ar", "t", "one.a"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    indexed = subprocess.run(["nm", "-s", "one.a"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert listed.stdout == "texpr.o\n" and "texpr_softmax in texpr.o" in indexed.stdout
+    extracted = subprocess.run(["ar", "p", "one.a", "texpr.o"], cwd=tmp_path, capture_output=True, check=True)
+    kernel.save(tmp_path / "one.o")
+    assert extracted.stdout == (tmp_path / "one.o").read_bytes()
+
+
+@needs_gcc
+def test_shared_libraries_show_one_symbol(tmp_path: Path):
+    tx.schedule(softmax, D=37).auto().compile().save(tmp_path / "code.so")
+    shown = subprocess.run(["nm", "-D", "--defined-only", "code.so"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [line.split()[-1] for line in shown.stdout.splitlines()] == ["texpr_softmax"]
+    dynamic = subprocess.run(["readelf", "-d", "-l", "code.so"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "TEXTREL" not in dynamic and "RWE" not in dynamic
+
+
+def test_text_forms(tmp_path: Path):
+    kernel = tx.schedule(softmax).compile("x86-64-v3")
+    kernel.save(tmp_path / "code.ll")
+    assert re.search(r"define .*i32 @texpr_softmax\(ptr", (tmp_path / "code.ll").read_text())
+    gpu = tx.schedule(softmax).auto("sm_80").compile("sm_80")
+    gpu.save(tmp_path / "code.ptx")
+    assert ".target sm_80" in (tmp_path / "code.ptx").read_text()
+
+
+@pytest.mark.parametrize("target, name, said", [
+    ("x86-64-v3", "code.obj", "error[save]: code for x86-64-v3 is not saved as `code.obj`\n"
+                              "  help: give the file a name that ends with .o, .a, .so, .s, .ll"),
+    ("x86-64-v3", "code", "error[save]: code for x86-64-v3 is not saved as `code`\n"
+                          "  help: give the file a name that ends with .o, .a, .so, .s, .ll"),
+    ("sm_80", "code.o", "error[save]: code for sm_80 is not saved as `code.o`\n"
+                        "  help: give the file a name that ends with .ptx, .cubin, .ll"),
+])
+def test_other_suffixes(target: str, name: str, said: str, tmp_path: Path):
+    kernel = tx.schedule(softmax).auto(target).compile(target)
+    with pytest.raises(tx.CompileError) as e:
+        kernel.save(tmp_path / name)
+    assert str(e.value) == said and not list(tmp_path.iterdir())
+
+
+def test_no_header_for_a_gpu(tmp_path: Path):
+    with pytest.raises(tx.CompileError) as e:
+        tx.schedule(softmax).auto("sm_80").compile("sm_80").save(tmp_path / "code.ptx", header=tmp_path / "code.h")
+    assert str(e.value) == ("error[save]: code for sm_80 is launched by a driver: there is no C header for it\n  help: leave header out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_tools_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    kernel, gpu = tx.schedule(softmax).compile("aarch64"), tx.schedule(softmax).auto("sm_80").compile("sm_80")
+    kernel.save(tmp_path / "code.o")
+    gpu.save(tmp_path / "code.ptx")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(tx.ResourceError) as e:
+        kernel.save(tmp_path / "code.so")
+    assert str(e.value) == ("error[save]: no C compiler for aarch64 is installed; it links shared libraries\n"
+                            "  help: on Debian: apt install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross; or save a .o or a .a, "
+                            "which need none")
+    with pytest.raises(tx.ResourceError) as e:
+        gpu.save(tmp_path / "code.cubin")
+    assert str(e.value) == "error[save]: ptxas is not installed; it makes cubins\n  help: pip install nvidia-cuda-nvcc, or save a .ptx"
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path):
+    kernel = tx.schedule(softmax).compile("x86-64-v3")
+    (tmp_path / "code.o").write_bytes(b"before")
+    with pytest.raises(OSError):
+        kernel.save(tmp_path / "no" / "code.o")
+    with pytest.raises(tx.CompileError):
+        kernel.save(tmp_path / "code.o.txt")
+    assert (tmp_path / "code.o").read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_every_form_is_tried():
+    assert SUFFIXES == (".o", ".a", ".so", ".s", ".ll", ".ptx", ".cubin")

@@ -1,0 +1,57 @@
+"""Code in files: the name says in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from texpr.ahead.archive import archive
+from texpr.ahead.function import Function
+from texpr.ahead.header import header
+from texpr.ahead.link import cubin, shared_library
+from texpr.support.errors import CompileError
+from texpr.support.files import write_file
+from texpr.targets import Artifact
+
+_Form = Callable[[Artifact, Function], bytes]
+
+_ON_CPUS: dict[str, _Form] = {
+    ".o": lambda artifact, function: artifact.object_code,
+    ".a": lambda artifact, function: archive("texpr.o", artifact.object_code, function.symbol),
+    ".so": lambda artifact, function: shared_library(artifact.object_code, artifact.target),
+    ".s": lambda artifact, function: artifact.assembly.encode(),
+    ".ll": lambda artifact, function: artifact.llvm.encode(),
+}
+_ON_GPUS: dict[str, _Form] = {
+    ".ptx": lambda artifact, function: artifact.assembly.encode(),
+    ".cubin": lambda artifact, function: cubin(artifact.assembly, artifact.target),
+    ".ll": lambda artifact, function: artifact.llvm.encode(),
+}
+SUFFIXES = (*_ON_CPUS, *(s for s in _ON_GPUS if s not in _ON_CPUS))
+"""The forms of code that there are."""
+
+
+def save(path: str | Path, artifact: Artifact, function: Function, header_path: str | Path | None = None) -> None:
+    """Write code, and a C header for it.
+
+    Args:
+        path: ends with one of `SUFFIXES` that the target has.
+        artifact: of code that needs no texpr.
+    Raises:
+        CompileError: another suffix, a header for a GPU, or code that does not link.
+        ResourceError: a tool that the form needs is not installed.
+        OSError: the files cannot be written; what was there before is there still.
+    """
+    forms = _ON_GPUS if artifact.target.gpu else _ON_CPUS
+    make = forms.get(Path(path).suffix)
+    if make is None:
+        raise CompileError(f"code for {artifact.target.name} is not saved as `{Path(path).name}`", code="save",
+                           help=f"give the file a name that ends with {', '.join(forms)}")
+    if header_path is not None and artifact.target.gpu:
+        raise CompileError(f"code for {artifact.target.name} is launched by a driver: there is no C header for it", code="save",
+                           help="leave header out")
+    data = make(artifact, function)
+    text = header(function) if header_path is not None else ""
+    write_file(path, data)
+    if header_path is not None:
+        write_file(header_path, text.encode())
