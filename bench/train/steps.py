@@ -1,34 +1,46 @@
-"""How each library makes a training step: functions that make one step and give its loss as a float, by column."""
+"""How each library makes a step: functions that make one step and give its loss as a float, by column.
+
+A network that is not trained gives the first number of its result instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from bench.train.modules import module
 from bench.train.nets import Net
 
 Step = Callable[[], float]
 
 
 def with_texpr(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
-    """texpr.nn.TrainingStep."""
+    """texpr.nn.TrainingStep; a module applied to lazy tensors in a function of `tx.jit`."""
     import texpr as tx
     from texpr import nn
     from texpr.nn.training import TrainingStep
 
     tx.options(threads=threads)
-    kinds: dict[object, Callable[..., Any]] = {
-        "linear": nn.Linear, "conv": nn.Conv2d, "relu": nn.ReLU, "pool": nn.MaxPool2d, "flatten": nn.Flatten}
 
     def make() -> Step:
-        model = nn.Sequential(*(kinds[kind](*arguments) for kind, *arguments in net.layers))
-        for parameter, value in zip(model.parameters(), (a for pair in net.weights() for a in pair), strict=True):
+        model = module(nn, net)
+        for parameter, value in zip(model.parameters(), _flat(net), strict=True):
             parameter.data = value
-        optimizer = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam}[net.optimizer](model.parameters(), lr=net.rate)
-        step, (x, y) = TrainingStep(model, nn.CrossEntropyLoss(), optimizer), net.batch()
+        x, y = net.batch()
+        if not net.optimizer:
+            apply = tx.jit(model)
+            return lambda: float(np.asarray(apply(x))[0, 0])
+        kind = {"sgd": nn.optim.SGD, "adam": nn.optim.Adam, "adamw": nn.optim.AdamW}[net.optimizer]
+        step = TrainingStep(model, nn.CrossEntropyLoss(), kind(model.parameters(), lr=net.rate))
         return lambda: step(x, y)
 
     return {"texpr": make}
+
+
+def _flat(net: Net) -> list[np.ndarray]:
+    return [value for layer in net.weights() for value in layer]
 
 
 def with_torch(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
@@ -37,18 +49,20 @@ def with_torch(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
     from torch import nn
 
     torch.set_num_threads(threads)
-    kinds: dict[object, Callable[..., Any]] = {
-        "linear": nn.Linear, "conv": nn.Conv2d, "relu": nn.ReLU, "pool": nn.MaxPool2d, "flatten": nn.Flatten}
 
     def make(compiled: bool, last: bool) -> Step:
-        model = nn.Sequential(*(kinds[kind](*arguments) for kind, *arguments in net.layers))
+        model = module(nn, net)
         with torch.no_grad():
-            for parameter, value in zip(model.parameters(), (a for pair in net.weights() for a in pair), strict=True):
+            for parameter, value in zip(model.parameters(), _flat(net), strict=True):
                 parameter.copy_(torch.from_numpy(value))
         x, y = map(torch.from_numpy, net.batch())
         if last:
             model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-        kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[net.optimizer]
+        if not net.optimizer:
+            with torch.inference_mode():
+                apply = torch.compile(model.eval()) if compiled else model.eval()
+            return lambda: _first_of(torch, apply, x)
+        kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[net.optimizer]
         optimizer = kind(model.parameters(), lr=net.rate, fused=True)
         loss_of = nn.CrossEntropyLoss()
 
@@ -68,32 +82,20 @@ def with_torch(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
     return found
 
 
+def _first_of(torch: Any, apply: Callable[[Any], Any], x: Any) -> float:
+    with torch.inference_mode():
+        return float(apply(x)[0, 0])
+
+
 def with_jax(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
     """jax.jit of the whole step, parameters donated."""
     import jax
     import jax.numpy as jnp
 
-    def output(weights: list, x: Any) -> Any:
-        left = iter(weights)
-        for kind, *arguments in net.layers:
-            match kind:
-                case "linear":
-                    w, b = next(left)
-                    x = x @ w.T + b
-                case "conv":
-                    w, b = next(left)
-                    x = jax.lax.conv_general_dilated(x, w, (1, 1), "VALID") + b[:, None, None]
-                case "relu":
-                    x = jnp.maximum(x, 0)
-                case "pool":
-                    window = (1, 1, arguments[0], arguments[0])
-                    x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, window, window, "VALID")
-                case "flatten":
-                    x = x.reshape(x.shape[0], -1)
-        return x
+    from bench.train.functions import output
 
     def loss_of(weights: list, x: Any, y: Any) -> Any:
-        logits = jax.nn.log_softmax(output(weights, x))
+        logits = jax.nn.log_softmax(output(net, weights, x))
         return -logits[jnp.arange(y.shape[0]), y].mean()
 
     def sgd(p: Any, g: Any, state: tuple, t: Any) -> tuple:
@@ -103,19 +105,26 @@ def with_jax(net: Net, threads: int) -> dict[str, Callable[[], Step]]:
         m, v = 0.9 * state[0] + 0.1 * g, 0.999 * state[1] + 0.001 * g * g
         return p - net.rate / (1 - 0.9**t) * m / (jnp.sqrt(v) / jnp.sqrt(1 - 0.999**t) + 1e-8), (m, v)
 
-    update = {"sgd": sgd, "adam": adam}[net.optimizer]
+    def adamw(p: Any, g: Any, state: tuple, t: Any) -> tuple:
+        return adam(p * (1 - net.rate * 0.01), g, state, t)
+
+    update = {"sgd": sgd, "adam": adam, "adamw": adamw}.get(net.optimizer)
 
     def step(weights: list, states: list, t: Any, x: Any, y: Any) -> tuple:
         loss, gradients = jax.value_and_grad(loss_of)(weights, x, y)
         flat, tree = jax.tree.flatten(weights)
+        assert update is not None
         made = [update(p, g, s, t) for p, g, s in zip(flat, jax.tree.leaves(gradients), states)]
         return jax.tree.unflatten(tree, [p for p, _ in made]), [s for _, s in made], loss
 
     def make() -> Step:
         jax.clear_caches()
-        weights: Any = [tuple(map(jnp.asarray, pair)) for pair in net.weights()]
-        states: Any = [(jnp.zeros_like(p), jnp.zeros_like(p)) if net.optimizer == "adam" else () for p in jax.tree.leaves(weights)]
+        weights: Any = [tuple(map(jnp.asarray, layer)) for layer in net.weights()]
         x, y = map(jnp.asarray, net.batch())
+        if not net.optimizer:
+            apply = jax.jit(lambda x: output(net, weights, x))
+            return lambda: float(apply(x)[0, 0])
+        states: Any = [() if net.optimizer == "sgd" else (jnp.zeros_like(p), jnp.zeros_like(p)) for p in jax.tree.leaves(weights)]
         run = jax.jit(step, donate_argnums=(0, 1))
         t = 0
 
