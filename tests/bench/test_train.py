@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from bench.train.__main__ import _table
 from bench.train.modules import module
 from bench.train.nets import NETS, Net
 from bench.train.steps import with_texpr
 from bench.x86.parent import Found
-
 from texpr import nn
 
 

@@ -269,3 +269,22 @@ def test_rows_of_a_recurrence_follow_each_other(name):
 def test_a_recurrence_that_has_lanes_is_no_wavefront():
     s = tx.schedule(tx.op("op f(A: f64[N, M]) -> Y: f64[N, M] { Y[i, j] = A[i, j] + Y[i-1, j | 0] }"), N=40, M=64).auto()
     assert "skew" not in s.script() and "vectorize" in s.script()
+
+
+BACKWARD = """op f(X: f32[T, B, H], W: f32[2, H, H]) -> (Y: f32[T, B, 2, H], S: f32[T, B, H]) {
+  S[t, b, j] = sum(q, k: Y[t + 1, b, q, k | 0] * W[q, k, j])
+  Y[t, b, q, j] = (if q == 0 then tanh(X[t, b, j] + S[t, b, j]) else 0) + (if q == 1 then X[t, b, j] * S[t, b, j] else 0)
+}"""
+
+
+def test_the_first_time_of_a_recurrence_that_conditions_of_its_sums_ask_for_has_code_of_its_own():
+    """The product in the other iterations has no conditions, is not copied again and again, and what is told apart is in copies."""
+    op = tx.op(BACKWARD)
+    s = tx.schedule(op, T=64, B=8, H=64).auto()
+    script = s.script()
+    assert 'peel("S.t", 1, 0)' in script and 'unroll("Y.q")' in script and 'vectorize("Y.j' in script
+    assert "cache_read" not in script
+    assert s.certificate()
+    arrays = [np.random.default_rng(0).standard_normal(shape).astype("f4") / 16 for shape in ((64, 8, 64), (2, 64, 64))]
+    for found, wanted in zip(s.compile()(*arrays), tx.interpret(op, *(a.astype("f4") for a in arrays))):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

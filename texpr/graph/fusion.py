@@ -18,6 +18,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, walk
+from texpr.passes.lower import in_groups
 from texpr.schedule.cheap import operations
 
 FLOPS_PER_BYTE = 4
@@ -193,10 +194,13 @@ class Fusion:
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
 
     def _epilogues(self) -> None:
+        circle = circles(self.equations)
         for equation in list(self.equations):
             if not isinstance(equation, Equation) or is_reduction(equation) or equation.update is not None or viewed(equation):
                 continue
             candidates = [p for t in reads(equation) if (p := self._ending(equation, t)) is not None]
+            # A sum that does not wait for the recurrence is done before it, for all times at once.
+            candidates = [p for p in candidates if circle.get(equation.target) in (None, circle.get(p.target))]
             if not candidates:
                 continue
             alone_ones = [p for p in candidates if self._is_alone(p, equation)]
@@ -225,6 +229,12 @@ class Fusion:
         same = equal(tensor.shape, equation.target.shape) and equation.target in definitions([equation])
         here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
         return producer if same and here else None
+
+
+def circles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
+    """For tensors that are computed from each other, a number that they have in common."""
+    groups = [[e.target for k in group if isinstance(e := equations[k], Equation)] for group in in_groups(equations)]
+    return {t: k for k, targets in enumerate(groups) if len(targets) > 1 for t in targets}
 
 
 def _reduced(equation: Equation) -> int:

@@ -18,6 +18,7 @@ from texpr.graph.drawing import draw, to_dot
 from texpr.graph.export import Exported, export
 from texpr.graph.fusion import fused
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
+from texpr.graph.layouts import laid_out
 from texpr.graph.memory import block, lifetimes, make_arena
 from texpr.graph.passes import FUSE, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
@@ -290,8 +291,9 @@ def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], opt: int
     better, decisions = fused(better)
     if "algebra" not in left_out:
         better = by_laws(better, loose)
+    better, layouts = laid_out(better)
     made = make_launches(better, join=True)
-    return better, Launches(made.order, made.views, (*decisions, *made.decisions))
+    return better, Launches(made.order, made.views, (*decisions, *layouts, *made.decisions))
 
 
 def _entry(launch: Launch, arrays: Mapping[Tensor, np.ndarray]) -> Entry:

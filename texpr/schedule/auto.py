@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor
+from texpr.ir.expr import Compare, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
+from texpr.ir.traverse import walk
 from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.crossing import Turning, crossing
@@ -43,6 +44,10 @@ FEW = 16
 MANY_TERMS = 1 << 18
 PARTS = 64
 LONGEST_PART = 1 << 24
+FEW_ENDS = 2
+"""Iterations of a recurrence that may have code of their own."""
+CASES = 4
+"""Iterations of a loop that are told apart in copies of the statement."""
 TILE_ROWS = 8
 ROWS_TOGETHER = 4
 FEW_OPERATIONS = 40
@@ -60,12 +65,27 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
         for nest in find_nests(plan.kernel):
             _gpu(plan, nest)
     else:
+        ends = _ends(find_nests(plan.kernel))
         _together(plan, _nests(plan))
         separated(plan)
+        for name, (first, last) in ends.items():
+            plan.step("peel", name, first, last)
     for tensor in plan.kernel.outputs:
         if _streams(plan, tensor):
             plan.step("stream", tensor.name)
     return plan.steps, plan.kernel
+
+
+def _ends(nests: list[Nest]) -> dict[str, tuple[int, int]]:
+    """Of loops that repeat sums, how many iterations at the start and end decide what conditions inside the sums ask, if they are few."""
+    found: dict[str, tuple[int, int]] = {}
+    for nest in nests:
+        for loop in nest.again if nest.reduction else ():
+            first, last = edges(nest, loop)
+            if 0 < first + last <= FEW_ENDS < extent(loop) // FEW:
+                known = found.get(qualified(loop), (0, 0))
+                found[qualified(loop)] = max(first, known[0]), max(last, known[1])
+    return found
 
 
 def _nests(plan: Plan) -> list[_Scheduled]:
@@ -172,8 +192,17 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
             plan.step("unroll", row)
         plan.step("vectorize", inner)
+        for loop in nest.spatial:
+            if loop is not best and _tells_apart(nest, loop) and plan.step("unroll", qualified(loop)):
+                rest.remove(qualified(loop))
         names = rest
     return names
+
+
+def _tells_apart(nest: Nest, loop: For) -> bool:
+    """Whether the statement asks which of a few iterations this is: copies of it then compute what is for theirs alone."""
+    return 1 < constant_extent(loop) <= CASES and any(
+        isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value))
 
 
 def _rows_together(plan: Plan, nest: Nest, vector: For) -> For | None:

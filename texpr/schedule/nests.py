@@ -53,6 +53,7 @@ class Nest:
         reduction: loops of the main update over terms.
         main: the statement that does the work: the update of a reduction, or the only store.
         outer: loops around these that stay where they are.
+        again: loops around several nests, of a recurrence's time, which repeat this one.
     """
 
     spatial: tuple[For, ...]
@@ -60,6 +61,7 @@ class Nest:
     main: Store
     accesses: tuple[Access, ...]
     outer: tuple[For, ...] = ()
+    again: tuple[For, ...] = ()
 
     @property
     def label(self) -> str:
@@ -131,30 +133,31 @@ def find_nests(kernel: Kernel) -> list[Nest]:
     """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is."""
     nests: list[Nest] = []
     started = {s.tensor for _, s in paths(kernel) if isinstance(s, Store) and s.start}
-    stack: list[Stmt] = list(reversed(kernel.body))
+    stack: list[tuple[Stmt, tuple[For, ...]]] = [(node, ()) for node in reversed(kernel.body)]
     while stack:
-        node = stack.pop()
+        node, again = stack.pop()
         inside = Kernel("", (), (), (), (), (node,))
         leaves = [([n for n in above if isinstance(n, For)], s, [n.cond for n in above if isinstance(n, If)])
                   for above, s in paths(inside) if isinstance(s, Store)]
-        if len({s.equation for _, s, _ in leaves}) > 1:
-            stack += reversed(node.body if isinstance(node, For | If) else ())
+        if isinstance(node, If) or len({s.equation for _, s, _ in leaves}) > 1:
+            around = (*again, node) if isinstance(node, For) else again
+            stack += [(each, around) for each in reversed(node.body if isinstance(node, For | If) else ())]
         elif isinstance(node, For):
-            nests.append(_nest(leaves, started))
+            nests.append(_nest(leaves, started, again))
     return nests
 
 
-def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor]) -> Nest:
+def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor], again: tuple[For, ...]) -> Nest:
     loops, main, conditions = max(leaves, key=lambda leaf: len(leaf[0]))
     if main.update is not None and main.tensor in started:
         # The start of a scalar, or of parts of a sum, stands in no loop of its terms.
-        again = {n.var for above, s, _ in leaves if s.start and s.tensor is main.tensor for n in above}
-        spatial = tuple(n for n in loops if n.var in variables(*main.indices) | again)
+        begun = {n.var for above, s, _ in leaves if s.start and s.tensor is main.tensor for n in above}
+        spatial = tuple(n for n in loops if n.var in variables(*main.indices) | begun)
     else:
         spatial = tuple(loops[: min(len(above) for above, _, _ in leaves)])
     reads = (n for n in walk(main.value, *main.indices, *conditions) if isinstance(n, Read))
     accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
-    return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses)
+    return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses, (), again)
 
 
 def edges(nest: Nest, loop: For) -> tuple[int, int]:

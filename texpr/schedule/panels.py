@@ -84,10 +84,10 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles.
 
-    What other nests have just made is in the second cache at least.
+    What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    near = plan.nearby if nest.outer else next(iter(plan.machine.caches), 0)
+    near = plan.nearby if nest.outer or nest.again else next(iter(plan.machine.caches), 0)
     return used * panel.tensor.dtype.bytes > near
 
 

@@ -20,6 +20,7 @@ from texpr.graph.passes.inside import drop_guards
 from texpr.graph.passes.laws import Law, simplified
 from texpr.graph.passes.reads import absorb, join_sums, reuse
 from texpr.graph.passes.table import EXACT, LAWS
+from texpr.graph.passes.twins import without_twins
 from texpr.ir.expr import Tensor
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
@@ -61,7 +62,7 @@ PASSES: tuple[Stage, ...] = (
     Stage("guards", 1, "what reads give outside, where they are inside"),
     Stage("apart", 2, "every reduction gets a tensor of its own", False),
     Stage("copies", 1, "copies of whole tensors"),
-    Stage("cse", 2, "equal definitions once"),
+    Stage("cse", 2, "equal definitions and recurrences once"),
     Stage("reads", 2, "transposes, slices and broadcasts become indices"),
     Stage("reuse", 2, "conditions are asked of what is stored"),
     Stage("dead_again", 1, "what the others made needless"),
@@ -130,7 +131,8 @@ def _copies(program: Program) -> Program:
 
 
 def _cse(program: Program) -> Program:
-    equations = without_duplicates(list(program.equations), program.outputs)
+    equations = without_duplicates(without_twins(without_duplicates(list(program.equations), program.outputs), program.outputs),
+                                   program.outputs)
     return program if len(equations) == len(program.equations) else replace(program, equations=tuple(in_order(equations)))
 
 
