@@ -6,6 +6,7 @@ import pytest
 
 import texpr as tx
 from texpr.compiler.pipeline import ready
+from texpr.ir.show_loop import full_listing
 from texpr.lang import parse_kernel
 from texpr.poly.certify import certify
 
@@ -246,3 +247,20 @@ def test_a_fold_of_sums_has_parts_and_totals(old: str, new: str, what: str):
         return
     with pytest.raises(tx.ScheduleError, match=what):
         certify(wrong, program)
+
+
+BACK = """op back(X: f32[4, N]) -> Y: f32[4, N] {
+  m[t, i] = max(X[t, i], Y[t, i - 1 | 0])
+  Y[t, i] = X[t, i] + (if t < 3 then if not m[t, i] == 0 then Y[t + 1, i] / m[t, i] else 0 else 0)
+}"""
+
+
+def test_a_condition_on_what_a_recurrence_computes_in_place():
+    """The condition on indices is written otherwise; that on data stands under a `not`, and what it reads is written out."""
+    schedule = tx.schedule(tx.op(BACK)).inline("m")
+    assert str(schedule.certificate()).startswith("certificate of back: bit-exact")
+    program, loops = ready(tx.op(BACK).program()), full_listing(schedule.kernel)
+    for old, new in (("not max", "max"), ("if not max(X[0 - t + 3, i]", "if not max(X[0 - t + 2, i]"), ("== 0.0 then", "== 1.0 then")):
+        assert old in loops
+        with pytest.raises(tx.ScheduleError):
+            certify(parse_kernel(loops.replace(old, new, 1)), program)

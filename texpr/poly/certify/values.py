@@ -156,10 +156,10 @@ def _chosen(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | 
         if not _logical(a.cond, b.cond):
             return [(a.cond, b.cond, here), (a.then, b.then, here), (a.orelse, b.orelse, here)]
         one_question = alike(a.cond, b.cond) and question(a.cond) is None
-        if one_question or not (integral(a.cond) and integral(b.cond)) and here.equivalent(a.cond, b.cond):
+        on_data = not (integral(a.cond) and integral(b.cond))
+        if one_question or on_data and _same_condition(meaning, a.cond, b.cond, here):
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
-    one = b if isinstance(b, Select) else a
-    assert isinstance(one, Select), "one of them is a choice"
+    one = _first_choice(a, b)
     if meaning.reads_plain(one.cond):
         spelled = replace(one, cond=meaning.spelled(one.cond))
         return [(spelled, b, here)] if one is a else [(a, spelled, here)]
@@ -169,6 +169,17 @@ def _chosen(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | 
         return [(one.then, b, here)] if one is a else [(a, one.then, here)]
     cases = [(one.then, here.also(one.cond)), (one.orelse, here.also(negation(one.cond)))]
     return [(e, b, inside) if one is a else (a, e, inside) for e, inside in cases if not inside.is_empty]
+
+
+def _first_choice(a: Expr, b: Expr) -> Select:
+    """The one to decide first: that by indices, since what is then known of data is known of both."""
+    choices = [e for e in (b, a) if isinstance(e, Select)]
+    return next((e for e in choices if integral(e.cond)), choices[0])
+
+
+def _same_condition(meaning: Meaning, a: Expr, b: Expr, here: Context) -> bool:
+    """Whether two conditions on data hold alike: isl takes comparisons of floats for unknown, each for itself unless it is written alike."""
+    return here.equivalent(a, b) or _difference(meaning, a, b, here) is None
 
 
 def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
