@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from texpr.autodiff.names import Names
-from texpr.ir.expr import Tensor
+from texpr.ir.affine import linear
+from texpr.ir.expr import Compare, Expr, Sub, Tensor, Var
+from texpr.ir.show_expr import show
 from texpr.ir.tensor import Invoke, Program
+from texpr.ir.traverse import substitute, walk
 from texpr.support.errors import CheckError
 
 CustomGradient = Callable[[Program, Sequence[str], Sequence[str]], Program | None]
@@ -49,7 +52,45 @@ def custom_gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]
     if len(found.outputs) != len(wrt):
         raise CheckError(f"the gradient of `{program.name}` has {len(found.outputs)} outputs for {len(wrt)} inputs", found.span,
                          code="gradient", help=f"one per input in {', '.join(wrt)}")
+    _check_shapes(program, found, wrt)
     return found
+
+
+def _check_shapes(program: Program, gradient: Program, wrt: Sequence[str]) -> None:
+    """What the gradient takes and gives has the types and shapes of what it is named after."""
+    primal = {t.name: t for t in (*program.inputs, *program.outputs)}
+    primal = {f"d{t.name}": t for t in program.outputs} | primal
+    pairs = [(t, primal[t.name]) for t in gradient.inputs] + [(t, primal[name]) for t, name in zip(gradient.outputs, wrt)]
+    known: dict[Var, Expr] = {}
+    for mine, like in pairs:
+        for size, other in zip(mine.shape, like.shape):
+            if isinstance(size, Var) and not _packed(mine):
+                known.setdefault(size, other)
+    related = any(isinstance(n, Compare) and n.op == "==" for r in program.requires for n in walk(r))
+    for mine, like in pairs:
+        if mine.dtype != like.dtype:
+            raise _unlike(program, mine, like, f"{mine.dtype}, expected {like.dtype}")
+        if _packed(mine) or _packed(like):
+            continue
+        if mine.rank != like.rank:
+            raise _unlike(program, mine, like, f"of {mine.rank} dimensions, expected {like.rank}")
+        shape = tuple(substitute(size, known) for size in mine.shape)
+        gaps = [linear(Sub(size, other)) for size, other in zip(shape, like.shape)]
+        if any(gap.is_affine and (gap.constant or gap.terms) for gap in gaps) and not related:
+            raise _unlike(program, mine, like, f"{_listed(shape)}, expected {_listed(like.shape)}")
+
+
+def _listed(shape: Sequence[Expr]) -> str:
+    return f"[{', '.join(map(show, shape))}]"
+
+
+def _packed(tensor: Tensor) -> bool:
+    return any(dim.pack for dim in tensor.dims)
+
+
+def _unlike(program: Program, mine: Tensor, like: Tensor, what: str) -> CheckError:
+    return CheckError(f"the gradient of `{program.name}` has `{mine.name}` {what}", mine.span, code="gradient",
+                      help=f"`{mine.name}` stands for `{like.name}` of `{program.name}`, or for how results change with it")
 
 
 def with_primal(program: Program, gradient: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program:

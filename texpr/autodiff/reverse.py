@@ -101,6 +101,9 @@ def _computed_again(program: Program, forward: Equations, checkpoint: tuple[str,
     """The primal equations of what is not stored."""
     names = {t.name for e in forward for t in targets(e)}
     for name in checkpoint:
+        if name not in names and any(t.name == name for t in program.inputs):
+            raise CheckError(f"`{name}` is an input of `{program.name}`", program.span, code="gradient",
+                             help="backward takes the inputs it reads: checkpoint= names what forward computes")
         if name not in names:
             raise CheckError(f"`{program.name}` computes no `{name}` to store", program.span, code="gradient",
                              help=f"it computes {', '.join(sorted(names))}")

@@ -39,6 +39,7 @@ def check_grad(operator: Op, *arrays: object, directions: int = 4, tolerance: fl
     Returns:
         The largest relative difference from central differences.
     Raises:
+        CallError: arguments that do not fit.
         CheckError: a difference is larger, or something has no gradient. Kinks (a maximum with a tie) are no places to ask.
     """
     worst = gradient_errors(operator, *arrays, directions=directions, **options)

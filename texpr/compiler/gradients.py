@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
@@ -80,8 +80,14 @@ def register_vjp(name: str, operator: Op | str) -> None:
 
     Args:
         operator: an operator, or its text.
+    Raises:
+        CallError: the name is no text, or the operator none.
+        CheckError: the text is not one operator.
     """
     backward = op(operator) if isinstance(operator, str) else operator
+    if not isinstance(name, str) or not isinstance(backward, Op):
+        raise CallError(f"register_vjp takes the name of an operator and an operator, not {name!r} and {operator!r}", code="arguments",
+                        help='register_vjp("cube", "op cube_grad(X: f32[N], dY: f32[N]) -> dX: f32[N] { dX[i] = 3 * X[i] ** 2 * dY[i] }")')
 
     def gradient(program: Program, wrt: Sequence[str], outputs: Sequence[str]) -> Program | None:
         floats = [t.name for t in program.inputs if t.dtype.is_float]
@@ -107,8 +113,8 @@ def _names(wrt: Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _distinct(what: str, given: Sequence[str]) -> tuple[str, ...]:
     """Names in a sequence, each once."""
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(n, str) for n in names) or len(set(names)) < len(names):
         kind = "inputs" if what == "wrt" else "tensors"
         raise CallError(f"{what} is {given!r}, expected names of {kind}, each once", code="arguments", help=f'{what}=["A", "B"]')
     return names

@@ -344,21 +344,25 @@ def interpret(operator: Op, *arrays: object, **options: object) -> object:
         CallError: arguments that do not fit.
     """
     program, given = instance(operator, arrays, options)
-    sizes, _ = bind_sizes(program.inputs, [a.shape for a in given])
-    check_requirements(program.name, program.requires, sizes)
-    refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
-    refuse_far(program, sizes)
-    for check in input_checks(program.inputs, sizes):
-        check(given, {})
     results = interpret_program(program, given)
     return results[0] if len(results) == 1 else results
 
 
 def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple[Program, list[np.ndarray]]:
-    """The Program that serves a call, and the inputs as arrays."""
+    """The Program that serves a call, and the inputs as arrays, which are what it requires.
+
+    Raises:
+        CallError: arguments that do not fit.
+    """
     constants = {c.name: options[c.name] for c in signature_of(operator).constants if c.name in options}
     inputs, _ = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
     program, given = operator._instance(inputs, constants)
     adopted = [a if isinstance(inputs[n], np.ndarray) else read_input(inputs[n], Argument(n, numpy_dtype(t.dtype), (0,) * a.ndim))
                for t, (n, a) in zip(program.inputs, given.items())]
+    sizes, _ = bind_sizes(program.inputs, [a.shape for a in adopted])
+    check_requirements(program.name, program.requires, sizes)
+    refuse_huge(program.name, (*program.inputs, *program.outputs, *program.temporaries), sizes)
+    refuse_far(program, sizes)
+    for check in input_checks(program.inputs, sizes):
+        check(adopted, {})
     return program, adopted
