@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,8 +66,7 @@ def test_training_steps_are_the_same(tmp_path: Path):
                           nn.Linear(64, 10))
     step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True))
     plan = step.plan((X.shape, F32), (LABELS.shape, I64))
-    step.optimizer.prepare()
-    plan.save(tmp_path / "step.o", header=tmp_path / "step.h", weights="beside", name="step")
+    step.save(tmp_path / "step.o", X, LABELS, header=tmp_path / "step.h")
     state = np.frombuffer((tmp_path / "step.o.weights").read_bytes(), np.uint8)
     arrays = [(X, False), (LABELS, False), (np.zeros((), np.float32), True), (np.zeros((4, 10), np.float32), True), (state, True)]
     loss, output, after = run(tmp_path, "step", "step.o", "step.h", arrays, times=3)
@@ -118,6 +118,16 @@ def test_what_is_assigned_to_is_not_inside(tmp_path: Path):
         step.plan((X.shape, F32), (LABELS.shape, I64)).save(tmp_path / "step.o")
     assert str(e.value) == ("error[save]: step assigns to its variables, which cannot be inside of an object\n"
                             '  help: write weights="beside"; to save a network, call model.eval() first')
+
+
+@pytest.mark.parametrize("options", [{"accumulate": 2}, {"precision": "f16"}])
+def test_steps_that_python_decides_on(options: dict[str, Any], tmp_path: Path):
+    model = network().train()
+    step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.01), **options)
+    with pytest.raises(tx.CompileError) as e:
+        step.save(tmp_path / "step.o", X, LABELS)
+    assert str(e.value) == ("error[save]: a step that accumulates gradients or scales its loss decides in Python what comes next\n"
+                            "  help: save a step in f32 or bf16, of one batch")
 
 
 def test_large_weights_are_not_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -66,6 +66,38 @@ def test_show_for_another_machine(file, capsys):
     assert code == 0 and "texpr_matmul:" in out and "fmla" in out
 
 
+def test_run_on_files(file, capsys, tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(6.0).reshape(2, 3))
+    for way in ([], ["--interpret"]):
+        code, out, err = run(capsys, "run", file, "--op", "scale", "by=2", f"X={tmp_path / 'x.npy'}", *way)
+        assert (code, out, err) == (0, "Y: float64[2, 3]\n[[ 0.  2.  4.]\n [ 6.  8. 10.]]\n", "")
+
+
+def test_run_on_random_inputs(file, capsys, tmp_path):
+    results = [run(capsys, "run", file, "--op", "matmul", "M=4", "N=3", "K=5", "--seed", seed, "--out", str(tmp_path / f"{name}.npz"))
+               for name, seed in (("a", "1"), ("b", "1"), ("c", "2"))]
+    assert results[0] == results[1] != results[2] and results[0][1].startswith("C: float32[4, 3]\n[[")
+    kept = np.load(tmp_path / "a.npz")
+    assert set(kept) == {"A", "B", "C"}
+    np.testing.assert_allclose(kept["C"], kept["A"] @ kept["B"], rtol=1e-4)
+
+
+def test_run_of_several_operators(file, capsys, tmp_path):
+    code, out, _ = run(capsys, "run", file, "M=1", "N=1", "K=2", "S=2", "by=3", "--out", str(tmp_path / "all.npz"))
+    assert code == 0 and "C: float32[1, 1]" in out and "Y: float32[2]" in out
+    assert set(np.load(tmp_path / "all.npz")) == {"matmul.A", "matmul.B", "matmul.C", "scale.X", "scale.Y"}
+
+
+def test_trace(file, capsys, tmp_path, golden):
+    script = tmp_path / "steps.txt"
+    script.write_text('split("i", 2)\nreorder("io", "j", "k", "ii")\n')
+    code, out, err = run(capsys, "trace", file, "--op", "matmul", "M=3", "N=1", "K=2", "--script", str(script))
+    assert (code, err) == (0, "")
+    golden(out)
+    code, out, _ = run(capsys, "trace", file, "--op", "scale", "S=3", "by=2", "--naive", "--limit", "1")
+    assert re.fullmatch(r"# scale\nd?\w+=0 +Y\[0\] = \S+\n\.\.\. 2 more stores; --limit 3 prints them all\n", out), out
+
+
 def test_check(file, capsys):
     assert run(capsys, "check", file) == (0, "matmul(A, B): proven for all sizes\nscale(X): needs by; proven when it is called\n", "")
 
@@ -124,6 +156,14 @@ def test_doctor(capsys):
 
 
 WRONG = {
+    "run: sizes": (["run", "FILE", "--op", "matmul", "M=3"],
+                   "error[arguments]: random inputs of matmul need all sizes; missing: K, N\n"
+                   "  help: write K=8, or inputs as files: A=file.npy\n"),
+    "run: no array": (["run", "FILE", "--op", "scale", "X=FILE", "by=1"],
+                      "error[arguments]: FILE holds no array\n  help: np.save writes arrays\n"),
+    "run: no file": (["run", "FILE", "--op", "scale", "X=none.npy", "by=1"], "none.npy: No such file or directory\n"),
+    "trace: sizes": (["trace", "FILE", "--op", "matmul", "M=3", "N=3"],
+                     "error[arguments]: a trace of matmul needs all sizes; missing: K\n  help: write K=4\n"),
     "no file": (["show", "none.tx"], "none.tx: No such file or directory\n"),
     "no op": (["show", "FILE", "--op", "conv"], "error[arguments]: the file has no operator `conv`\n  help: it has matmul, scale\n"),
     "no size": (
@@ -152,8 +192,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(name, file, capsys):
     arguments, message = WRONG[name]
-    code, out, err = run(capsys, *(file if a == "FILE" else a for a in arguments))
-    assert (code, out, err) == (1, "", message)
+    code, out, err = run(capsys, *(a.replace("FILE", file) for a in arguments))
+    assert (code, out, err) == (1, "", message.replace("FILE", file))
 
 
 @pytest.mark.parametrize("arguments", [[], ["run away"], ["show"], ["show", "f.tx", "--stage", "soup"], ["doctor", "now"], ["check"]])

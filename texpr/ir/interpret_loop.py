@@ -25,8 +25,13 @@ DEEPEST = 15
 """Loops nested more deeply go into a function of their own: Python allows 20."""
 
 
+Watcher = Callable[[Store, tuple[int, ...], tuple[int, ...], object, object], None]
+"""Is told of every store, with the variables of the loops around it, outermost first: its element, and what that held and holds."""
+
+
 def interpret_kernel(
-    kernel: Kernel, arrays: Sequence[np.ndarray], sizes: Mapping[Var, int] | Mapping[str, int], order: str = "serial"
+    kernel: Kernel, arrays: Sequence[np.ndarray], sizes: Mapping[Var, int] | Mapping[str, int], order: str = "serial",
+    watch: Watcher | None = None,
 ) -> tuple[np.ndarray, ...]:
     """The outputs of a kernel.
 
@@ -35,6 +40,7 @@ def interpret_kernel(
         sizes: the value of every size of the kernel, by variable or by name.
         order: how loops run that claim to be parallel: `serial`, `reversed`, `shuffled`, or `apart`, where every iteration sees memory
             as it was before the loop and the last write of an element stays.
+        watch: is told of every store when it is done.
     Raises:
         AssertionError: an access outside its array, or threads that do not meet at a barrier.
     """
@@ -51,7 +57,7 @@ def interpret_kernel(
         fresh = np.full(flat_shape(tensor, values), poison(tensor.dtype), compute_dtype(tensor.dtype))
         buffers[tensor] = fresh.view(_Recorded) if order == "apart" else fresh
     with quiet():
-        _KernelWriter(kernel, buffers, values).function(order)()
+        _KernelWriter(kernel, buffers, values, watch).function(order)()
     return tuple(store(buffers[tensor].view(np.ndarray), tensor.dtype) for tensor in kernel.outputs)
 
 
@@ -82,8 +88,9 @@ _Item = tuple[int, int, bool, Stmt | str]
 class _KernelWriter:
     """Python source for the body of a kernel."""
 
-    def __init__(self, kernel: Kernel, buffers: Mapping[Tensor, Array], sizes: Mapping[Var, int]) -> None:
-        self.kernel, self.buffers = kernel, buffers
+    def __init__(self, kernel: Kernel, buffers: Mapping[Tensor, Array], sizes: Mapping[Var, int], watch: Watcher | None) -> None:
+        self.kernel, self.buffers, self.watch = kernel, buffers, watch
+        self.around = {} if watch is None else loops_around_stores(kernel)
         self.out = ExprWriter(buffers, {var: str(value) for var, value in sizes.items()})
         self.sizes = sizes
         self.with_barrier = _loops_around_barriers(kernel)
@@ -164,14 +171,35 @@ class _KernelWriter:
 
     def store(self, node: Store) -> None:
         assert node.tensor not in self.kernel.inputs, f"{self.kernel.name}: a store to the input {node.tensor.name}"
-        place = self.out.element(node.tensor, [self.out.expr(i) for i in node.indices])
+        element = [self.out.expr(i) for i in node.indices]
+        place = self.out.element(node.tensor, element)
         value, t = self.out.expr(node.value), node.tensor.dtype
         if node.value.dtype != t:
             value = converted(value, node.value.dtype, t, self.out)
         if node.update is not None:
             old = self.out.element_value(place, t)
             value = combine(UPDATE[node.update], old, value, t, self.out)
+        if self.watch is None:
+            self.out.line(f"{place} = {value}")
+            return
+        loops = [self.out.names[v] for v in self.around[node]]
+        old = self.out.assign(place)
         self.out.line(f"{place} = {value}")
+        told = f"{self.out.constant(node)}, ({''.join(f'{v}, ' for v in loops)}), ({''.join(f'{i}, ' for i in element)}), {old}, {place}"
+        self.out.line(f"{self.out.constant(self.watch)}({told})")
+
+
+def loops_around_stores(kernel: Kernel) -> dict[Store, tuple[Var, ...]]:
+    """The variables of the loops around each store, outermost first."""
+    found: dict[Store, tuple[Var, ...]] = {}
+    todo: list[tuple[Stmt, tuple[Var, ...]]] = [(s, ()) for s in kernel.body]
+    while todo:
+        s, around = todo.pop()
+        if isinstance(s, Store):
+            found[s] = around
+        elif isinstance(s, For | If):
+            todo += [(n, (*around, s.var) if isinstance(s, For) else around) for n in s.body]
+    return found
 
 
 def _joined(loop: For, s: Store) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from math import isfinite
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,7 @@ from texpr.nn.optim import Optimizer
 from texpr.nn.parameter import Parameter
 from texpr.nn.precision import LossScale, MixedCapture, narrow_dtype
 from texpr.nn.recent import Recent
-from texpr.support.errors import CallError
+from texpr.support.errors import CallError, CompileError
 
 LossFunction = Callable[[Any, Any], Any]
 """Of the model's output and the target; one float."""
@@ -80,6 +81,25 @@ class TrainingStep:
         value = self.compute(plan)
         self.commit(plan)
         return value
+
+    def save(self, path: str | Path, x: object, y: object, *, header: str | Path | None = None, target: str = "native",
+             name: str = "step") -> None:
+        """Write one step on batches of these shapes as a C function: `texpr_NAME_call(x, y, loss, output, weights)`.
+
+        Parameters, buffers and the optimizer's state lie in a block of memory that the caller gives, which is read and written;
+        `PATH.weights` holds it as it is now. What the optimizer computes anew for each step in Python (a learning rate on a schedule,
+        Adam's corrections) stays as it is for the next step.
+
+        Raises:
+            CompileError: the target is unknown or a GPU, another suffix, steps that accumulate or scale the loss.
+            CallError: arrays that do not fit the model.
+        """
+        if self.accumulate > 1 or self.loss_scale is not None:
+            raise CompileError("a step that accumulates gradients or scales its loss decides in Python what comes next", code="save",
+                               help="save a step in f32 or bf16, of one batch")
+        self.optimizer.prepare()
+        plan = self.plan(as_input(x, self.model.dtype).spec, as_input(y, self.model.dtype).spec)
+        plan.save(path, header=header, target=target, weights="beside", name=name)
 
     def reset(self) -> None:
         """Forget gradients that were added up and not used."""

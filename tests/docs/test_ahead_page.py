@@ -1,0 +1,34 @@
+"""The page about code in files: its Python runs, its C compiles, its errors are as shown."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import texpr as tx
+from tests.ahead.programs import needs_gcc
+from tests.docs.page import blocks
+
+PAGE = Path(__file__).parents[2] / "docs" / "ahead.md"
+
+
+@needs_gcc
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks(PAGE):
+        if block.kind == "python":
+            code = compile(block.text, f"{PAGE.name}, line {block.line}", "exec")
+            if block.error is None:
+                exec(code, names)
+                continue
+            with pytest.raises(tx.Error) as e:
+                exec(code, names)
+            assert str(e.value) == block.error
+        else:
+            Path("main.c").write_text(block.text)
+            subprocess.run(["gcc", "-Wall", "-Werror", "main.c", "softmax.a", "-o", "main"], check=True, timeout=60)
+            subprocess.run(["./main"], check=True, timeout=60)
+    assert Path("digits.so.weights").stat().st_size and Path("step.o.weights").stat().st_size

@@ -1,0 +1,81 @@
+"""`python -m texpr run FILE`: an operator on arrays from files, or on random ones."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from texpr.compiler import Op, Schedule, interpret, schedule
+from texpr.compiler.signature import split_options
+from texpr.schedule.replay import random_inputs
+from texpr.support.errors import CallError
+from texpr.support.files import write_file
+from texpr.tools.show import chosen_ops, options_of
+
+MOST_SHOWN = 200
+"""Elements of a result that are printed in full."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `run`."""
+    parser.add_argument("file", help="a .tx file")
+    parser.add_argument("--op", help="which operator of the file; all of them unless given")
+    parser.add_argument("--interpret", action="store_true", help="compute the reference meaning, slowly, instead of compiled code")
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+    parser.add_argument("--out", help="a .npz file for inputs and results")
+    parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE",
+                        help="inputs, such as A=a.npy; sizes where inputs are random, constants, dtype variables: M=512 S=2 T=f64")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run each operator, and print its results."""
+    ops = chosen_ops(arguments)
+    kept: dict[str, np.ndarray] = {}
+    for operator in ops:
+        arrays, constants = _call(operator, options_of(arguments, operator, ops), arguments.seed)
+        results: Any = (partial(interpret, operator) if arguments.interpret else operator)(*arrays.values(), **constants)
+        names = (p.name for p in operator.signature.outputs)
+        outputs: dict[str, np.ndarray] = dict(zip(names, results if isinstance(results, tuple) else (results,)))
+        for name, array in outputs.items():
+            print(f"{name}: {array.dtype}{list(array.shape)}")
+            print(np.array2string(array, threshold=MOST_SHOWN))
+        prefix = f"{operator.__name__}." if len(ops) > 1 else ""
+        kept |= {f"{prefix}{name}": array for name, array in (arrays | outputs).items()}
+    if arguments.out:
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, **kept)
+        write_file(arguments.out, file.getvalue())
+    return 0
+
+
+def _call(operator: Op, options: dict[str, Any], seed: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Inputs by name, and constants.
+
+    Raises:
+        CallError: an input's file has no array, or sizes of random inputs are missing.
+    """
+    names = [p.name for p in operator.signature.inputs]
+    read = {name: _read(str(options.pop(name))) for name in names if name in options}
+    made = dict(_random(schedule(operator, **options), seed)) if len(read) < len(names) else {}
+    return {name: read[name] if name in read else made[name] for name in names}, split_options(operator, options)[1]
+
+
+def _random(scheduled: Schedule, seed: int) -> Iterator[tuple[str, np.ndarray]]:
+    program = scheduled.program
+    missing = [v.name for v in program.sizes if v not in scheduled.sizes]
+    if missing:
+        raise CallError(f"random inputs of {program.name} need all sizes; missing: {', '.join(missing)}", code="arguments",
+                        help=f"write {missing[0]}=8, or inputs as files: {program.inputs[0].name}=file.npy")
+    return zip((t.name for t in program.inputs), random_inputs(program, scheduled.sizes, seed))
+
+
+def _read(path: str) -> np.ndarray:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError):
+        raise CallError(f"{path} holds no array", code="arguments", help="np.save writes arrays") from None
