@@ -12,10 +12,10 @@ What is not changed, because no answer depends on it:
 * annotations, decorators, defaults of parameters, and what stands outside functions;
 * what is remembered: statements about names in capitals with `MEMO` or `PARTS` in them;
 * limits of effort: comparisons with names in capitals that speak of one (`LIMIT`, `QUOTA`, `SIZE`, `MOST`, `LARGEST`, `LONGEST`, `FEW`,
-  `ATTEMPTS`).
+  `ATTEMPTS`), and what is done where one is reached, as a whole.
 
-* the order of the arguments of functions that ask whether two things are alike, make them so or say what holds of both, and of `compare`
-  with `==` or `!=`: the answer is the same by what the question means.
+* the order of the arguments of functions that ask whether two things are alike, make them so, add them up or say what holds of both, and
+  of `compare` with `==` or `!=`: the answer is the same by what the question means.
 
 A change of speed alone is not recognised: it survives, and `tests/mutants.txt` says why.
 """
@@ -45,7 +45,8 @@ PAIRED = {"any": "all", "all": "any", "max": "min", "min": "max"}
 TURNED = {"in_": "out", "out": "in_"}
 FURTHER = {"also", "intersect", "intersect_domain", "intersect_range", "intersect_params", "subtract", "subtract_range"}
 """Methods that keep a part of what they are called on."""
-SYMMETRIC = {"alike", "conjoined", "equate", "hold_each_once", "shared_by", "equal", "equivalent", "identical", "same_node", "same_value"}
+SYMMETRIC = {"alike", "conjoined", "equate", "hold_each_once", "shared_by", "equal", "equivalent", "identical", "same_node", "same_value",
+             "add", "minimum", "maximum", "min", "max", "question", "cells", "linear", "conditional", "unchanged", "logical"}
 WORDING = {"help", "label", "notes", "code", "span", "name"}
 MEMO = re.compile(r"[A-Z_]*(MEMO|PARTS)[A-Z_]*")
 EFFORT = re.compile(r"[A-Z_]*(LIMIT|QUOTA|SIZE|MOST|LARGEST|LONGEST|FEW|ATTEMPTS)[A-Z_]*")
@@ -93,7 +94,7 @@ def mutants(root: Path, path: Path) -> list[Mutant]:
     found: list[Mutant] = []
     for k, node in enumerate(ast.walk(module)):
         for n, (kind, what, _) in enumerate(changes(node, parents)):
-            if silent.holds(node):
+            if silent.holds(node) or isinstance(node, ast.If | ast.IfExp) and _limits(node.test):
                 continue
             function = function_of(node, parents)
             seen[function, what] += 1

@@ -160,14 +160,16 @@ def _with_steps(rng: Random) -> Case | None:
     case, choose, steps = drawn_operator(rng), drawn_steps(rng), []
     try:
         s = schedule(op(case.text), **dict(case.sizes))
+        step = choose(s.kernel)
     except Error:
         return None
-    while (step := choose(s.kernel)) is not None:
+    while step is not None:
         steps.append(step)
         try:
             s.kernel = step.apply(s.kernel)
         except Error:
             pass
+        step = choose(s.kernel)
     return replace(case, steps=tuple(steps))
 
 

@@ -121,3 +121,17 @@ def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], mo
 
     points = list(product(range(LARGEST + 1), repeat=2))
     assert asked(lambda: set(filter(inside, points))) == {at[:2] for at in solutions(first + more)}
+
+
+FREE_SUM = [(0, 2), (1, 3)]
+"""Of columns without ends, none of which an equality expresses by the others in integers at once."""
+
+
+@pytest.mark.parametrize("value, contradicts", [(5, True), (6, False), (7, False), (8, False), (9, True)])
+def test_a_sum_is_one_of_the_values_that_it_may_have(value: int, contradicts: bool):
+    """6 <= 2a + 3b <= 8, where it equals a number."""
+    least, most = (FREE_SUM, -6, False), ([(k, -c) for k, c in FREE_SUM], 8, False)
+    assert Remainder([least, most]).also([(FREE_SUM, -value, True)]).is_contradiction == contradicts
+    assert Remainder([least]).also([(FREE_SUM, -value, True)]).is_contradiction == (value < 6)
+    assert Remainder([most]).also([(FREE_SUM, -value, True)]).is_contradiction == (value > 8)
+    assert Remainder([least, most]).also([([(k, -c) for k, c in FREE_SUM], value, True)]).is_contradiction == contradicts

@@ -44,6 +44,7 @@ def _scheduled(case: Case, record: Record) -> str:
     """What the certificate says of kernels that refused steps would have made, and of the final loops with faults."""
     try:
         s = schedule(op(case.text), **dict(case.sizes))
+        naive = s.naive
     except Error:
         return ""
     program = ready(specialize(s.program, s.sizes))
@@ -52,9 +53,9 @@ def _scheduled(case: Case, record: Record) -> str:
             s.kernel = step.apply(s.kernel)
         except Error as error:
             for kernel in made(error):
-                if wrong := _wrongly_proven(program, s.naive, final(kernel), s.sizes):
+                if wrong := _wrongly_proven(program, naive, final(kernel), s.sizes):
                     return f"after {step}: {wrong}"
-    return _unsound(program, s.naive, final(s.kernel), record, s.sizes)
+    return _unsound(program, naive, final(s.kernel), record, s.sizes)
 
 
 def _unsound(program: Program, naive: Kernel, loops: Kernel, record: Record, sizes: Mapping[Var, int]) -> str:

@@ -132,10 +132,11 @@ def scheduled(case: Case, faults: Sequence[Fault]) -> Iterator[str]:
     """What is said of an operator, of steps, and of the loops in the end."""
     try:
         s = schedule(op(case.text), **dict(case.sizes))
+        listing = full_listing(s.kernel)
     except Error as error:
         yield refusal(error)
         return
-    yield f"lowered {digest(full_listing(s.kernel))}"
+    yield f"lowered {digest(listing)}"
     for step in case.steps:
         try:
             s.kernel = step.apply(s.kernel)

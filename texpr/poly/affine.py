@@ -68,12 +68,15 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+_MOST_REMEMBERED = 4096
+
+
 class _Bounded(OrderedDict[K, V]):
     """A dictionary that forgets its oldest entries."""
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
-        if len(self) > 4096:
+        if len(self) > _MOST_REMEMBERED:
             self.popitem(last=False)
 
 
@@ -327,8 +330,6 @@ class Converter:
         if operand.dtype == U64 and to == I64:
             return self._declared_range(operand) is not None
         (lo, hi), (low, high) = int_range(operand.dtype), int_range(to)
-        if isinstance(operand, Const):
-            return low <= operand.value <= high
         return low <= lo and hi <= high
 
     def _declared_range(self, e: Expr) -> Range | None:
@@ -375,7 +376,7 @@ def _operands(e: Expr) -> tuple[Expr, ...]:
             return (a, b) if parts is None else (parts,)
         case Select(c, t, o) if e.dtype.is_int or e.dtype == BOOL:
             return c, t, o
-        case Cast(a) if a.dtype.is_int and e.dtype.is_int:
+        case Cast(a) if a.dtype.is_int:
             return (a,)
         case Max(a, b) | Min(a, b) if e.dtype.is_int:
             return a, b

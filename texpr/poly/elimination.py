@@ -51,7 +51,7 @@ class Remainder:
         if not new:
             return self
         other = Remainder()
-        other.is_contradiction = any([self._is_excluded(*row) for row in new])
+        other.is_contradiction = any([self._is_excluded(terms, constant) for terms, constant, _ in new])
         if not other.is_contradiction:
             other._forms, other._bounds, other._sums = self._forms.copy(), self._bounds.copy(), self._sums.copy()
             other._add([(list(terms.items()), constant, equality) for terms, constant, equality in new])
@@ -70,12 +70,12 @@ class Remainder:
         least = self._range(terms)[0]
         return least is not None and least + constant >= 0
 
-    def _is_excluded(self, terms: _Terms, constant: int, equality: bool) -> bool:
-        """Whether they say the opposite: most questions about order are decided so."""
+    def _is_excluded(self, terms: _Terms, constant: int) -> bool:
+        """Whether they say the opposite of a row that they do not say: most questions about order are decided so."""
         if not terms:
             return True
         least, most = self._range(terms)
-        return most is not None and most + constant < 0 or equality and least is not None and least + constant > 0
+        return most is not None and most + constant < 0 or least is not None and least + constant > 0
 
     def rows(self) -> Iterator[Row]:
         """The constraints that are left, over the columns that are left. Every other column has a value whatever these are."""
@@ -173,7 +173,7 @@ class Remainder:
         if self.is_contradiction or (least is not None and least + constant >= 0):
             return
         direction, factor = _direction(terms)
-        low, high = self._known(direction)
+        low, high = self._sums.get(direction, _FREE)
         if factor > 0:
             bound = -(constant // factor)
             if low is not None and low >= bound:
@@ -186,7 +186,7 @@ class Remainder:
             high = bound
         if low is not None and high is not None and low >= high:
             self.is_contradiction = low > high
-            self._forget(direction)
+            self._sums.pop(direction, None)
             self._late.append((direction, -low, True))
         else:
             self._sums[direction] = low, high
@@ -211,15 +211,6 @@ class Remainder:
         self._bounds.pop(column, None)
         self._late.append((((column, 1),), -low, True))
 
-    def _known(self, direction: _Sum) -> _Bounds:
-        return self._bounds.get(direction[0][0], _FREE) if len(direction) == 1 else self._sums.get(direction, _FREE)
-
-    def _forget(self, direction: _Sum) -> None:
-        if len(direction) == 1:
-            self._bounds.pop(direction[0][0], None)
-        else:
-            self._sums.pop(direction, None)
-
     def _equal(self, terms: _Terms, constant: int) -> None:
         """terms + constant == 0."""
         factor = gcd(*terms.values())
@@ -236,7 +227,7 @@ class Remainder:
             self._eliminate(min(units, key=self._tightness), terms, constant)
             return
         direction, factor = _direction(terms)
-        low, high = self._known(direction)
+        low, high = self._sums.get(direction, _FREE)
         value = -constant // factor
         self.is_contradiction = low is not None and low > value or high is not None and high < value
         self._sums[direction] = value, value
@@ -249,7 +240,7 @@ class Remainder:
         """Digits: the terms that a coefficient divides, and a rest that is too small to make up for them."""
         for base in sorted({abs(c) for c in terms.values()}):
             rest = {column: c for column, c in terms.items() if c % base}
-            if base == 1 or not rest:
+            if not rest:
                 continue
             least, most = self._range(rest)
             if least is None or most is None:

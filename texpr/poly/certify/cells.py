@@ -69,10 +69,10 @@ def _parts(e: Expr) -> list[Expr]:
     stack: list[Node] = [e]
     while stack:
         node = stack.pop()
-        if isinstance(node, And | Or | Not) or isinstance(node, Select) and node.dtype == BOOL:
+        if isinstance(node, And | Or | Not | Select):
             stack += reversed(children(node))
-        elif isinstance(node, Expr):
-            found.append(node)
+        else:
+            found.append(node)  # type: ignore[arg-type]
     return found
 
 
@@ -81,9 +81,9 @@ def answered(e: Expr, condition: Expr, holds: bool) -> Expr:
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Expr(dtype=dtype) if dtype == BOOL and alike(node, condition):
+            case Expr() if alike(node, condition):
                 return TRUE if holds else FALSE
-            case Max(a, b) | Min(a, b) if node.dtype == I64 and alike(compare("<=", a, b), condition):
+            case Max(a, b) | Min(a, b) if alike(compare("<=", a, b), condition):
                 return b if holds == isinstance(node, Max) else a
         return fold(node)
 

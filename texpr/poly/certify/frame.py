@@ -98,30 +98,24 @@ def alike(a: Expr, b: Expr) -> bool:
             continue
         if type(x) is not type(y):
             return False
-        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):
-            continue
-        if isinstance(x, Read) and isinstance(y, Read) and x.tensor is not y.tensor:
-            return False
-        below, other = children(x), children(y)
-        if not below or len(below) != len(other):
-            if not identical(x, y):
-                return False
+        if isinstance(x, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):  # type: ignore[attr-defined]
             continue
         if not same_node(x, y):
             return False
-        stack += zip(below, other)
+        below = children(x)
+        if not below and not identical(x, y):
+            return False
+        stack += zip(below, children(y), strict=True)
     return True
 
 
 def same_node(x: Node, y: Node) -> bool:
     """Equal in all but their children."""
     match x, y:
-        case Compare(op), Compare(other):
-            return op == other
-        case Call(f), Call(g):
-            return f == g and getattr(x, "dtype", None) == getattr(y, "dtype", None)
-        case Read(t), Read(u):
-            return t is u
+        case (Compare(a), Compare(b)) | (Call(a), Call(b)) if a != b:
+            return False
+        case Read(t), Read(u) if t is not u:
+            return False
     if getattr(x, "equation", None) != getattr(y, "equation", None):
         return False
     return type(x) is type(y) and getattr(x, "dtype", None) == getattr(y, "dtype", None)
@@ -375,7 +369,7 @@ def _known(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
     found: list[Expr] = []
     if term.dtype == BOOL:
         found += [compare("<=", index(0), var), compare("<=", var, index(1))]
-    elif term.dtype.is_int and term.dtype != I64:
+    elif term.dtype != I64:
         lo, hi = int_range(term.dtype)
         found += [compare("<=", index(lo), var), compare("<=", var, index(hi))]
     match term:

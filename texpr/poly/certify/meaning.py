@@ -181,14 +181,12 @@ def _folded_back(i: Expr, n: Expr, mode: str) -> Expr:
 
 def is_identity(op: str, e: Expr) -> bool:
     """Whether folding from `e` changes nothing."""
-    value = getattr(e, "value", None)
-    return value is not None and repr(value) == repr(_identity(op, e.dtype))
+    return repr(getattr(e, "value", None)) == repr(_identity(op, e.dtype))
 
 
 def is_neutral(op: str, e: Expr) -> bool:
     """Whether folding it into any value changes no bit of that: -0.0 + 0.0 is 0.0."""
-    value = getattr(e, "value", None)
-    return value is not None and (repr(value) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e))
+    return repr(getattr(e, "value", None)) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e)
 
 
 def _identity(op: str, dtype: DType) -> int | float | bool:

@@ -12,7 +12,7 @@ import islpy as isl
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import TRUE, compare, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Const, Expr, Or, Select, Sub, Tensor, Var
+from texpr.ir.expr import And, Compare, Const, Expr, Select, Sub, Tensor, Var
 from texpr.poly.certify.cells import answered, index_question
 from texpr.poly.certify.frame import Frame, alike
 from texpr.poly.certify.meaning import Definition, Meaning, at_instance, within
@@ -38,8 +38,9 @@ class Refuted(Exception):
 
     def witness(self) -> tuple[dict[str, int], dict[str, int]]:
         """The smallest sizes and then the earliest instance, by name."""
-        if self.instances is None or self.frame is None or self.instances.is_empty():
+        if self.instances is None or self.instances.is_empty():
             return {}, {}
+        assert self.frame is not None, "instances are of a frame"
         count = self.instances.dim(_PARAM)
         flat = self.instances.move_dims(_SET, 0, _PARAM, 0, count)
         for k in range(count):
@@ -281,12 +282,6 @@ def decided(e: Expr, frame: Frame) -> bool | None:
     match e:
         case Const(value):
             return bool(value)
-        case And(a, b):
-            both = decided(a, frame), decided(b, frame)
-            return False if False in both else True if both == (True, True) else None
-        case Or(a, b):
-            either = decided(a, frame), decided(b, frame)
-            return True if True in either else False if either == (False, False) else None
         case Compare(op, a, b) if a.dtype == I64:
             low, high = _interval(Sub(a, b), frame)
             return _truth(op, low, high)

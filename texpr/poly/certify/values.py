@@ -132,11 +132,8 @@ def _by_cases(a: Expr, b: Expr, here: Context, condition: Expr | None) -> list[_
     return [(answered(a, condition, holds), answered(b, condition, holds), inside) for holds, inside in cases]
 
 
-def _below(a: Node, b: Node, here: Context) -> list[_Item] | None:
-    mine, other = children(a), children(b)
-    if len(mine) != len(other):
-        return None
-    return [(x, y, here) for x, y in zip(mine, other) if isinstance(x, Expr) and isinstance(y, Expr)]
+def _below(a: Node, b: Node, here: Context) -> list[_Item]:
+    return [(x, y, here) for x, y in zip(children(a), children(b), strict=True)]  # type: ignore[misc]
 
 
 def _logical(a: Expr, b: Expr) -> bool:
