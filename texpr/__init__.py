@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from texpr.graph.lazy import Tensor, from_dlpack, jit, no_grad, tensor, where
+    from texpr.graph.profile import profile
     from texpr.support.errors import (
         CallError,
         CertificateWarning,
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CallError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError",
     "ResourceError", "Schedule", "ScheduleError", "Tensor", "check_grad", "from_dlpack", "grad", "interpret", "jit", "jvp", "load",
-    "no_grad", "op", "options", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp", "where",
+    "no_grad", "op", "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp", "where",
 ]
-_ELSEWHERE = {"options": "support.options", "tune": "tune",
+_ELSEWHERE = {"options": "support.options", "profile": "graph.profile", "tune": "tune",
               **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy")}
 _PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
                     "support", "targets", "tools", "tune"})

@@ -22,6 +22,7 @@ from texpr.graph.layouts import laid_out
 from texpr.graph.memory import block, lifetimes, make_arena
 from texpr.graph.passes import FUSE, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
+from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -138,7 +139,19 @@ class Plan:
         with self._lock:
             for check, array in self._slow_checks:
                 check([array() if callable(array) else array], {})
-            self._bound()()
+            watcher = watching.get()
+            if watcher is None:
+                self._bound()()
+            else:
+                self._watched(watcher)
+
+    def _watched(self, watcher: Profile) -> None:
+        """Run kernel by kernel."""
+        arrays = self._arrays()
+        for tensor, check in self._ranges:
+            check([arrays[tensor]], {})
+        steps = [sequence(n.program.name, [_entry(n, arrays)], self._fail_at([n]), n) for n in self.launches]
+        watcher.run(self.captured.name, self.launches, steps)
 
     def commit(self) -> None:
         """Make what the last `compute` has written the values of the variables."""
@@ -154,8 +167,7 @@ class Plan:
                 step = sequence(launch.program.name, [_entry(launch, arrays)], self._fail_at([launch]), launch)
                 step()
                 seconds = median(_seconds(step) for _ in range(repeats))
-                shapes = " ".join("x".join(map(str, shape_of(t))) or "1" for t in (*launch.inputs, *launch.outputs))
-                rows.append(Timing(launch.program.name, shapes, seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
+                rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
         return rows
 
     def save(self, path: str | Path, *, header: str | Path | None = None, target: str = "native", weights: str = "inside",
