@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import given
@@ -46,3 +47,13 @@ def test_values_that_are_equal_and_say_different_things():
     values = [1, 1.0, True, 0.0, -0.0, 0, False, "1", None]
     assert len({tree.skeleton({"scale": v}) for v in values}) == len(values)
     assert [tree.rebuilt(tree.skeleton([v]), []) for v in values] == [[v] for v in values]
+
+
+def test_data_classes_are_containers():
+    @dataclass(frozen=True)
+    class Batch:
+        x: object
+        scale: float
+
+    value = Batch(np.ones(2), 0.5)
+    assert [*tree.leaves(value)] == [value.x] and tree.rebuilt(tree.skeleton(value), [value.x]) == value

@@ -7,7 +7,7 @@ computed at once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +36,11 @@ class Called:
     program: Program
     variables: tuple[Variable, ...]
     constants: tuple[Tensor, ...]
-    bones: Hashable
+    bones: tree.Skeleton
     updates: tuple[Variable, ...]
 
     @staticmethod
-    def of(module: Module, tensors: Sequence[Tensor], bones: Hashable) -> Called:
+    def of(module: Module, tensors: Sequence[Tensor], bones: tree.Skeleton) -> Called:
         """Capture a call.
 
         Raises:

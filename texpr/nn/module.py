@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -118,14 +118,14 @@ class Module:
         symbols = [captured(x, capture, self.dtype) for x in tensors]
         return observed(self, capture, *tree.rebuilt(tree.skeleton(given), symbols))
 
-    def _wait(self, tensors: Sequence[object], bones: Hashable) -> Any:
+    def _wait(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
         """As a part of what lazy tensors will compute."""
         dtype = self.dtype
         given = [as_tensor(t, dtype) for t in tensors]
         key = (Called, *((t.shape, t.dtype) for t in given), bones, structure(self))
         return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
 
-    def _infer(self, tensors: Sequence[object], bones: Hashable) -> Any:
+    def _infer(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
         """Arrays that are given twice are one input of the program."""
         distinct = {id(t): t for t in tensors}
         dtype = self.dtype
@@ -366,11 +366,11 @@ class _Inference:
     """A compiled forward pass, and how its results are nested."""
 
     plan: Plan
-    bones: Hashable
+    bones: tree.Skeleton
     dtypes: tuple[DType, ...]
 
     @staticmethod
-    def of(module: Module, given: Sequence[Given], places: tuple[int, ...], bones: Hashable) -> _Inference:
+    def of(module: Module, given: Sequence[Given], places: tuple[int, ...], bones: tree.Skeleton) -> _Inference:
         if not given:
             raise CallError(f"{type(module).__name__} was called without inputs", code="arguments")
         capture = Capture(type(module).__name__)

@@ -1,4 +1,4 @@
-"""Nested arguments and results: tensors in tuples, lists and dicts, beside values that only say how to compute."""
+"""Nested arguments and results: tensors in containers, beside values that only say how to compute."""
 
 from __future__ import annotations
 
@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from texpr.graph import Symbolic, Variable
+from texpr.graph.lazy.trees import Tree, flattened
 from texpr.support.errors import CallError
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A tuple, list or dict, with what is at its places."""
-
-    kind: type
-    keys: tuple[str, ...]
-    parts: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +22,12 @@ class Plain:
     value: Hashable
 
 
-class _Tensor:
-    """Stands where a tensor was."""
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """Nested containers without their tensors, which are None among `values`: what a captured program depends on."""
 
-    def __repr__(self) -> str:
-        return "tensor"
-
-
-TENSOR = _Tensor()
+    tree: Tree
+    values: tuple[Plain | None, ...]
 
 
 def is_tensor(value: object) -> bool:
@@ -47,45 +37,33 @@ def is_tensor(value: object) -> bool:
 
 def leaves(tree: object) -> Iterator[Any]:
     """The tensors of a tree, in order."""
-    if is_tensor(tree):
-        yield tree
-    elif isinstance(tree, tuple | list | dict):
-        for part in tree.values() if isinstance(tree, dict) else tree:
-            yield from leaves(part)
+    found: list[Any] = []
+    flattened(tree, found)
+    return filter(is_tensor, found)
 
 
-def skeleton(tree: object) -> Hashable:
-    """A tree without its tensors: what a captured program depends on.
+def skeleton(tree: object) -> Skeleton:
+    """A tree without its tensors.
 
     Raises:
         CallError: a value that is no tensor and cannot be compared.
     """
-    if is_tensor(tree):
-        return TENSOR
-    if isinstance(tree, tuple | list | dict):
-        parts = tree.values() if isinstance(tree, dict) else tree
-        return Branch(type(tree), tuple(tree) if isinstance(tree, dict) else (), tuple(skeleton(p) for p in parts))
-    if not isinstance(tree, Hashable):
-        raise CallError(f"an argument is a {type(tree).__name__}, expected tensors, numbers, texts, or tuples, lists and dicts of them",
+    found: list[Any] = []
+    nested = flattened(tree, found)
+    return Skeleton(nested, tuple(None if is_tensor(x) else _plain(x) for x in found))
+
+
+def _plain(value: object) -> Plain:
+    if not isinstance(value, Hashable):
+        raise CallError(f"an argument is a {type(value).__name__}, expected tensors, numbers, texts, or containers of them",
                         code="arguments")
-    return Plain(type(tree), str(tree) if isinstance(tree, float) else "", tree)
+    return Plain(type(value), str(value) if isinstance(value, float) else "", value)
 
 
-def rebuilt(bones: Hashable, tensors: Iterable[Any]) -> Any:
+def rebuilt(bones: Skeleton, tensors: Iterable[Any]) -> Any:
     """The tree of a skeleton with these tensors."""
-    return _filled(bones, iter(tensors))
-
-
-def _filled(bones: Hashable, tensors: Iterator[Any]) -> Any:
-    if bones is TENSOR:
-        return next(tensors)
-    if isinstance(bones, Plain):
-        return bones.value
-    assert isinstance(bones, Branch), "a skeleton has tensors, values and branches"
-    parts = [_filled(part, tensors) for part in bones.parts]
-    if bones.keys:
-        return dict(zip(bones.keys, parts))
-    return bones.kind(*parts) if hasattr(bones.kind, "_fields") else bones.kind(parts)
+    rest = iter(tensors)
+    return bones.tree.built(iter([next(rest) if value is None else value.value for value in bones.values]))
 
 
 def argument(value: object) -> object:
