@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test check demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -25,6 +25,10 @@ check: venv
 
 demo: venv
 	$(BIN)/python examples/demo.py
+
+# Networks that take minutes: a transformer that writes, one that draws digits, one that remembers. Each ends with its figure.
+examples: venv
+	for each in characters gan adding; do $(BIN)/python examples/$$each.py || exit 1; done
 
 # Other compilers, in an environment of their own; loopy does not run with the newest islpy.
 compilers: .peers/.installed

@@ -175,6 +175,15 @@ MEANS = ("2", "3, stride=1, padding=1", "2, stride=2, ceil_mode=True", "3, strid
          "3, stride=2, padding=1, ceil_mode=True")
 
 
+def unpooling() -> Iterator[Case]:
+    places = Given((1, 2, 2), "these", values=(((1, 2), (0, 3)),))
+    yield layer("MaxUnpool1d(2)", (1, 2, 2), places)
+    yield layer("MaxUnpool1d(3, 2, 1)", (1, 2, 2), places, options=(("output_size", (4,)),))
+    plane = Given((1, 2, 2), "these", values=(((0, 3), (9, 14)),))
+    yield layer("MaxUnpool2d(2)", (1, 2, 2), plane)
+    yield layer("MaxUnpool3d(2)", (1, 2, 1, 2), Given((1, 2, 1, 2), "these", values=((((3, 6),), ((9, 31),)),)))
+
+
 def pooling() -> Iterator[Case]:
     for rank, lengths in LENGTHS.items():
         image = (2, 3, *lengths)
@@ -185,6 +194,9 @@ def pooling() -> Iterator[Case]:
         for size in (3, (*lengths[:-1], 2)):
             yield layer(f"AdaptiveAvgPool{rank}d({size})", image)
             yield layer(f"AdaptiveMaxPool{rank}d({size})", image)
+        yield from (layer(f"MaxPool{rank}d({text}, return_indices=True)", image, gradient=False) for text in MAXIMA)
+        yield layer(f"AdaptiveMaxPool{rank}d(3, return_indices=True)", image, gradient=False)
+    yield from unpooling()
     yield layer("AvgPool2d(2, divisor_override=3)", (2, 3, 4, 5))
     yield layer("AvgPool3d(2, divisor_override=3)", (2, 3, 4, 5, 2))
     yield layer("MaxPool2d((2, 3), (1, 2))", (3, 4, 5))
@@ -331,6 +343,8 @@ def losses() -> Iterator[Case]:
     yield layer("CosineEmbeddingLoss(0.2)", (4, 3), (4, 3), sign)
     yield layer("MultiMarginLoss(2, 0.8, torch.tensor([0.5, 1.0, 2.0]))", (4, 3), index(3, 4))
     yield layer("MultiMarginLoss()", (4, 3), index(3, 4))
+    yield layer("AdaptiveLogSoftmaxWithLoss(8, 9, [3, 5], div_value=2.0)", (4, 8), index(9, 4))
+    yield layer("AdaptiveLogSoftmaxWithLoss(8, 6, [2], head_bias=True)", (4, 8), index(6, 4))
     yield layer("MultiLabelMarginLoss()", (2, 4), Given((2, 4), "these", values=((3, 0, -1, 1), (1, -1, -1, 2))))
     yield layer("MultiLabelSoftMarginLoss()", (4, 3), Given((4, 3), "share"))
     for text in ("", "margin=0.5, p=3.0, swap=True, reduction='sum'"):

@@ -88,7 +88,8 @@ REFUSED = {
     "BatchNorm2d(3, eps=-1)": "BatchNorm2d: eps is -1, expected a finite number of at least 0",
     "GroupNorm(2, 3)": "GroupNorm: 3 channels cannot be divided into 2 groups",
     "Embedding(3, 2, padding_idx=3)": "Embedding: padding_idx is 3, there are 3 rows",
-    "Embedding(3, 2, max_norm=1.0)": "Embedding: max_norm=1.0 is not supported",
+    "Embedding(3, 2, max_norm=1.0)": "Embedding: max_norm=1.0 is not supported\n"
+                                     "  help: rows that are looked up would change without a step; scale .weight.data between steps",
     "EmbeddingBag(3, 2, mode='min')": "EmbeddingBag: mode is 'min', expected sum, mean or max",
     "RNN(3, 4, nonlinearity='sin')": "RNN: nonlinearity is 'sin', expected tanh or relu",
     "LSTM(3, 4, proj_size=4)": "LSTM: proj_size 4 is not below hidden_size 4",

@@ -27,8 +27,9 @@ class _Table(Module):
         if padding_idx is not None and not -self.num_embeddings <= padding_idx < self.num_embeddings:
             raise CallError(f"{name}: padding_idx is {padding_idx}, there are {num_embeddings} rows", code="arguments")
         self.padding_idx = None if padding_idx is None else padding_idx % self.num_embeddings
-        for option, value in (("max_norm", max_norm), ("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
-            no_option(name, option, value)
+        no_option(name, "max_norm", max_norm, "rows that are looked up would change without a step; scale .weight.data between steps")
+        no_option(name, "scale_grad_by_freq", scale_grad_by_freq, "weigh the loss of each example instead")
+        no_option(name, "sparse", sparse, "gradients are dense; leave it out")
         self.weight = parameter(self, "weight", (self.num_embeddings, self.embedding_dim), dtype)
         if _weight is None:
             self.reset_parameters()

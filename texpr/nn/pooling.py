@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from texpr import ops
-from texpr.nn.arguments import no_option, number, sizes, whole
+from texpr.nn.arguments import number, sizes, whole
 from texpr.nn.calls import with_batch
 from texpr.nn.convolution import Sizes, by_axis
 from texpr.nn.module import Module
+from texpr.nn.places import adaptive_places, window_places
 from texpr.support.errors import CallError
 
 
@@ -65,14 +66,26 @@ def _missing(n: int, k: int, s: int, p: int, d: int) -> int:
 
 
 class MaxPool1d(_Pool):
-    """The largest element of every window; what is added at the edges is never the largest."""
+    """The largest element of every window; what is added at the edges is never the largest.
+
+    With return_indices also its place in the plane of the last axes, row by row, which MaxUnpool takes.
+    """
 
     operator = "maxpool"
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
                  return_indices: bool = False, ceil_mode: bool = False) -> None:
         super().__init__(kernel_size, stride, padding, dilation, ceil_mode)
-        no_option(type(self).__name__, "return_indices", return_indices, "texpr.ops.maxpool2d_indices gives places in images")
+        self.return_indices = bool(return_indices)
+
+    def forward(self, input: Any) -> Any:
+        pooled = super().forward(input)
+        return (pooled, with_batch(self, input, self.rank + 2, self._places)) if self.return_indices else pooled
+
+    def _places(self, x: Any) -> Any:
+        edges = self._edges(x.shape[2:])
+        more = [edges.get(f"E{axis}", 0) for axis in "UHW"[-self.rank:]]
+        return window_places(x, self.kernel_size, self.stride, self.padding, self.dilation, more)
 
     def constants(self) -> dict[str, Any]:
         return by_axis("D", self.dilation)
@@ -172,10 +185,12 @@ class _AdaptivePool(Module):
 
     def forward(self, input: Any) -> Any:
         def pooled(x: Any) -> Any:
-            wanted = [n if n is not None else m for n, m in zip(self.output_size, x.shape[2:])]
-            return getattr(ops, f"{self.operator}{self.rank}d")(x, **dict(zip("ZUV"[-self.rank:], wanted)))
+            return getattr(ops, f"{self.operator}{self.rank}d")(x, **dict(zip("ZUV"[-self.rank:], self._wanted(x))))
 
         return with_batch(self, input, self.rank + 2, pooled)
+
+    def _wanted(self, x: Any) -> list[int]:
+        return [n if n is not None else m for n, m in zip(self.output_size, x.shape[2:])]
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -206,7 +221,13 @@ class AdaptiveMaxPool1d(_AdaptivePool):
 
     def __init__(self, output_size: int | None | Sequence[int | None], return_indices: bool = False) -> None:
         super().__init__(output_size)
-        no_option(type(self).__name__, "return_indices", return_indices)
+        self.return_indices = bool(return_indices)
+
+    def forward(self, input: Any) -> Any:
+        pooled = super().forward(input)
+        if not self.return_indices:
+            return pooled
+        return pooled, with_batch(self, input, self.rank + 2, lambda x: adaptive_places(x, self._wanted(x)))
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPool1d):
