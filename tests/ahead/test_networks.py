@@ -65,8 +65,8 @@ def test_training_steps_are_the_same(tmp_path: Path):
     model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25),
                           nn.Linear(64, 10))
     step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True))
-    plan = step.plan((X.shape, F32), (LABELS.shape, I64))
     step.save(tmp_path / "step.o", X, LABELS, header=tmp_path / "step.h")
+    plan = step.plan((X.shape, F32), (LABELS.shape, I64))
     state = np.frombuffer((tmp_path / "step.o.weights").read_bytes(), np.uint8)
     arrays = [(X, False), (LABELS, False), (np.zeros((), np.float32), True), (np.zeros((4, 10), np.float32), True), (state, True)]
     loss, output, after = run(tmp_path, "step", "step.o", "step.h", arrays, times=3)

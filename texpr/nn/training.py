@@ -97,8 +97,8 @@ class TrainingStep:
         if self.accumulate > 1 or self.loss_scale is not None:
             raise CompileError("a step that accumulates gradients or scales its loss decides in Python what comes next", code="save",
                                help="save a step in f32 or bf16, of one batch")
-        self.optimizer.prepare()
         plan = self.plan(as_input(x, self.model.dtype).spec, as_input(y, self.model.dtype).spec)
+        self.optimizer.prepare()
         plan.save(path, header=header, target=target, weights="beside", name=name)
 
     def reset(self) -> None:
