@@ -18,15 +18,18 @@ SPLITTER = 2.0**27 + 1
 
 def without_fma(root: Node) -> Node:
     """`root` with every `fma` computed by other operations. Only for machines that cannot contract a product and a sum."""
-    known: dict[int, Expr] = {}
+    known: dict[tuple[int, ...], Expr] = {}
 
     def rule(node: Node) -> Node | None:
         match node:
             case Call("fma", (a, b, Const(value))) if value == 0 and str(float(value)) == "-0.0":
                 return DOUBLE.mul(a, b)
             case Call("fma", (a, b, c)):
-                known.setdefault(id(node), _single(a, b, c) if node.dtype == F32 else _double(a, b, c))
-                return known[id(node)]
+                # The operands live as long as what they become part of; `node` may be gone at once, and its number given to another.
+                key = id(a), id(b), id(c)
+                if key not in known:
+                    known[key] = _single(a, b, c) if node.dtype == F32 else _double(a, b, c)
+                return known[key]
         return None
 
     return rewrite(root, rule)
