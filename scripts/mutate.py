@@ -139,7 +139,7 @@ def run(tree: Path, state: Path, paths: Sequence[str], todo: Sequence[Mutant], a
     results: list[Result] = []
 
     def work(items: dict[str, pytest.Item]) -> None:
-        runner = Runner(tree, state, items, arguments.budget)
+        runner = Runner(tree, state, items, arguments.budget, altered_by(state, items))
         runner.map(paths, arguments.map, lambda each: progress(each, "map of tests"))
         with open(state / "results.jsonl", "a", encoding="utf-8") as out:
             for result in progress(_judged(lambda m: judged(runner, m, names), todo, arguments.workers), "mutants", len(todo)):
@@ -149,6 +149,18 @@ def run(tree: Path, state: Path, paths: Sequence[str], todo: Sequence[Mutant], a
 
     collected(tree, [str(p) for p in sources(tree, arguments.tests) if p.name.startswith("test_")], work)
     return results
+
+
+def altered_by(state: Path, items: dict[str, pytest.Item]) -> dict[str, list[str]]:
+    """Of each mutant the recorded verdicts that it is known to alter, as tests: `seek.py` writes that down."""
+    tests = {item.callspec.params.get("key"): name for name, item in items.items() if hasattr(item, "callspec")}  # type: ignore[attr-defined]
+    found: dict[str, list[str]] = {}
+    path = state / "weak.jsonl"
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        key, keys = json.loads(line)
+        for m in keys if key in tests else ():
+            found.setdefault(m, []).append(tests[key])
+    return found
 
 
 def _judged(judge: Callable[[Mutant], Result], todo: Sequence[Mutant], workers: int) -> Iterator[Result]:

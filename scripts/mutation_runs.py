@@ -24,7 +24,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -270,10 +270,12 @@ class Runner:
 
     Args:
         budget: seconds of tests, as they take unchanged, that a mutant may cost; infinite for all that can notice it.
+        altered: of some mutants, tests in which what they change has another value (`weak.py`): these come first.
     """
 
-    def __init__(self, tree: Path, state: Path, items: dict[str, pytest.Item], budget: float) -> None:
-        self.tree, self.state, self.items, self.budget = tree, state, items, budget
+    def __init__(self, tree: Path, state: Path, items: dict[str, pytest.Item], budget: float,
+                 altered: Mapping[str, Collection[str]]) -> None:
+        self.tree, self.state, self.items, self.budget, self.altered = tree, state, items, budget, altered
         self.tests: list[Tests] = []
         self.kills: Counter[tuple[Path, str]] = Counter()
         self.passing: set[str] = set()
@@ -321,7 +323,7 @@ class Runner:
         """
         start = time.perf_counter()
         while True:
-            ended, test = self._run(*self._chosen(mutant.path, wanted), lambda: install(self.tree, mutant))
+            ended, test = self._run(*self._chosen(mutant, wanted), lambda: install(self.tree, mutant))
             if ended == "passed" or not test or self._passes(test):
                 break
             self.failing.add(test)
@@ -348,22 +350,22 @@ class Runner:
         assert changed == "changed", f"a change cannot be put in place: {self.state}/mutant-{os.getpid()}.log"
         return ended, test
 
-    def _chosen(self, path: Path, wanted: Collection[str]) -> tuple[list[str], float]:
+    def _chosen(self, mutant: Mutant, wanted: Collection[str]) -> tuple[list[str], float]:
         """Tests that run one of the lines, as many as the budget allows, and how long they take.
 
-        The files of tests have the same share of the time, or more if they noticed other mutants; in a file mostly the quick ones come
-        first, but not all of them: many small programs are much alike.
+        Those that the mutant is known to alter come first. The files of tests have the same share of the time, or more if they noticed
+        other mutants; in a file mostly the quick ones come first, but not all of them: many small programs are much alike.
         """
-        draw = random.Random(0)
-        order: list[tuple[float, str, float]] = []
+        draw, path, first = random.Random(0), mutant.path, self.altered.get(mutant.key, ())
+        order: list[tuple[bool, float, str, float]] = []
         for t in self.tests:
             found = [n for n in t.seconds if n not in self.failing and not t.lines[n].isdisjoint(wanted)]
             share, spent = 1 + sum(self.kills[path, n] for n in found), 0.0
             for n in sorted(found, key=lambda n: draw.expovariate((1 + self.kills[path, n]) / (0.001 + t.seconds[n]))):
                 spent += t.seconds[n]
-                order.append((spent / share, n, t.seconds[n]))
+                order.append((n not in first, t.seconds[n] if n in first else spent / share, n, t.seconds[n]))
         total, chosen = 0.0, []
-        for _, n, seconds in sorted(order):
+        for *_, n, seconds in sorted(order):
             if total + seconds <= self.budget:
                 total += seconds
                 chosen.append(n)

@@ -85,7 +85,7 @@ def _dimension(kernel: Kernel, tensor: Tensor, dim: int | str | Var) -> int:
         return dim
     if not isinstance(dim, str | Var):
         raise ScheduleError(f"a dimension is a number or the loop that runs along it, not {dim!r}", code="fold")
-    own = [n for n in all_loops(kernel) if isinstance(dim, str) and n.var.name == dim and n.tensor == tensor.name]
+    own = [n for n in all_loops(kernel) if n.var.name == dim and n.tensor == tensor.name]
     loop = own[0] if own else find_loops(kernel, dim)[0]
     uses = [n for n in walk(kernel) if isinstance(n, Read | Store) and n.tensor is tensor]
     at = {k for n in uses for k, i in enumerate(n.indices) if loop.var in variables(i)}

@@ -54,7 +54,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
             the loop would share the buffers.
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
     """
-    if not isinstance(depth, int) or isinstance(depth, bool) or not 2 <= depth <= MOST_BUFFERS:
+    if not isinstance(depth, int) or not 2 <= depth <= MOST_BUFFERS:
         raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
     kernel = replace_loops(kernel, all_loops(kernel), _spread)
     loop, stage = _stage(kernel, what, depth - 1)

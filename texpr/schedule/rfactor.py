@@ -88,7 +88,7 @@ def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
     r = _reduction(kernel, var, update)
     total, at = update.tensor, r.at
     length = r.longest(at.extent, (*r.around, *r.inner))
-    if length is None or not variables(length) <= set(kernel.sizes):
+    if length is None:
         raise ScheduleError(f"the length of `{at.var.name}` has no known maximum, so partial results have no shape", span_of(kernel, at),
                             code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, length))
