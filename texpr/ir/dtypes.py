@@ -58,9 +58,10 @@ def numpy_dtype(t: DType) -> np.dtype:
 
 def from_numpy(dtype: np.dtype) -> DType | None:
     """The element type of a NumPy dtype, byte order aside; None where there is none. ml_dtypes' bfloat16 is bf16."""
-    if dtype.name == "bfloat16":
+    found = _FROM_NUMPY.get(dtype)  # in nearly all calls; the name of a dtype is made anew each time
+    if found is None and dtype.name == "bfloat16":
         return BF16
-    return _FROM_NUMPY.get(dtype.newbyteorder("="))
+    return found or _FROM_NUMPY.get(dtype.newbyteorder("="))
 
 
 def int_range(t: DType) -> tuple[int, int]:

@@ -40,6 +40,8 @@ def as_input(value: object, dtype: DType | None) -> Given:
     array = array.view(np.uint16) if found == BF16 else array
     if not found.is_float or dtype is None:
         return Given(array, found)
+    if found == dtype and array.flags.c_contiguous and array.dtype.isnative:
+        return Given(array, found)
     if found == dtype:
         return Given(np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape), dtype)
     return Given(np.ascontiguousarray(stored(readable(array, found), dtype)).reshape(array.shape), dtype)

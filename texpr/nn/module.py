@@ -141,7 +141,8 @@ class Module:
     @property
     def dtype(self) -> DType | None:
         """The dtype of the float parameters, or buffers where there are none; None without any."""
-        return next((v.dtype for every in (self.parameters, self.buffers) for v in every() if v.dtype.is_float), None)
+        variables = (v for kind in ("_parameters", "_buffers") for m in self.modules() for v in getattr(m, kind).values())
+        return next((v.dtype for v in variables if v.dtype.is_float), None)
 
     def to(self, dtype: object) -> Self:
         """Convert all float parameters and buffers, in place, to f16, bf16, f32 or f64.
@@ -212,8 +213,15 @@ class Module:
             stack += [(f"{name}.{n}" if name else n, m) for n, m in reversed(module._modules.items())]
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
-        yield from (module for _, module in self.named_modules())
+        """This module and all below it, parents first, each once."""
+        seen: set[int] = set()
+        stack: list[Module] = [self]
+        while stack:
+            module = stack.pop()
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield module
+                stack += reversed(module._modules.values())
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """All parameters with their dotted names; one that is used twice comes once."""
@@ -332,7 +340,7 @@ _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modul
 
 def structure(module: Module) -> tuple:
     """What a captured program depends on besides shapes: which modules, variables and hooks there are, modes and dtypes."""
-    modules = [m for _, m in module.named_modules()]
+    modules = list(module.modules())
     hooks = tuple(h for m in modules for h in (*m._hooks, *m._pre_hooks))
     variables = tuple((v, v.dtype) for m in modules for v in (*m._parameters.values(), *m._buffers.values()))
     return tuple((m, m.training) for m in modules), hooks, variables

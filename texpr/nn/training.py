@@ -73,7 +73,8 @@ class TrainingStep:
         Raises:
             CallError: a label is out of range, or arrays do not fit the model.
         """
-        given, target = as_input(x, self.model.dtype), as_input(y, self.model.dtype)
+        dtype = self.model.dtype
+        given, target = as_input(x, dtype), as_input(y, dtype)
         plan = self.plan(given.spec, target.spec)
         self.check_labels(target.array, plan)
         np.copyto(plan.inputs[0], given.array)
