@@ -92,3 +92,14 @@ def test_complaints(tmp_path, golden):
 def test_a_text_cannot_use_files():
     with pytest.raises(tx.CheckError, match="a text that is no file cannot use files"):
         tx.op('use "x.tx": a\n' + ALONE)
+
+
+def test_a_large_file_may_be_proven_operator_by_operator(tmp_path):
+    path = tmp_path / "two.tx"
+    path.write_text("op good(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] }\nop bad(X: f32[N]) -> Y: f32[N] { Y[i] = X[i + 1] }\n")
+    with pytest.raises(tx.CheckError):
+        tx.load(path)
+    found = tx.load(path, prove=False)
+    assert found.good(np.ones(2, "f4")).tolist() == [1, 1]
+    with pytest.raises(tx.CheckError):
+        found.bad(np.ones(2, "f4"))

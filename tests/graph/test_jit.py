@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from dataclasses import dataclass
 
@@ -157,3 +158,14 @@ def test_complaints(text: str):
     with pytest.raises(tx.CallError) as found:
         COMPLAINTS[text]()
     assert text in str(found.value)
+
+
+@pytest.mark.parametrize(("function", "args"), [
+    (lambda a, b: a, (1, 2)), (lambda a, b=3: a, (1,)), (lambda a, b=3: a, (1, 2)), (lambda *rest: 0, (1, 2)),
+    (lambda a, *rest, **options: a, (1,)), (lambda a, *rest, **options: a, (1, 2, 3)),
+    (lambda a, /, b, *, c=4: a, (1, 2)), (lambda **options: 0, ()), (lambda a, *rest, c=1: a, (1, 2)),
+])
+def test_arguments_by_position_are_those_that_python_finds(function, args):
+    given = inspect.signature(function).bind(*args)
+    given.apply_defaults()
+    assert list(tx.jit(function)._bound(args, {}).items()) == list(given.arguments.items())

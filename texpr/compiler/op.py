@@ -286,28 +286,29 @@ def _from_text(text: str, name: str | None) -> Op:
     return ops[name] if name is not None else list(ops.values())[-1]
 
 
-def load(path: str | Path, root: str | Path | None = None) -> SimpleNamespace:
+def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True) -> SimpleNamespace:
     """The operators of a `.tx` file, as attributes.
 
     Args:
         root: the folder that the files it `use`s must lie in; its own folder unless given.
+        prove: all of them now, so that mistakes show here; else each when it is first used, which suits large libraries.
     Raises:
         ParseError, CheckError: with the place in the file.
         OSError: the file cannot be read.
     """
     uses = Uses(Path(path).resolve().parent if root is None else Path(root).resolve())
-    return SimpleNamespace(**_operators(read(str(path)), normpath(path), uses))
+    return SimpleNamespace(**_operators(read(str(path)), normpath(path), uses, prove))
 
 
 def _used(text: str, name: str, source: str, texts: dict[str, str]) -> Op:
     """An operator of a file, in another process: from the texts that were read."""
-    return _operators(text, source, Uses(None, texts))[name]
+    return _operators(text, source, Uses(None, texts), False)[name]
 
 
-def _operators(text: str, source: str, uses: Uses) -> dict[str, Op]:
+def _operators(text: str, source: str, uses: Uses, prove: bool = True) -> dict[str, Op]:
     module = lang.parse(text, source, uses)
     made = {n: _operator(declaration, uses) for n, declaration in module.ops.items()}
-    for each in made.values():
+    for each in made.values() if prove else ():
         if not module.ops[each.signature.name].extern and not any(c.required for c in each.signature.constants):
             each.program()
     return made

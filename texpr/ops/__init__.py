@@ -1,6 +1,7 @@
 """The operator library: `.tx` files beside this one, in the same language and through the same door as users' operators.
 
-`texpr.ops.linear` parses and proves the file that defines it, on first use. `names()` lists what there is. `einsum` makes more.
+`texpr.ops.linear` parses the file that defines it, on first use, and is proven when it is first called. `names()` lists what there is.
+`einsum` makes more.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _listed(name: str) -> Op:
 
 @cache
 def _library(file: str) -> SimpleNamespace:
-    return load(str(files(__name__) / file))
+    return load(str(files(__name__) / file), prove=False)
 
 
 def names() -> tuple[str, ...]:

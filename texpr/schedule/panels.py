@@ -1,7 +1,8 @@
 """Large contractions: blocks for the caches, an operand packed into panels, a tile of sums in registers.
 
 A contraction is a reduction with one read that moves with the vector loop (the panel) and stays along another loop over the target
-(the rows), which reuses it: matrix products of any layout, batched or not, and convolutions. Sums keep their order.
+(the rows), which reuses it: matrix products of any layout, batched or not, and convolutions. Sums keep their order. A small panel is
+packed where its lanes lie apart: without lanes, sums would have to be added up across vectors.
 
 Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008.
 """
@@ -75,7 +76,9 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     width, height = tile_of(plan, constant_extent(lane), lanes)
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     rows = [n for n in sharing if constant_extent(n) >= height]
-    if not rows or prod(map(constant_extent, sharing)) < LEAST_ROWS or not _is_large(plan, nest, panel, lane):
+    sharers = prod(map(constant_extent, sharing))
+    across = panel.stride(lane.var) != 1 and sharers >= BLOCK_ROWS
+    if not rows or sharers < LEAST_ROWS or not (across or _is_large(plan, nest, panel, lane)):
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     return _Contraction(nest, lane, row, panel, width, _height(constant_extent(row), height))

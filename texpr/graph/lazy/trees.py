@@ -27,12 +27,15 @@ class Tree:
         return self.kind(*parts) if hasattr(self.kind, "_fields") else self.kind(parts)  # type: ignore[call-arg]
 
 
+_LEAF = Tree(None)
+
+
 def flattened(value: Any, leaves: list[Any]) -> Tree:
     """Append the leaves of nested containers; how they were nested. Depth is that of the containers."""
     kind, parts = type(value), _parts(value)
     if parts is None:
         leaves.append(value)
-        return Tree(None)
+        return _LEAF
     return Tree(kind, tuple(parts), tuple(flattened(p, leaves) for p in parts.values()))
 
 
