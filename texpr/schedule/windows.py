@@ -210,7 +210,8 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         _copied(plan, w, outer[-1], not shared)
     if around.panels or w.apart:
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
-        _packed(plan, w, block or inside)
+        whole = images[-1] if images and around.blocks and not large else ""
+        _packed(plan, w, block or whole or inside)
     tiles = _in_tiles(plan, w, around, middle, shallow)
     if w.apart:
         for total in totals(plan, w.nest):
