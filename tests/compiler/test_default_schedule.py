@@ -241,6 +241,36 @@ def test_a_small_operand_whose_lanes_lie_apart_is_turned_for_many_rows(rows, tur
     np.testing.assert_allclose(s.compile()(q, k), q @ k.swapaxes(1, 2), atol=1e-4)
 
 
+def test_what_is_read_along_and_across_is_turned_for_those_alone_who_read_it_across():
+    """The gradient of attention reads K and V both ways: two products gather nothing, the others read what is given."""
+    naive = tx.schedule(tx.grad(tx.op(ATTENTION)), B=8, L=128, M=128, D=64)
+    script = "".join(f"{step}\n" for step in auto(naive.kernel, SERVER)[0])
+    assert 'cache_read("K", "S.jo")' in script and 'cache_read("V", "de.jo")' in script
+    s = naive.replay(script)
+    products = [line for line in str(s).splitlines() if "dQ_acc[" in line and "+=" in line]
+    assert products and all("K[b, " in line for line in products)
+    assert s.certificate()
+
+
+NORMALIZED = """op normalized(X: f32[N, D], W: f32[D]) -> Y: f32[N, D] require D >= 1 {
+  m[i] = sum(k: X[i, k]) / f32(D)
+  v[i] = sum(k: (X[i, k] - m[i]) ** 2) / f32(D)
+  Y[i, j] = (X[i, j] - m[i]) * rsqrt(v[i] + 1e-5) * W[j]
+}"""
+
+
+@pytest.mark.parametrize(("n", "joined"), [(1024, True), (32, False)])
+def test_sums_that_read_the_same_rows_read_them_together(n, joined):
+    """Where the second cache does not hold the inputs; the sums along the columns stay apart."""
+    naive = tx.schedule(tx.grad(tx.op(NORMALIZED)), N=n, D=512)
+    steps, _ = auto(naive.kernel, SERVER)
+    script = "".join(f"{step}\n" for step in steps)
+    sums = ("m", "v", "v_rsqrt", "dX_sum", "dX_sum_")
+    assert all(f'compute_at("{t}", "dX.i", recompute=False)' in script for t in sums) == joined
+    s = naive.replay(script)
+    assert s.certificate()
+
+
 def test_small_intermediates_are_not_cut_into_blocks():
     steps, _ = auto(tx.schedule(tx.op(ATTENTION), B=4, L=64, M=64, D=32).kernel, SERVER)
     assert not any(dict(step.options).get("tail") == "exact" for step in steps)

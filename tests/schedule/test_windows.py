@@ -126,6 +126,16 @@ def test_a_panel_that_few_positions_use_is_copied_for_all_images(monkeypatch):
     assert order.index('"dF.koi"') < order.index('"dF.c"')
 
 
+@pytest.mark.parametrize(("images", "at"), [(1, "Y.n"), (3, "Y.no"), (64, "Y.no")])
+def test_a_panel_is_copied_once_for_all_blocks_of_rows_and_few_images(images: int, at: str, monkeypatch):
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    s = tx.schedule(tx.op(FIRST), N=images, C=8, H=64, W=64, K=64, R=3, Q=3, S=1, P=1)
+    steps, kernel = auto(s.kernel, NEAR)
+    script = [str(step) for step in steps]
+    assert f'cache_read("F", "{at}")' in script and 'split("Y.y", ' in " ".join(script)
+    assert ('parallel("F_cache.d1")' in script) == (images < 4 and 64 * 8 * 9 >= windows.ENOUGH_TO_SHARE)
+
+
 def test_one_position_is_no_window():
     s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=2, C=32, H=28, W=28, K=32, R=1, Q=1, S=1, P=0)
     assert 'vectorize("dF.c' in "\n".join(str(step) for step in auto(s.kernel, FAR)[0])

@@ -149,8 +149,9 @@ def _together(plan: Plan, nests: list[_Scheduled]) -> None:
             user.work += nest.work
         if each.turning is not None:
             copies.append((each.turning, each.names if user is None else user.names))
+    turned = {turning.equation for turning, _ in copies}
     for turning, names in copies:
-        turning.make(plan, names)
+        turning.make(plan, names, turned)
     for group in groups:
         _share(plan, group)
 

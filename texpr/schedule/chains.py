@@ -3,6 +3,9 @@
 Where the caches of a core do not hold the intermediates of one iteration of the outermost loop, the nests are joined further inside. Where
 sums read the same for every iteration of that loop (a product with a matrix), blocks of its iterations are made first: as many as leave
 the intermediates near, so that what is read again comes from there too.
+
+Several nests that read the same rows of large inputs, and nothing else but a row of parameters (a normalization and its gradient), are
+joined by row, so that each row comes from memory once.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.ir.build import integer, product
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent
@@ -31,10 +35,22 @@ class _Chain:
 
 def chained(plan: Plan, nests: Sequence[Nest]) -> Mapping[str, int]:
     """Cut blocks where chains need them; by the name of a nest, in how many of its outer loops it is joined with others."""
-    found = _chain(plan.kernel, nests)
+    last = _chain(plan.kernel, nests)
+    if last is not None and _bytes(plan.kernel, last, 0) > plan.nearby:
+        return _inside(plan, last)
+    depths: dict[str, int] = {}
+    left = list(nests)
+    while left:
+        found = _chain(plan.kernel, left)
+        if found is not None and _is_by_rows(plan, found):
+            depths |= dict.fromkeys((n.label for n in found.nests), 1)
+        del left[len(left) - (1 if found is None else len(found.nests)):]
+    return depths
+
+
+def _inside(plan: Plan, found: _Chain) -> Mapping[str, int]:
+    """The nests so far inside that their intermediates stay near, by blocks where that is worth it."""
     nearby = plan.nearby
-    if found is None or _bytes(plan.kernel, found, 0) <= nearby:
-        return {}
     depth = next((d for d in range(1, found.alike + 1) if _bytes(plan.kernel, found, d) <= nearby), None)
     if depth is None:
         return {}
@@ -43,6 +59,18 @@ def chained(plan: Plan, nests: Sequence[Nest]) -> Mapping[str, int]:
         if block is None or not all(plan.step("split", qualified(n.spatial[depth - 1]), block, tail="exact") for n in found.nests):
             return {}
     return {n.label: depth for n in found.nests}
+
+
+def _is_by_rows(plan: Plan, found: _Chain) -> bool:
+    """Whether sums read rows of inputs that others of the chain read too, which the second cache would not keep until then."""
+    if _reuses(found, 1) or sum(1 for n in found.nests if n.reduction) < 2:
+        return False
+    readers: dict[Tensor, int] = {}
+    for nest in found.nests:
+        for tensor in {a.tensor for a in nest.accesses[1:] if a.stride(nest.spatial[0].var) and a.tensor in plan.kernel.inputs}:
+            readers[tensor] = readers.get(tensor, 0) + 1
+    shared = sum((integer(product(t.shape)) or 0) * t.dtype.bytes for t, count in readers.items() if count > 1)
+    return plan.nearby < shared <= plan.nearby * constant_extent(found.nests[-1].spatial[0])
 
 
 def _chain(kernel: Kernel, nests: Sequence[Nest]) -> _Chain | None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from texpr.ir.loop import For
-from texpr.schedule.loops import qualified
+from texpr.ir.expr import Read, Tensor
+from texpr.ir.loop import For, Store
+from texpr.ir.traverse import walk
+from texpr.schedule.loops import find_loops, qualified, stores
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.panels import LEAST_ROWS, pack, tile_of
 from texpr.schedule.plan import Plan
@@ -20,17 +22,31 @@ class Turning:
     """A copy in panels that is still to be made: it stands in loops that nests share once they are joined.
 
     Attributes:
+        equation: that of the contraction.
         depth: how many of the outer loops are around it.
+        own: the outermost loop of the contraction alone, nothing if it has none.
     """
 
+    equation: int
     panel: Access
     lane: For
     width: int
     depth: int
+    own: str
 
-    def make(self, plan: Plan, outer: list[str]) -> None:
-        """Make it, in the named loops."""
-        pack(plan, self.panel, outer[self.depth - 1], self.lane, self.width)
+    def make(self, plan: Plan, outer: list[str], turned: set[int]) -> None:
+        """Make it, in the named loops; in a loop of its own where another nest in these reads the operand as it lies.
+
+        Args:
+            turned: the equations that read turned copies.
+        """
+        around = outer[self.depth - 1]
+        inside = {s.equation for loop in find_loops(plan.kernel, around) for s in stores(loop) if _reads(s, self.panel.tensor)}
+        pack(plan, self.panel, self.own if self.own and inside - turned else around, self.lane, self.width)
+
+
+def _reads(s: Store, tensor: Tensor) -> bool:
+    return any(isinstance(n, Read) and n.tensor.name == tensor.name for n in walk(s.value))
 
 
 def crossing(plan: Plan, nest: Nest) -> tuple[list[str], Turning] | None:
@@ -55,4 +71,4 @@ def crossing(plan: Plan, nest: Nest) -> tuple[list[str], Turning] | None:
     if plan.step("reorder", *others, *tiles, *(qualified(n) for n in nest.reduction), row, inner):
         plan.step("unroll", row)
     plan.step("vectorize", inner)
-    return others + tiles, Turning(panel, lane, width, depth)
+    return others + tiles, Turning(nest.main.equation, panel, lane, width, depth, next(iter(others + tiles), ""))

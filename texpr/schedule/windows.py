@@ -198,20 +198,20 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
-    block = _image_block(plan, w, images) if w.apart and not large else ""
+    block, once = _image_block(plan, w, images) if w.apart and not large else ("", False)
     outer = [*map(qualified, w.alone), *([] if large else images), *around.blocks]
     panels_first = large or _panels_first(plan, w)
     middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
     if not outer or not plan.step("reorder", *outer, *deep, *middle, *shallow, around.lane):
         return None
     single = {qualified(n) for n in w.nest.spatial if constant_extent(n) == 1}
-    shared = [n for n in outer if n not in single]
+    shared = [n for n in outer if n not in single and not (once and n == block)]
     if w.guarded or (w.apart and not _beside(w)):
         _copied(plan, w, outer[-1], not shared)
     if around.panels or w.apart:
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
         whole = images[-1] if images and around.blocks and not large else ""
-        _packed(plan, w, block or whole or inside)
+        _packed(plan, w, block or whole or inside, once and not w.alone)
     tiles = _in_tiles(plan, w, around, middle, shallow)
     if w.apart:
         for total in totals(plan, w.nest):
@@ -222,15 +222,20 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
 
-def _image_block(plan: Plan, w: _Window, images: list[str]) -> str:
-    """Cut the last of the loops that share the panel, so that a copy of it serves many images; the name of the outer part, if it is cut."""
+def _image_block(plan: Plan, w: _Window, images: list[str]) -> tuple[str, bool]:
+    """Cut the last of the loops that share the panel, so that a copy of it serves many images, or all where they are few.
+
+    The name of the outer part, nothing if it is not cut, and whether that is a single block.
+    """
     count = constant_extent(w.images[-1]) if w.images else 0
     blocks = 2 * plan.machine.cores
-    cut = plan.split(images[-1], -(-count // blocks), tail="clip") if count >= 2 * blocks else None
+    once = 1 < count < 2 * blocks and len(w.images) == 1
+    size = count if once else -(-count // blocks)
+    cut = plan.split(images[-1], size, tail="clip") if once or count >= 2 * blocks else None
     if cut is None:
-        return ""
+        return "", False
     images[-1:] = cut
-    return cut[0]
+    return cut[0], once
 
 
 def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallow: list[str]) -> list[str]:
@@ -355,7 +360,7 @@ def _last(plan: Plan, buffer: Tensor, d: int) -> None:
         plan.step("layout", buffer.name, with_last(buffer, d))
 
 
-def _packed(plan: Plan, w: _Window, at: str) -> None:
+def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     """Copy the panel under a loop, tile after tile, unless rows are short or few positions use it."""
     positions = prod(map(constant_extent, (*w.images, *w.positions)))
     few = constant_extent(w.lane) <= NARROW * w.width or positions < LEAST_POSITIONS
@@ -363,9 +368,13 @@ def _packed(plan: Plan, w: _Window, at: str) -> None:
         return
     buffer = plan.kernel.temporaries[-1]
     along = next(d for d, i in enumerate(w.panel.indices) if linear(i).coefficient(w.lane.var))
-    if (integer(buffer.shape[along]) or 0) > w.width:
-        in_panels(plan, buffer, along, w.width, in_line=True)
-        return
-    _vectors_along(plan, buffer, along)
-    _last(plan, buffer, along)
+    sizes = [integer(n) or 1 for n in buffer.shape]
+    if sizes[along] > w.width:
+        first = in_panels(plan, buffer, along, w.width, in_line=True)
+    else:
+        _vectors_along(plan, buffer, along)
+        first = next((f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1), "")
+        _last(plan, buffer, along)
+    if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
+        plan.step("parallel", first)
 

@@ -175,7 +175,7 @@ def _first_choice(a: Expr, b: Expr) -> Select:
 
 
 def _same_condition(meaning: Meaning, a: Expr, b: Expr, here: Context) -> bool:
-    """Whether two conditions on data hold alike: isl takes comparisons of floats for unknown, each for itself unless it is written alike."""
+    """Whether two conditions on data hold alike: isl takes comparisons of floats for unknown, each for itself unless written alike."""
     return here.equivalent(a, b) or _difference(meaning, a, b, here) is None
 
 
