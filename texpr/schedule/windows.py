@@ -211,7 +211,8 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     if around.panels or w.apart:
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
         whole = images[-1] if images and around.blocks and not large else ""
-        _packed(plan, w, block or whole or inside, once and not w.alone)
+        first = once or bool(whole) and prod(map(constant_extent, w.images)) == 1
+        _packed(plan, w, block or whole or inside, first and not w.alone)
     tiles = _in_tiles(plan, w, around, middle, shallow)
     if w.apart:
         for total in totals(plan, w.nest):
