@@ -146,6 +146,7 @@ class Mapped:
                 body.insert(at, _note(number - back, first))
             self._compiled(compile(ast.fix_missing_locations(module), str(tree / path), "exec"))
         self.hits = bytearray(len(self.lines))
+        gc.unfreeze()  # What is frozen is not listed.
         for f in gc.get_objects():
             if isinstance(f, FunctionType):
                 self._exchange(f)

@@ -60,6 +60,7 @@ class Weak:
         for path in paths:
             self._read(tree, path)
         self.known = {n for p in self._places for n in p.numbers}
+        gc.unfreeze()  # What is frozen is not listed.
         for f in [f for f in gc.get_objects() if isinstance(f, FunctionType)]:
             self._exchange(f)
 

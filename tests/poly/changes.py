@@ -73,6 +73,15 @@ def marked(kernel: Kernel, number: int, by: int) -> Kernel:
     return rewrite(kernel, lambda n: replace(n, kind="parallel") if isinstance(n, For) and n.var is chosen else None)
 
 
+def lanes(kernel: Kernel, number: int, by: int) -> Kernel:
+    """One loop whose iterations are lanes of a vector."""
+    loops = [n for n in walk(kernel) if isinstance(n, For) and n.kind == "serial"]
+    if not loops:
+        return kernel
+    chosen = loops[number % len(loops)].var
+    return rewrite(kernel, lambda n: replace(n, kind="vector") if isinstance(n, For) and n.var is chosen else None)
+
+
 def swapped(kernel: Kernel, number: int, by: int) -> Kernel:
     """Two neighbours in one body, in the other order."""
     bodies = [n for n in walk(kernel) if isinstance(n, For | If | Kernel) and len(n.body) > 1]
@@ -253,4 +262,4 @@ def smaller(kernel: Kernel, number: int, by: int) -> Kernel:
 
 Change = Callable[[Kernel, int, int], Kernel]
 CHANGES: list[Change] = [shifted_index, shifted_constant, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop,
-                         without, instance, value, operation, store, shared, smaller]
+                         without, instance, value, operation, store, shared, smaller, lanes]
