@@ -23,7 +23,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
     notebook = jupytext.read(path)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"  # the same in every run, so that differences show what changed
-    NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False, resources={"metadata": {"path": ROOT}}).execute()
+    NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False, resources={"metadata": {"path": ROOT}}).execute()
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
     return notebook
 

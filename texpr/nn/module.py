@@ -48,6 +48,8 @@ class Module:
         if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
             raise CallError(f"`{name}` is assigned before {type(self).__name__} is ready", code="module",
                             help="call super().__init__() first")
+        if isinstance(value, Module) and any(m is self for m in value.modules()):
+            raise CallError(f"`{name}` of {type(self).__name__} would contain it", code="module", help="modules are trees, or share parts")
         for registry, kind in _KINDS.items():
             known = self.__dict__.get(registry, {})
             if isinstance(value, kind):
@@ -297,6 +299,8 @@ class Module:
         Raises:
             CheckpointError: names, shapes or dtypes differ; every difference is listed.
         """
+        if not isinstance(state_dict, Mapping) or not all(isinstance(n, str) for n in state_dict):
+            raise CheckpointError(f"state_dict is a {type(state_dict).__name__}, expected arrays by name", code="checkpoint")
         own, state = self._named_state(), {n: np.asarray(a) for n, a in state_dict.items()}
         missing, unexpected, wrong = compare_states(own, {n: (a.shape, a.dtype.name) for n, a in state.items()})
         complaints = [*wrong, *([f"missing: {', '.join(missing)}"] if strict and missing else []),

@@ -66,8 +66,15 @@ def rebuilt(bones: Skeleton, tensors: Iterable[Any]) -> Any:
     return bones.tree.built(iter([next(rest) if value is None else value.value for value in bones.values]))
 
 
+def _array(value: object) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise CallError(f"an argument is no array: {error}", code="type") from None
+
+
 def argument(value: object) -> object:
     """A positional argument: numbers, and sequences of nothing but numbers, are arrays; truth values are not."""
     if isinstance(value, tuple | list):
-        return value if any(True for _ in leaves(value)) else np.asarray(value)
+        return value if any(True for _ in leaves(value)) else _array(value)
     return np.asarray(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
