@@ -169,3 +169,28 @@ def test_arguments_by_position_are_those_that_python_finds(function, args):
     given = inspect.signature(function).bind(*args)
     given.apply_defaults()
     assert list(tx.jit(function)._bound(args, {}).items()) == list(given.arguments.items())
+
+
+def test_elements_are_assigned_while_a_function_is_traced():
+    def change(x):
+        before = x * 2
+        x[0] = 7
+        x[:, 1] = np.array([1.0, 2.0])
+        x[x > 6] = -1
+        x += 1
+        return x, before
+
+    data = np.arange(6.0).reshape(2, 3)
+    expected = change(data.copy())
+    for found, value in zip(tx.jit(change)(data), expected):
+        np.testing.assert_array_equal(found.numpy(), value)
+    np.testing.assert_array_equal(data, np.arange(6.0).reshape(2, 3))
+    with pytest.raises(tx.CallError, match="elements of a tensor that requires a gradient are assigned"):
+        tx.jit(change)(tx.tensor(data, requires_grad=True))
+
+
+def test_tensors_that_leave_a_function_say_that_they_have_no_values():
+    kept = []
+    tx.jit(lambda x: kept.append(x * 2))(np.ones(3))
+    with pytest.raises(tx.CallError, match=r"stands for f64\[3\] while a program is captured, without values, and an array was asked"):
+        kept[0].numpy()

@@ -24,6 +24,7 @@ from texpr.graph.passes import FUSE, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
+from texpr.graph.variable import Variable
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
@@ -152,6 +153,11 @@ class Plan:
             check([arrays[tensor]], {})
         steps = [sequence(n.program.name, [_entry(n, arrays)], self._fail_at([n]), n) for n in self.launches]
         watcher.run(self.captured.name, self.launches, steps)
+
+    @property
+    def assigned(self) -> tuple[Variable, ...]:
+        """The variables that a run assigns to."""
+        return tuple(self._updates)
 
     def commit(self) -> None:
         """Make what the last `compute` has written the values of the variables."""

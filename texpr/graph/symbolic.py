@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+
 from texpr.compiler import Op
 from texpr.graph.arrays import calls
+from texpr.graph.arrays.assigning import with_elements
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
@@ -42,6 +45,18 @@ class Symbolic(ArrayMethods):
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         return self.capture.apply(operator, inputs, constants)
 
+    def __setitem__(self, key: object, value: object) -> None:
+        """Give the name `x` of `x[key] = value` another value; what was computed from it before keeps the old one.
+
+        Raises:
+            CallError: an argument that requires a gradient; an array of integers as index; shapes that do not fit.
+        """
+        if getattr(self, "requires_grad", False):
+            raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
+                            help="compute a new tensor: where(condition, values, x)")
+        new = with_elements(self, key, calls.operand(value), lambda array: self.capture.constant(np.asarray(array)))
+        self.tensor, self.weak = new.tensor, False
+
     def backward(self) -> None:
         """Ask for the derivatives of this number in the arguments that require them: they are in their `grad` then.
 
@@ -64,6 +79,12 @@ class Symbolic(ArrayMethods):
         raise self._no_values("a number")
 
     __int__ = __index__ = __float__
+
+    def numpy(self) -> NoReturn:
+        """There are no values yet: an error that says so."""
+        raise self._no_values("an array")
+
+    item = tolist = realize = numpy
 
     def _no_values(self, wanted: str) -> CallError:
         return CallError(f"`{self.tensor.name}` stands for {self.dtype}{list(self.shape)} while a program is captured, without values, "

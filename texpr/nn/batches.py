@@ -54,6 +54,10 @@ class Batches:
         """Let the next iteration be this epoch, from this batch on."""
         raise NotImplementedError
 
+    def about(self) -> dict[str, int]:
+        """What decides the batches, as far as it is known."""
+        raise NotImplementedError
+
 
 class _OfArrays(Batches):
     def __init__(self, x: Given, y: Given, batch_size: int, shuffle: bool, seed: int) -> None:
@@ -70,6 +74,9 @@ class _OfArrays(Batches):
 
     def go_to(self, epoch: int, position: int) -> None:
         self._loader.load_state_dict({**self._loader.state_dict(), "epoch": epoch, "position": position})
+
+    def about(self) -> dict[str, int]:
+        return _about(self._loader)
 
 
 class _OfLoader(Batches):
@@ -102,3 +109,11 @@ class _OfLoader(Batches):
             self._loader.load_state_dict({**self._loader.state_dict(), "epoch": epoch, "position": position})
         else:
             self._skipped = position
+
+    def about(self) -> dict[str, int]:
+        return _about(self._loader) if isinstance(self._loader, DataLoader) else {}
+
+
+def _about(loader: DataLoader) -> dict[str, int]:
+    return {"examples": len(loader.dataset), "batch_size": loader.batch_size, "shuffle": int(loader.shuffle), "seed": loader.seed,
+            "drop_last": int(loader.drop_last)}

@@ -38,6 +38,20 @@ def named_metrics(wanted: Sequence[str | Metric]) -> dict[str, Metric]:
     return found
 
 
+def measure(metrics: Mapping[str, Metric], outputs: np.ndarray, targets: np.ndarray) -> dict[str, float]:
+    """All metrics of a batch.
+
+    Raises:
+        CallError: one gives no number.
+    """
+    found = {name: metric(outputs, targets) for name, metric in metrics.items()}
+    for name, value in found.items():
+        if np.ndim(value) or not isinstance(value, int | float | np.number | np.ndarray):
+            raise CallError(f"the metric `{name}` gives a {type(value).__name__}, expected a number", code="metric",
+                            help="average it: float(np.mean(...))")
+    return {name: float(value) for name, value in found.items()}
+
+
 class Averages:
     """Means over batches, weighted by their numbers of examples."""
 

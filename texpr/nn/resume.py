@@ -33,6 +33,7 @@ class Run:
         steps: updates that were made or left out.
         skipped: updates of this epoch that were left out.
         ended: a callback has ended the training.
+        data: what decides the batches, as far as it is known.
         states: of callbacks, from a file.
     """
 
@@ -42,6 +43,7 @@ class Run:
     steps: int = 0
     skipped: int = 0
     ended: bool = False
+    data: dict[str, int] = field(default_factory=dict)
     history: History = field(default_factory=History)
     averages: Averages = field(default_factory=Averages)
     listeners: Sequence[Callback] = ()
@@ -55,7 +57,7 @@ class Run:
     def state_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         numbers = {n: getattr(self, n) for n in ("first_epoch", "epoch", "position", "steps", "skipped", "ended")}
-        return {**numbers, "history": dict(self.history), "averages": self.averages.state_dict(),
+        return {**numbers, "data": self.data, "history": dict(self.history), "averages": self.averages.state_dict(),
                 "callbacks": [[type(c).__name__, c.state_dict()] for c in self.listeners]}
 
     @staticmethod
@@ -65,14 +67,19 @@ class Run:
         if not all(isinstance(v, int) and v >= 0 for v in numbers.values()):
             raise ValueError("a count is no number")
         history = History({str(n): [float(v) for v in values] for n, values in state["history"].items()})
-        return Run(**numbers, history=history, averages=Averages.of(state["averages"]), states=list(state["callbacks"]))
+        return Run(**numbers, data=dict(state["data"]), history=history, averages=Averages.of(state["averages"]),
+                   states=list(state["callbacks"]))
 
-    def restore(self, listeners: Sequence[Callback]) -> None:
+    def restore(self, data: Mapping[str, int], listeners: Sequence[Callback]) -> None:
         """Give callbacks their states.
 
         Raises:
-            CheckpointError: they are others than those that were saved.
+            CheckpointError: they, or the data, are others than those that were saved.
         """
+        if self.data != data:
+            before, now = (", ".join(f"{n} {v}" for n, v in each.items()) or "of another kind" for each in (self.data, data))
+            raise CheckpointError(f"the training was saved with batches of {before}, and goes on with {now}", code="checkpoint",
+                                  help="pass the same data, batch_size, shuffle and seed")
         kinds, saved = [type(c).__name__ for c in listeners], [kind for kind, _ in self.states]
         if kinds != saved:
             raise CheckpointError(f"the training was saved with callbacks {', '.join(saved) or 'none'}, and goes on with "

@@ -18,7 +18,7 @@ from texpr.nn.data import DataLoader
 from texpr.nn.data.checks import checked_inputs
 from texpr.nn.history import History
 from texpr.nn.inputs import Given
-from texpr.nn.metrics import Averages, Metric, named_metrics
+from texpr.nn.metrics import Averages, Metric, measure, named_metrics
 from texpr.nn.module import Module, structure
 from texpr.nn.optim import Optimizer
 from texpr.nn.precision import LossScale
@@ -69,6 +69,7 @@ class Trainer:
         self._run = Run()
         self._epochs_before = 0
         self._loaded: Run | None = None
+        self._fitting = False
 
     @property
     def history(self) -> History:
@@ -103,6 +104,8 @@ class Trainer:
             CheckpointError: `resume` is the file of another training, or damaged.
             Error: the loss is not finite; see `on_nan`.
         """
+        if self._fitting:
+            raise CallError("fit is called while it runs", code="training", help="a callback returns True to end the training")
         epochs, batch_size = whole("fit", "epochs", epochs, 0), whole("fit", "batch_size", batch_size)
         listeners = sorted(map(as_callback, callbacks), key=lambda c: c.saves)
         data = self._batches(x, y, batch_size, shuffle)
@@ -110,13 +113,14 @@ class Trainer:
         self._batch_size = batch_size
         if resume is not None and Path(resume).exists():
             self.load(resume)
-        self._begin(listeners)
+        self._begin(data.about(), listeners)
+        self._fitting = True
         try:
             for listener in listeners:
                 listener.on_train_begin(self)
             self._epochs(data, validation, epochs, Progress(epochs, progress), listeners)
         finally:
-            self._loaded = None
+            self._loaded, self._fitting = None, False
             for listener in listeners:
                 listener.on_train_end(self)
         return self.history
@@ -176,15 +180,15 @@ class Trainer:
         x, y = data
         return self._batches(x, y, batch_size, False)
 
-    def _begin(self, listeners: Sequence[Callback]) -> None:
+    def _begin(self, data: dict[str, int], listeners: Sequence[Callback]) -> None:
         """A new run, or the one that was loaded."""
         self.step.reset()
         self._run.listeners = listeners
         if self._loaded is None:
             self._epochs_before += self._run.epoch
-            self._run = Run(first_epoch=self._epochs_before, listeners=listeners)
+            self._run = Run(first_epoch=self._epochs_before, data=data, listeners=listeners)
         else:
-            self._run.restore(listeners)
+            self._run.restore(data, listeners)
             self._epochs_before = self._run.first_epoch
 
     def _epochs(self, data: Batches, validation: Batches | None, epochs: int, shown: Progress, listeners: Sequence[Callback]) -> None:
@@ -235,7 +239,7 @@ class Trainer:
         run.skipped += not self.step.flush()
 
     def _metrics(self, plan: Plan) -> dict[str, float]:
-        return {name: metric(plan.results[1], plan.inputs[1]) for name, metric in self.metrics.items()}
+        return measure(self.metrics, plan.results[1], plan.inputs[1])
 
     def _check_labels(self, batch: Batch, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, DType, accumulator, numpy_dtype
 from texpr.nn.arguments import whole
-from texpr.nn.data.checks import check_labels
+from texpr.nn.data.checks import as_target, check_labels
 from texpr.nn.inputs import as_input
 from texpr.nn.losses import Loss
 from texpr.nn.module import Module, structure
@@ -62,7 +61,6 @@ class TrainingStep:
         self.pending = 0
         self._plans: Recent[Plan] = Recent()
         self._sums: dict[Parameter, Variable] = {}
-        self._added: WeakKeyDictionary[Plan, tuple[Parameter, ...]] = WeakKeyDictionary()
         self._touched: dict[Parameter, None] = {}
         self._weight, self._share = Variable(np.float64(1), "weight"), Variable(np.float64(1), "share")
         self._total = 0
@@ -74,7 +72,7 @@ class TrainingStep:
             CallError: a label is out of range, or arrays do not fit the model.
         """
         dtype = self.model.dtype
-        given, target = as_input(x, dtype), as_input(y, dtype)
+        given, target = as_input(x, dtype), as_target(y, bool(getattr(self.loss, "labels", False)), dtype)
         plan = self.plan(given.spec, target.spec)
         self.check_labels(target.array, plan)
         np.copyto(plan.inputs[0], given.array)
@@ -129,7 +127,7 @@ class TrainingStep:
         if self.accumulate == 1:
             return self._assigned(plan)
         plan.commit()
-        self._touched |= dict.fromkeys(self._added[plan])
+        self._touched |= dict.fromkeys(p for p, total in self._sums.items() if total in plan.assigned)
         self.pending, self._total = self.pending + 1, self._total + self._examples(plan)
         return self.flush() if self.pending == self.accumulate else True
 
@@ -179,12 +177,12 @@ class TrainingStep:
                 self._add(capture, gradients)
             else:
                 results += self._append_updates(capture, gradients)
-        plan = Plan(capture, results)
-        self._added[plan] = tuple(gradients)
-        return plan
+        return Plan(capture, results)
 
     def _gradients(self, capture: Capture, loss: Symbolic) -> dict[Parameter, Symbolic]:
         trained = [p for p in self.optimizer.parameters if p.requires_grad]
+        if not trained:
+            warnings.warn("all parameters of the optimizer are frozen: nothing is trained", UserWarning, stacklevel=7)
         scaled = loss if self.loss_scale is None else self.loss_scale.scaled(capture, loss)
         gradients = capture.gradients(scaled, [capture.variable(p) for p in trained])
         lost = [p for p, g in zip(trained, gradients) if g is None]

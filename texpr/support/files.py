@@ -9,10 +9,17 @@ from pathlib import Path
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to `path` in one step: readers see the old content or the new one, also after a crash or Ctrl-C."""
+    """Write `data` to `path` in one step: readers see the old content or the new one, also after a crash or Ctrl-C.
+
+    Raises:
+        OSError: the folder is not there, or `path` is a folder or a device.
+    """
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
+    if target.exists() and not target.is_file():
+        kind = errno.EISDIR if target.is_dir() else errno.EINVAL
+        raise OSError(kind, f"{os.strerror(kind)}: it is there, and no file that can be replaced", str(target))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

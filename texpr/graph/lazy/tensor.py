@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.graph.arrays import calls, written
-from texpr.graph.arrays.indexing import put_condition, selection
+from texpr.graph.arrays import calls
+from texpr.graph.arrays.assigning import with_elements
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.promotion import named
 from texpr.graph.capture import bound, resolved
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable
-from texpr.ir.dtypes import BF16, BOOL, DType, from_numpy, numpy_dtype, readable, stored
+from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
@@ -169,7 +169,7 @@ class Tensor(ArrayMethods):
         if self.requires_grad and self.node is None:
             raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
                             help="compute a new tensor: where(condition, values, x)")
-        new = self._with(key, calls.operand(value))
+        new = with_elements(self, key, calls.operand(value), lambda array: tensor(np.asarray(array)))
         self._leave()
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None
@@ -185,28 +185,6 @@ class Tensor(ArrayMethods):
         if self.node is not None:
             self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
         self.users = weakref.WeakSet()
-
-    def _with(self, key: object, value: Any) -> Tensor:
-        mask = key if isinstance(key, Tensor | np.ndarray) and _is_bool(key) else None
-        if mask is not None:
-            if np.ndim(value):
-                raise CallError("an array is assigned where a mask holds", code="index",
-                                help="assign one number, or choose element by element: tx.where(mask, values, x)")
-            return calls.cast(calls.where(mask if isinstance(mask, Tensor) else tensor(mask), value, self), self.dtype)
-        found = selection(self.shape, calls.normal(key))
-        if found.places:
-            raise CallError("elements at places that an array gives are assigned", code="index",
-                            help="use texpr.ops.scatter, which says what happens where places meet")
-        condition, at, shape = put_condition(found)
-        values = value if isinstance(value, Tensor) else tensor(np.asarray(value))
-        values = calls.cast(values, self.dtype)
-        if len(values.shape) > len(shape):
-            values = values.reshape(tuple(n for n in values.shape if n != 1))
-        if not _fits(values.shape, shape):
-            raise CallError(f"values of shape {list(values.shape)} are assigned to elements of shape {shape}", code="shape")
-        own = at[len(shape) - len(values.shape) :]
-        own = ["0" if n == 1 and shape[len(shape) - len(own) + k] != 1 else place for k, (n, place) in enumerate(zip(values.shape, own))]
-        return written.put(self.shape, condition, own, values.shape, self.dtype)(self, values)  # type: ignore[return-value]
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[k] for k in range(len(self)))
@@ -356,15 +334,6 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
         raise CallError(f"{program.name}: `{name}` is {found.dtype}, expected {dtype}", code="dtype",
                         help=f'convert it: .astype("{dtype}")')
     return found
-
-
-def _fits(values: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether an array broadcasts to a shape."""
-    return len(values) <= len(shape) and all(n in (1, m) for n, m in zip(reversed(values), reversed(shape)))
-
-
-def _is_bool(x: Any) -> bool:
-    return x.dtype == BOOL or x.dtype == np.bool_
 
 
 def _restored(value: np.ndarray, dtype: str, requires_grad: bool) -> Tensor:

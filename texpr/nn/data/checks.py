@@ -31,8 +31,18 @@ def checked_targets(y: object, count: int, labels: bool, dtype: DType | None) ->
     if array.ndim == 0 or len(array) != count:
         found = "1 target" if array.ndim == 0 else f"{len(array)} targets"
         raise CallError(f"x has {count} examples and y {found}", code="data")
+    return as_target(array, labels, dtype)
+
+
+def as_target(y: object, labels: bool, dtype: DType | None) -> Given:
+    """Targets as a loss takes them: class numbers as int64, floats in the model's dtype.
+
+    Raises:
+        CallError: class numbers that are no integers.
+    """
     if not labels:
-        return as_input(array, dtype)
+        return as_input(y, dtype)
+    array = np.asarray(y)
     if array.dtype.kind == "f" and array.ndim > 1:
         return as_input(array, dtype)  # probabilities of classes
     if array.dtype.kind not in "iub":

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.graph.lazy import Tensor
 from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast, present
 from texpr.nn.data.checks import check_labels
@@ -33,8 +34,10 @@ class _OfLabels(WeightedLoss):
         Raises:
             CallError: a target is neither a class nor ignore_index.
         """
-        if isinstance(target, np.ndarray) and target.dtype.kind in "iu" and np.ndim(input) > 0:
-            check_labels(target, self.classes(np.shape(input)), self.ignore_index)
+        known = target.realize().value if isinstance(target, Tensor) else target
+        shape = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
+        if isinstance(known, np.ndarray) and known.dtype.kind in "iu" and shape:
+            check_labels(known, self.classes(shape), self.ignore_index)
         return super().__call__(input, target)
 
     def forward(self, input: Any, target: Any) -> Any:

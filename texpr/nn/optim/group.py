@@ -27,6 +27,10 @@ class Group(dict[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value if isinstance(value, bool) or name == "params" else self._checked(name, value))
 
+    def __reduce__(self) -> tuple:
+        options = {name: value for name, value in self.items() if name != "params"}
+        return Group, (self._owner, self._limits, options, self.get("params", ()))
+
     def update(self, *others: Any, **more: Any) -> None:
         """Set several options."""
         for name, value in dict(*others, **more).items():
