@@ -6,7 +6,7 @@ WORKERS ?= 2
 SECONDS ?= 60
 THREADS ?= 1,2
 
-.PHONY: venv test check demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
+.PHONY: venv test check arm demo examples litmus compilers gradients peers bench-peers bench-x86 bench-train bench-polybench notebooks gpu fuzz fuzz-properties mutants verdicts ulp clean
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
@@ -22,6 +22,12 @@ check: venv
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python -m pytest -q -n 0 tests/repo
+
+# Everything for ARM, in QEMU: tests, a network that is trained there, the operator library with its gradients.
+arm: venv
+	$(BIN)/python -m pytest -n $(WORKERS) -m qemu
+	$(BIN)/python examples/arm.py
+	$(BIN)/python -m texpr bench targets --targets aarch64,aarch64+sve,armv7
 
 demo: venv
 	$(BIN)/python examples/demo.py

@@ -1,13 +1,14 @@
 """A small convolutional network, trained by code for AArch64 in QEMU, beside the same training on this machine.
 
-Run with `python examples/arm.py`; it needs scikit-learn for the images, and on Debian: qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross.
-A step is compiled ahead of time for the other processor, a C program makes all steps, and both curves must agree to 1e-4.
+Run with `python examples/arm.py`; it needs scikit-learn for the images, and on Debian: qemu-user gcc-aarch64-linux-gnu
+libc6-dev-arm64-cross. A step is compiled ahead of time for the other processor, a C program makes all steps, and both curves must agree to 1e-4.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,13 +43,13 @@ int main(void) {
 """
 
 
-def main(steps: int = 100) -> int:
+def main(steps: int = 100, targets: Iterable[str] = EMULATORS) -> int:
     """Train on both; 0 if the curves agree."""
     batches = _batches(steps)
     step = _step()
     here = [step(x, y) for x, y in batches]
     worst = 0.0
-    for target in EMULATORS:
+    for target in targets:
         there = trained_elsewhere(target, batches)
         difference = max(abs(a - b) / abs(a) for a, b in zip(here, there, strict=True))
         worst = max(worst, difference)

@@ -75,10 +75,10 @@ def export(program: Exported, target_name: str, where: str) -> Library:
         raise CompileError(f"{program.name!r} is not a name for a function of C", code="save", help="letters, digits and underscores")
     _check_place(program, where)
     kernels = _kernels(program.launches, target)
-    parts = _Parts(program, where)
+    parts = _Parts(program, where, target)
     artifact = link_kernels([k.alone(name) for name, k in kernels.items()], parts.text(_calls(program.launches, kernels)),
                             symbol_of(program.name), target)
-    return Library(artifact, parts.function(target, kernels.values()), parts.given)
+    return Library(artifact, parts.function(kernels.values()), parts.given)
 
 
 def _check_place(program: Exported, where: str) -> None:
@@ -122,8 +122,10 @@ class _Block:
 class _Parts:
     """The function that calls the kernels, and where everything lies."""
 
-    def __init__(self, program: Exported, where: str) -> None:
-        self.program = program
+    def __init__(self, program: Exported, where: str, target: Target) -> None:
+        self.program, self.target = program, target
+        self.word = f"i{target.address_bits}"
+        """The type of a size in the C library."""
         self.inside, self.beside = _Block(), _Block()
         for tensor, value in program.constants.items():
             self.inside.add(tensor, value)
@@ -160,8 +162,8 @@ class _Parts:
         lines = [*self._entry(most), *each, *self._end(len(calls))]
         declared = [f'declare i32 @"{symbol_of(name)}"(ptr)' for name in dict.fromkeys(name for name, _ in calls)]
         data = [f"@weights = internal constant [{len(self.inside.data)} x i8] c\"{_escaped(self.inside.data)}\", align {ALIGNMENT}"]
-        return "\n".join([*(data if self.inside.data else ()), "declare ptr @malloc(i64)", "declare void @free(ptr)",
-                          "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)", *declared,
+        return "\n".join([*(data if self.inside.data else ()), f"declare ptr @malloc({self.word})", "declare void @free(ptr)",
+                          f"declare void @llvm.memcpy.p0.p0.{self.word}(ptr, ptr, {self.word}, i1)", *declared,
                           f'define i32 @"{symbol_of(self.program.name)}"(ptr %slots) nounwind {{', *lines, "}", ""])
 
     def _entry(self, most: int) -> Iterator[str]:
@@ -169,7 +171,7 @@ class _Parts:
         yield from ("entry:", f"  %words = alloca [{most} x i64], align 8")
         for k in range(count):
             yield from (f"  %slot{k} = getelementptr i64, ptr %slots, i64 {k}", f"  %p{k} = load ptr, ptr %slot{k}, align 8")
-        yield from (f"  %memory = call ptr @malloc(i64 {self.arena.size + ALIGNMENT})", "  %none = icmp eq ptr %memory, null",
+        yield from (f"  %memory = call ptr @malloc({self.word} {self.arena.size + ALIGNMENT})", "  %none = icmp eq ptr %memory, null",
                     "  br i1 %none, label %out, label %start", "out:", "  ret i32 2", "start:", "  %number = ptrtoint ptr %memory to i64",
                     f"  %after = add i64 %number, {ALIGNMENT - 1}", f"  %line = and i64 %after, -{ALIGNMENT}",
                     "  %block = inttoptr i64 %line to ptr", "  br label %launch0")
@@ -189,7 +191,7 @@ class _Parts:
         copies += [(self._address(variable), value) for variable, value in self.program.updates.items()]
         for n, (to, t) in enumerate(copies):
             yield from (f"  %to{n} = {to}", f"  %from{n} = {self._address(t)}",
-                        f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{n}, ptr %from{n}, i64 {tensor_bytes(t)}, i1 false)")
+                        f"  call void @llvm.memcpy.p0.p0.{self.word}(ptr %to{n}, ptr %from{n}, {self.word} {tensor_bytes(t)}, i1 false)")
         yield from ("  br label %leave", "leave:")
         ways = ", ".join([f"[ 0, %launch{count} ]", *(f"[ %r{k}, %launch{k} ]" for k in range(count))])
         yield from (f"  %status = phi i32 {ways}", "  call void @free(ptr %memory)", "  ret i32 %status")
@@ -206,7 +208,7 @@ class _Parts:
             base, at = "%block", self.arena.offset[root]
         return f"getelementptr i8, ptr {base}, i64 {at}"
 
-    def function(self, target: Target, kernels: Iterable[CompiledKernel]) -> ahead.Function:
+    def function(self, kernels: Iterable[CompiledKernel]) -> ahead.Function:
         """What callers are told."""
         program = self.program
         parameters = [ahead.parameter_of(t) for t in program.inputs]
@@ -219,8 +221,8 @@ class _Parts:
             parameters.append(self._weights())
             facts += ["The arrays of the weights, by their first byte: " + ", ".join(self._contents()) + "."]
             facts += ["What it assigns to them is there when it has returned 0, and as it was otherwise."] if program.updates else []
-        needs = {line: None for k in kernels for line in ahead.function_of(k.kernel, target).needs}
-        return ahead.Function(program.name, ahead.described(target), tuple(parameters), tuple(facts), tuple(needs))
+        needs = {line: None for k in kernels for line in ahead.function_of(k.kernel, self.target).needs}
+        return ahead.Function(program.name, ahead.described(self.target), tuple(parameters), tuple(facts), tuple(needs))
 
     def _weights(self) -> ahead.Parameter:
         (name,) = _distinct(["weights"], self.program.inputs)

@@ -30,6 +30,7 @@ class Processor:
 
 PROCESSORS = {
     "aarch64": Processor("qemu-aarch64", "aarch64-linux-gnu-gcc", "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    "armv7": Processor("qemu-arm", "arm-linux-gnueabihf-gcc", "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
     "x86_64": Processor("qemu-x86_64", "x86_64-linux-gnu-gcc", "qemu-user gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
 }
 

@@ -27,6 +27,7 @@ class Target:
         native: its code runs in this process.
         emit: (kernel, target, alone) to LLVM IR and launches.
         gpu: the artifact's assembly is what a driver loads; there is no object code.
+        address_bits: of an address, and so of a size in the C library.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Target:
     emit: Callable[[Kernel, Target, bool], tuple[str, tuple[Launch, ...]]]
     native: bool = False
     gpu: bool = False
+    address_bits: int = 64
 
 
 @dataclass(frozen=True, slots=True)

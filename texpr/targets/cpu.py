@@ -22,30 +22,47 @@ _ALONE = """define internal void @tx_parallel(ptr %f, ptr %context, i64 %n) alwa
   call void %f(ptr %context, i64 0, i64 %n)
   ret void
 }
-declare noalias ptr @malloc(i64)
 declare void @free(ptr)
-define internal ptr @tx_alloc(i64 %size) alwaysinline {
-  %p = call ptr @malloc(i64 %size)
-  ret ptr %p
-}
 define internal void @tx_free(ptr %p) alwaysinline {
   call void @free(ptr %p)
   ret void
 }
 @tx_interrupted = internal global i32 0"""
 
+_ALLOC = {
+    64: """declare noalias ptr @malloc(i64)
+define internal ptr @tx_alloc(i64 %size) alwaysinline {
+  %p = call ptr @malloc(i64 %size)
+  ret ptr %p
+}""",
+    32: """declare noalias ptr @malloc(i32)
+define internal ptr @tx_alloc(i64 %size) {
+  %low = trunc i64 %size to i32
+  %back = zext i32 %low to i64
+  %fits = icmp eq i64 %back, %size
+  br i1 %fits, label %ask, label %none
+ask:
+  %p = call ptr @malloc(i32 %low)
+  ret ptr %p
+none:
+  ret ptr null
+}""",
+}
+"""Memory, by the bits of an address: what does not fit them is not there."""
+
 _METADATA = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.disable"}
 !2 = !{i32 1}"""
 
 
-def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter) -> str:
+def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter, address_bits: int = 64) -> str:
     """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
 
     Args:
         attributes: function attributes of the target, such as `"target-cpu"="znver4"`.
         alone: define what the runtime would provide, for objects that are linked without it.
         using: the emitter of a target that differs.
+        address_bits: of the target; slots have 64 bits everywhere.
     """
     emitter = using(kernel)
     arguments = (*kernel.inputs, *kernel.outputs)
@@ -61,7 +78,8 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes))]
     passes = "" if carries(kernel) else llvm.BY_FUNCTION
     tail = f"attributes #0 = {{ nounwind {attributes} {passes} }}\n{_METADATA}"
-    return "\n".join([_ALONE if alone else _RUNTIME, *emitter.declared.values(), *functions, tail, ""])
+    head = f"{_ALONE}\n{_ALLOC[address_bits]}" if alone else _RUNTIME
+    return "\n".join([head, *emitter.declared.values(), *functions, tail, ""])
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:

@@ -11,10 +11,10 @@ from itertools import chain
 from texpr.ir.loop import Kernel
 from texpr.runtime import child
 from texpr.support.errors import CompileError
-from texpr.targets import aarch64, llvm, ptx, x86
+from texpr.targets import aarch64, armv7, llvm, ptx, x86
 from texpr.targets.base import Artifact, Launch, Target
 
-_BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, ptx.target)
+_BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, armv7.target, ptx.target)
 
 
 @lru_cache
@@ -42,7 +42,7 @@ def _installed() -> Iterator[Callable[[str], Target | None]]:
 
 def target_names() -> tuple[str, ...]:
     """The names of the built-in targets."""
-    return (*x86.NAMES, *aarch64.NAMES, *ptx.NAMES)
+    return (*x86.NAMES, *aarch64.NAMES, *armv7.NAMES, *ptx.NAMES)
 
 
 def emit_llvm(kernel: Kernel, target: Target, *, alone: bool = False) -> tuple[str, tuple[Launch, ...]]:

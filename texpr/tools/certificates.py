@@ -60,12 +60,18 @@ def _row(name: str, milliseconds: float, certificate: Certificate) -> str:
 
 def scheduled(op: Op) -> Schedule | None:
     """The default schedule of an operator with usual dtypes, small constants and sizes; None where none of the sizes tried will do."""
-    program = op.program({}, {c.name: 4 for c in op.signature.constants if c.required})
-    sizes = next((s for s in islice(_sizes(program), MOST_TRIES) if all(evaluate_size(r, s) for r in program.requires)), None)
+    program, sizes = small(op)
     return None if sizes is None else Schedule(program, sizes).auto()
 
 
-def _sizes(program: Program) -> Iterator[dict[Var, int]]:
+def small(op: Op, size: int = SIZE) -> tuple[Program, dict[Var, int] | None]:
+    """A program of an operator, with usual dtypes and small constants, and sizes for it, if some that are tried will do."""
+    axes = {a.constant for a in op.signature.axes}
+    program = op.program({}, {c.name: 1 if c.name in axes else 4 for c in op.signature.constants if c.required or c.name in axes})
+    return program, next((s for s in islice(_sizes(program, size), MOST_TRIES) if all(evaluate_size(r, s) for r in program.requires)), None)
+
+
+def _sizes(program: Program, size: int) -> Iterator[dict[Var, int]]:
     """All sizes alike first, then in some variety."""
     for k in count():
-        yield {v: SIZE * (1 + k // 2) + (7 * p * k) % 5 for p, v in enumerate(program.sizes)}
+        yield {v: size * (1 + k // 2) + (7 * p * k) % 5 for p, v in enumerate(program.sizes)}

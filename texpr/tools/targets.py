@@ -1,0 +1,137 @@
+"""`python -m texpr bench targets`: the operator library and its gradients on every target, against the interpreter.
+
+Foreign processors are emulated by QEMU, GPUs by one fiber per thread. Inputs are random, of small sizes; results may differ by what
+rounding in another order, and another exp, make of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from texpr import autodiff
+from texpr.compiler import Schedule, load
+from texpr.ir.dtypes import BF16, numpy_dtype, readable
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.interpret import interpret
+from texpr.ir.shapes import Shape, caller_shape, flat_shape
+from texpr.ir.tensor import Program
+from texpr.schedule.replay import random_inputs
+from texpr.support.errors import CertificateWarning, Error
+from texpr.support.progress import progress
+from texpr.targets import find_target
+from texpr.tools.certificates import small
+
+TARGETS = ("native", "x86-64", "x86-64-v3", "aarch64", "aarch64+dotprod", "aarch64+sve", "armv7", "sm_80")
+SIZE = 6
+TOLERANCE = {16: 2e-2, 32: 1e-4, 64: 1e-9}
+"""Of floats of so many bits: relative to the largest element of a result."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of one target: how many operators and gradients were right, of how many, and what went wrong."""
+
+    forward: list[int] = field(default_factory=lambda: [0, 0])
+    gradient: list[int] = field(default_factory=lambda: [0, 0])
+    wrong: list[str] = field(default_factory=list)
+
+
+def bench_targets(arguments: argparse.Namespace) -> int:
+    """Print a table of targets: operators and gradients that equal the interpreter, of all; then what does not.
+
+    Returns:
+        1 if something does not.
+    """
+    names = arguments.targets.split(",") if arguments.targets else TARGETS
+    tallies = {find_target(name).name: Tally() for name in names}
+    cases = list(_cases(Path(arguments.file) if arguments.file else None))
+    for name, program, sizes, is_gradient in progress(cases, "operators"):
+        try:
+            given, expected = _expected(program, sizes)
+        except Error:
+            continue  # Its dimensions depend on its constants in a way that none of these sizes fits.
+        for target, tally in tallies.items():
+            counts = tally.gradient if is_gradient else tally.forward
+            counts[1] += 1
+            said = _difference(program, sizes, target, given, expected)
+            counts[0] += not said
+            tally.wrong += [f"{target}: {name}: {said}"] if said else []
+    print(f"{'target':<18}{'operators':>12}{'gradients':>12}")
+    for target, tally in tallies.items():
+        print(f"{target:<18}{_share(tally.forward):>12}{_share(tally.gradient):>12}")
+    for line in (line for tally in tallies.values() for line in tally.wrong):
+        print(line)
+    return int(any(tally.wrong for tally in tallies.values()))
+
+
+def _share(counts: list[int]) -> str:
+    return f"{counts[0]} / {counts[1]}"
+
+
+def _cases(file: Path | None) -> Iterator[tuple[str, Program, dict[Var, int], bool]]:
+    """Every operator of the files that some small sizes meet, and its gradient where it has one."""
+    for path in [file] if file is not None else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
+        for name, op in vars(load(path)).items():
+            program, sizes = small(op, SIZE)
+            if sizes is None:
+                continue
+            yield name, program, sizes, False
+            try:
+                gradient = autodiff.grad(program)
+            except Error:
+                continue
+            yield f"grad({name})", gradient, {v: sizes[v] for v in gradient.sizes}, True
+
+
+def _expected(program: Program, sizes: dict[Var, int]) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
+    """Inputs near 1, since what rounding does to sums of all magnitudes tells nothing, and what the interpreter makes of them."""
+    arrays = zip(program.inputs, random_inputs(program, sizes, 0))
+    given = [_input(t, a, np.random.default_rng(k)).reshape(_seen(t, sizes)) for k, (t, a) in enumerate(arrays)]
+    return given, interpret(program, given, {v.name: n for v, n in sizes.items()})
+
+
+def _input(tensor: Tensor, found: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    if not tensor.dtype.is_float or tensor.dtype == BF16:
+        return found
+    return np.asarray(generator.uniform(0.1, 0.9, found.shape)).astype(numpy_dtype(tensor.dtype))
+
+
+def _seen(tensor: Tensor, sizes: dict[Var, int]) -> Shape:
+    """The shape in which callers pass a tensor, packs as one dimension."""
+    return caller_shape(tensor, sizes, {v: (n,) for v, n in sizes.items() if v.pack})
+
+
+def _difference(program: Program, sizes: dict[Var, int], target: str, given: list[np.ndarray], expected: tuple[np.ndarray, ...]) -> str:
+    """What is wrong with a target's results; empty if nothing is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CertificateWarning)
+            kernel = Schedule(program, sizes).auto(target).compile(target)
+            results = kernel(*given) if kernel.target.native else kernel.emulate(*given)
+    except Error as error:
+        return str(error).splitlines()[0]
+    several = results if isinstance(results, tuple) else (results,)
+    for tensor, found, wanted in zip(program.outputs, several, expected, strict=True):
+        said = _apart(tensor, np.asarray(found).reshape(flat_shape(tensor, sizes)), wanted)
+        if said:
+            return said
+    return ""
+
+
+def _apart(tensor: Tensor, found: np.ndarray, wanted: np.ndarray) -> str:
+    if not tensor.dtype.is_float:
+        return "" if np.array_equal(found, wanted) else f"{tensor.name} has other elements"
+    a, b = (np.asarray(readable(x, tensor.dtype), np.float64) for x in (found, wanted))
+    finite = b[np.isfinite(b)]
+    bound = TOLERANCE[tensor.dtype.bits] * max(1.0, float(np.abs(finite).max(initial=0)))
+    if np.allclose(a, b, rtol=0, atol=bound, equal_nan=True):
+        return ""
+    return f"{tensor.name} differs by {np.nanmax(np.abs(a - b)):.1e}, allowed {bound:.1e}"
+
