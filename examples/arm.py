@@ -1,7 +1,8 @@
 """A small convolutional network, trained by code for AArch64 in QEMU, beside the same training on this machine.
 
 Run with `python examples/arm.py`; it needs scikit-learn for the images, and on Debian: qemu-user gcc-aarch64-linux-gnu
-libc6-dev-arm64-cross. A step is compiled ahead of time for the other processor, a C program makes all steps, and both curves must agree to 1e-4.
+libc6-dev-arm64-cross. A step is compiled ahead of time for the other processor, a C program makes all steps, and both curves must agree
+to 1e-4.
 """
 
 from __future__ import annotations
