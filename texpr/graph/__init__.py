@@ -8,7 +8,8 @@ a Program or a list that can be printed:
    capture is computed, the laws of `passes.LAWS` are applied, equal definitions are one, transposes and slices become indices of their
    readers, reshapes become views. `PASSES` is the list; `opt` and `disable` choose from it.
 2. `fusion`: a tensor computed element by element is computed where it is read, a reduction ends with what is done to its result.
-   `groups`: what is left is shared out among kernels. Both follow a cost model (bytes saved against operations done again) and keep their
+   `layouts`: matrices that recurrences multiply with are turned before them.
+   `groups`: what is left is shared out among kernels. All follow a cost model (bytes saved against operations done again) and keep their
    decisions: `Plan.explain()`.
 3. `launches`, `kernels`: each group is a Program whose tensors are named by position, so that groups of one structure (layers of one
    shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all kernels are.

@@ -18,10 +18,12 @@ class Recent(Generic[T]):
     def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value of `key`, made where it is not there."""
         found = self._made.pop(key, None)
-        self._made[key] = make() if found is None else found
+        if found is None:
+            found = make()
+        self._made[key] = found
         if len(self._made) > self._size:
             del self._made[next(iter(self._made))]
-        return self._made[key]
+        return found
 
     def __reduce__(self) -> tuple:
         """Copies and pickles begin empty."""
