@@ -143,4 +143,4 @@ def test_arguments_and_results_are_trees():
         np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(model([1.0, 2.0])[0], [1.0, 2.0])
     assert complaint(lambda: model(x, scale={1})) == (
-        "error[arguments]: an argument is a set, expected tensors, numbers, texts, or tuples, lists and dicts of them")
+        "error[arguments]: an argument is a set, expected tensors, numbers, texts, or containers of them")
