@@ -17,7 +17,7 @@
 # **Claim:** a trained network is one C function in one object file. A C program that links it gives the same bits as Python, knows
 # nothing of Python or texpr, and answers in the time that the arithmetic takes.
 #
-# You need `texpr`, `scikit-learn` for the images, and `gcc`.
+# You need `texpr`, `scikit-learn` for the images, `matplotlib`, and `gcc`.
 
 # %%
 import os
@@ -26,6 +26,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -96,7 +97,8 @@ int main(void) {
 test_x.tofile(folder / "images")
 subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "main.c", "digits.o", "-o", "digits"], cwd=folder, check=True)
 print(subprocess.run(["./digits"], cwd=folder, check=True, capture_output=True, text=True).stdout, end="")
-print(subprocess.run(["ldd", "digits"], cwd=folder, check=True, capture_output=True, text=True).stdout)
+needed = subprocess.run(["readelf", "-d", "digits"], cwd=folder, check=True, capture_output=True, text=True).stdout
+print("it needs:", ", ".join(line.split()[-1] for line in needed.splitlines() if "NEEDED" in line))
 
 # %%
 scores = np.fromfile(folder / "scores", np.float32).reshape(-1, 10)
@@ -105,6 +107,19 @@ assert scores.tobytes() == same.tobytes(), "C and Python differ"
 accuracy = float((scores.argmax(1) == test_y).mean())
 print(f"{len(scores)} images, accuracy {accuracy:.4f}; every bit is what Python computes")
 
+answers = scores.argmax(1)
+shown = [*np.flatnonzero(answers != test_y)[:5], *np.flatnonzero(answers == test_y)[:5]]
+figure, axes = plt.subplots(1, len(shown), figsize=(len(shown), 1.5))
+for axis, k in zip(axes, shown):
+    axis.imshow(test_x[k].reshape(8, 8), cmap="gray_r")
+    axis.set_title(f"{answers[k]} for {test_y[k]}", fontsize=9, color="tab:red" if answers[k] != test_y[k] else "black")
+    axis.set(xticks=[], yticks=[])
+plt.show()
+
+# %% [markdown]
+# What the C program says, for what it is: errors in red. And the time of a call from here, most of which is Python:
+
+# %%
 start = time.process_time()
 for k in range(CALLS):
     model(test_x[k % len(test_x)][None])
