@@ -119,7 +119,8 @@ def _difference(program: Program, sizes: dict[Var, int], target: str, given: lis
         return str(error).splitlines()[0]
     several = results if isinstance(results, tuple) else (results,)
     for tensor, found, wanted in zip(program.outputs, several, expected, strict=True):
-        said = _apart(tensor, np.asarray(found).reshape(flat_shape(tensor, sizes)), wanted)
+        shape = flat_shape(tensor, sizes)
+        said = _apart(tensor, np.asarray(found).reshape(shape), np.asarray(wanted).reshape(shape))
         if said:
             return said
     return ""
