@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,20 @@ class Skeleton:
 
     tree: Tree
     values: tuple[Plain | None, ...]
+    number: int = field(init=False, repr=False, compare=False)
+    """Its hash: found once, since every call looks for its program."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "number", hash((self.tree, self.values)))
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+@cache
+def positional(count: int) -> Skeleton:
+    """The skeleton of so many arrays by position, and nothing by name: what most calls are."""
+    return skeleton(((np.empty(0),) * count, {}))
 
 
 def is_tensor(value: object) -> bool:
