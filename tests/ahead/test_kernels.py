@@ -22,6 +22,7 @@ words = tx.op("""op words(int: f32[V, D], class: i32[N] in 0..V, NULL: f16[N]) -
   slots[n, d] = int[class[n], d]
   double[n] = NULL[n] > 0.5
 }""")
+place = tx.op("op place(X: bf16[N], p: i32[N] in 0..N distinct) -> Y: bf16[N] { Y[p[i]] = X[i] }")
 X = np.random.default_rng(0).standard_normal((5, 37), dtype=np.float32)
 
 
@@ -53,7 +54,7 @@ def test_names_that_are_words_in_c(compiler: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name, operator, sizes", [
-    ("symbolic", softmax, {}), ("constant", softmax, {"N": 5, "D": 37}), ("words", words, {}),
+    ("symbolic", softmax, {}), ("constant", softmax, {"N": 5, "D": 37}), ("words", words, {}), ("distinct", place, {}),
 ])
 def test_headers(name: str, operator: tx.Op, sizes: dict[str, int], golden, tmp_path: Path):
     kernel = tx.schedule(operator, **sizes).compile("x86-64-v3")

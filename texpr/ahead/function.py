@@ -75,10 +75,13 @@ def function_of(kernel: Kernel, target: Target, facts: Sequence[str] = ()) -> Fu
 
 def parameter_of(tensor: Tensor, name: str = "", *, written: bool = False) -> Parameter:
     """An array as a parameter."""
-    note = f"the bits of {tensor.dtype}" if tensor.dtype.is_float and tensor.dtype.bits == 16 else ""
-    if tensor.value_range is not None and not written:
+    notes = [f"the bits of {tensor.dtype}"] if tensor.dtype.is_float and tensor.dtype.bits == 16 else []
+    if not written and tensor.distinct:
+        notes.append("no value twice in a row")
+    if not written and tensor.value_range is not None:
         lo, hi = map(show, tensor.value_range)
-        note = f"values from {lo} to {hi} - 1, which is not checked"
+        notes.append(f"values from {lo} to {hi} - 1")
+    note = ", ".join(notes) + (", which is not checked" if not written and (tensor.distinct or tensor.value_range) else "")
     return Parameter(name or tensor.name, c_type(tensor.dtype.name), shape_text(tensor.shape), written, note)
 
 
