@@ -330,6 +330,8 @@ class Converter:
         if operand.dtype == U64 and to == I64:
             return self._declared_range(operand) is not None
         (lo, hi), (low, high) = int_range(operand.dtype), int_range(to)
+        if isinstance(operand, Const):
+            return low <= operand.value <= high
         return low <= lo and hi <= high
 
     def _declared_range(self, e: Expr) -> Range | None:
