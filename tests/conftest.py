@@ -40,8 +40,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def pytest_collection_finish() -> None:
-    """What was collected stays to the end: half a million objects that no collection of garbage need look at."""
+@pytest.fixture(autouse=True, scope="module")
+def only_new_objects_are_collected() -> None:
+    """What was there before a file of tests stays: millions of objects at last, that no collection of garbage need look at."""
     gc.collect()
     gc.freeze()
 
