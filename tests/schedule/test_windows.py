@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import texpr as tx
@@ -144,3 +146,19 @@ def test_one_position_is_no_window():
 @pytest.mark.parametrize("name", ["pointwise", "same"])
 def test_the_pictures_of_windows(name, golden):
     golden(scheduled(name, NEAR).script())
+
+
+def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
+    """The gradient in the weights of few channels: channels of dY lie apart, and squares of them are transposed in registers."""
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    gradient = tx.grad(tx.op(FIRST), ["F"])
+    sizes = {"N": 2, "C": 3, "H": 18, "W": 18, "K": 16, "R": 3, "Q": 3}
+    machine = replace(NEAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
+    s = tx.schedule(gradient, **sizes, S=1, P=0)
+    s.steps[:], s.kernel = auto(s.kernel, machine)
+    assert 'tensorize("dY_cache.d3i", "transpose8_f32")' in s.script()
+    bound = {v: sizes[v.name] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    assert "every sum has all its terms" in str(s.certificate())
+    narrow = tx.schedule(gradient, **sizes | {"H": 14, "W": 14}, S=1, P=0)
+    assert 'tensorize("dY_cache.d3i", "transpose4_f32")' in [str(step) for step in auto(narrow.kernel, machine)[0]], "12 positions"

@@ -35,7 +35,7 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
-    if not in_line and full and outside and _turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), factor):
+    if not in_line and full and outside and turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), whole=True):
         return cut[0]
     line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
     if line is not None:
@@ -57,13 +57,19 @@ def with_last(buffer: Tensor, last: int) -> str:
     return f"{' '.join(names)} -> {' '.join(n for d, n in enumerate(names) if d != last)} {names[last]}"
 
 
-def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], factor: int) -> bool:
-    """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares."""
-    lanes = plan.machine.vector_bytes // buffer.dtype.bytes
-    name = transpose(buffer.dtype, max(lanes, 1))
-    deep = integer(find_loops(plan.kernel, loops[-1])[0].extent) or 1
-    if name not in plan.machine.instructions or factor % lanes or deep % lanes:
+def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False) -> bool:
+    """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares.
+
+    Args:
+        whole: squares of whole registers alone will do.
+    """
+    extents = [integer(find_loops(plan.kernel, name)[0].extent) or 1 for name in loops[-2:]]
+    lines = (plan.machine.vector_bytes // buffer.dtype.bytes,) if whole else _SIDES
+    sides = [n for n in lines if transpose(buffer.dtype, n) in plan.machine.instructions and not any(e % n for e in extents)]
+    if not sides:
         return False
+    lanes = max(sides)
+    name = transpose(buffer.dtype, lanes)
     before = plan.here()
     across, lane = plan.cut(loops[-2], lanes)
     along, row = plan.cut(loops[-1], lanes)
@@ -72,6 +78,10 @@ def _turned(plan: Plan, buffer: Tensor, layout: str, loops: tuple[str, ...], fac
         return True
     plan.back(before)
     return False
+
+
+_SIDES = (4, 8, 16)
+"""Of squares: smaller ones cost more shuffles than they save lines of memory."""
 
 
 def totals(plan: Plan, nest: Nest) -> list[Tensor]:

@@ -22,7 +22,7 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
-from texpr.schedule.packing import LINE, in_panels, in_registers, totals, with_last
+from texpr.schedule.packing import LINE, in_panels, in_registers, totals, turned, with_last
 from texpr.schedule.plan import Plan
 
 NARROW = 2
@@ -373,9 +373,13 @@ def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     if sizes[along] > w.width:
         first = in_panels(plan, buffer, along, w.width, in_line=True)
     else:
-        _vectors_along(plan, buffer, along)
-        first = next((f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1), "")
-        _last(plan, buffer, along)
+        others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1]
+        first = next(iter(others), "")
+        across = along != buffer.rank - 1 and others and sizes[along] > 1
+        squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
+        if not across or not turned(plan, buffer, with_last(buffer, along), squares):
+            _vectors_along(plan, buffer, along)
+            _last(plan, buffer, along)
     if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
         plan.step("parallel", first)
 

@@ -57,9 +57,13 @@ class _Transpose:
     lanes: int
 
 
+_REGISTERS = (16, 32, 64)
+"""Bytes that a register can have."""
+
+
 def transposes(register_bytes: int) -> frozenset[str]:
-    """The transpositions that are made of shuffles of registers."""
-    return frozenset(transpose(t, register_bytes // t.bytes) for t in (F32, F64))
+    """The transpositions that are made of shuffles of registers, or of parts of them."""
+    return frozenset(transpose(t, size // t.bytes) for size in _REGISTERS if size <= register_bytes for t in (F32, F64))
 
 
 def _square(t: DType, lanes: int) -> None:
@@ -72,7 +76,7 @@ def _square(t: DType, lanes: int) -> None:
     INSTRUCTIONS[name] = Instruction(name, text, _Transpose(lanes))
 
 
-for _bytes in (16, 32, 64):
+for _bytes in _REGISTERS:
     for _t in (F32, F64):
         _square(_t, _bytes // _t.bytes)
 
