@@ -95,11 +95,13 @@ def test_headers(golden, tmp_path: Path):
 @pytest.mark.parametrize("options, said", [
     ({"target": "sm_80"}, "error[save]: a whole program for sm_80 is not one object\n  help: choose a CPU, or save its kernels alone"),
     ({"weights": "somewhere"}, "error[save]: weights are inside or beside, not 'somewhere'"),
+    ({"path": "net.obj", "weights": "beside", "target": "x86-64-v3"}, "error[save]: code for x86-64-v3 is not saved as `net.obj`\n"
+                                              "  help: give the file a name that ends with .o, .a, .so, .s, .ll"),
     ({"name": "a net"}, "error[save]: 'a net' is not a name for a function of C\n  help: letters, digits and underscores"),
 ])
 def test_what_cannot_be_saved(options: dict[str, str], said: str, tmp_path: Path):
     with pytest.raises(tx.CompileError) as e:
-        nn.export(network(), tmp_path / "net.o", X, **options)
+        nn.export(network(), tmp_path / options.pop("path", "net.o"), X, **options)
     assert str(e.value) == said and not list(tmp_path.iterdir())
 
 

@@ -17,7 +17,8 @@ from texpr.ir.interpret import interpret
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import bind_sizes, flat_shape
 from texpr.ir.tensor import Program
-from texpr.targets import Target
+from texpr.runtime import qemu
+from texpr.targets import Target, compile_kernel, find_target, symbol_of
 
 MATMUL = "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 CONV2D = """
@@ -131,3 +132,12 @@ def sizes_of(case: Case, kernel: Kernel) -> dict[Var, int]:
 def assert_close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
     for f, e in zip(found, expected, strict=True):
         np.testing.assert_allclose(f, e, rtol=4e-6, atol=4e-6)
+
+
+def emulated(case: Case, name: str, script: str | None = None, **processor: str) -> list[np.ndarray]:
+    """What code for a target computes in QEMU, which is to be such a processor."""
+    given, target = problem(case), find_target(name)
+    kernel, outputs = kernel_of(case, target, script), given.empty()
+    code = compile_kernel(kernel, target, alone=True).object_code
+    qemu.run(code, symbol_of(kernel.name), given.inputs, outputs, list(sizes_of(case, kernel).values()), **processor)
+    return outputs

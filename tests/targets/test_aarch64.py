@@ -5,22 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.targets.cases import CASES, Case, assert_close, kernel_of, matmul, problem, sizes_of
+from tests.targets.cases import CASES, Case, assert_close, emulated, kernel_of, matmul, problem
 from texpr.runtime import qemu
 from texpr.support.errors import CompileError, ResourceError
-from texpr.targets import compile_kernel, find_target, symbol_of
+from texpr.targets import compile_kernel, find_target
 
 needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
 LONG_VECTORS = "max,sve-default-vector-length=64"
 
 
 def run(case: Case, name: str = "aarch64", cpu: str = "cortex-a72", script: str | None = None) -> list[np.ndarray]:
-    given, target = problem(case), find_target(name)
-    kernel = kernel_of(case, target, script)
-    artifact = compile_kernel(kernel, target, alone=True)
-    outputs = given.empty()
-    qemu.run(artifact.object_code, symbol_of(kernel.name), given.inputs, outputs, list(sizes_of(case, kernel).values()), cpu=cpu)
-    return outputs
+    return emulated(case, name, script, cpu=cpu)
 
 
 @pytest.mark.qemu

@@ -8,30 +8,21 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.targets.cases import CASES, Case, assert_close, kernel_of, matmul, problem, sizes_of
+from tests.targets.cases import CASES, Case, assert_close, emulated, kernel_of, matmul, problem
 from texpr import nn
 from texpr.runtime import qemu
 from texpr.support.errors import ResourceError
-from texpr.targets import compile_kernel, find_target, symbol_of
+from texpr.targets import compile_kernel, find_target
 
 needs_qemu = pytest.mark.skipif(bool(qemu.missing("armv7")), reason=f"{qemu.missing('armv7')} is not installed")
 ARMV7 = find_target("armv7")
-
-
-def run(case: Case) -> list[np.ndarray]:
-    given = problem(case)
-    kernel = kernel_of(case, ARMV7)
-    outputs = given.empty()
-    code = compile_kernel(kernel, ARMV7, alone=True).object_code
-    qemu.run(code, symbol_of(kernel.name), given.inputs, outputs, list(sizes_of(case, kernel).values()), processor="armv7")
-    return outputs
 
 
 @pytest.mark.qemu
 @needs_qemu
 @pytest.mark.parametrize("case", (*CASES, matmul(5, 7, 3, fixed=False)), ids=str)
 def test_neon(case: Case):
-    assert_close(run(case), problem(case).expected)
+    assert_close(emulated(case, "armv7", processor="armv7"), problem(case).expected)
 
 
 def test_vector_code():

@@ -8,7 +8,7 @@ from texpr.ahead.function import Function, Parameter, c_name
 
 _WIDTH = 110
 _THREADS = ("Any thread may call it, and several at once where none writes what another one uses; it runs in the thread that calls it and "
-            "gives the same bits wherever it runs.")
+            "gives the same bits in each.")
 _STATUS = "Returns 0; or 2 where memory ran out, and then what it has written is not complete."
 
 

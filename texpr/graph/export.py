@@ -76,9 +76,9 @@ def export(program: Exported, target_name: str, where: str) -> Library:
     _check_place(program, where)
     kernels = _kernels(program.launches, target)
     parts = _Parts(program, where, target)
-    artifact = link_kernels([k.alone(name) for name, k in kernels.items()], parts.text(_calls(program.launches, kernels)),
-                            symbol_of(program.name), target)
-    return Library(artifact, parts.function(kernels.values()), parts.given)
+    text = parts.text([(kernels[n.kernel][0], n) for n in program.launches])
+    artifact = link_kernels([k.alone(name) for name, k in kernels.values()], text, symbol_of(program.name), target)
+    return Library(artifact, parts.function(k for _, k in kernels.values()), parts.given)
 
 
 def _check_place(program: Exported, where: str) -> None:
@@ -93,17 +93,14 @@ def _check_place(program: Exported, where: str) -> None:
                            help='write weights="beside"')
 
 
-def _kernels(launches: Sequence[Launch], target: Target) -> dict[str, CompiledKernel]:
-    """Every kernel once, under a name of its own."""
-    kernels = dict.fromkeys(n.kernel for n in launches)
-    made = kernels if target.native else (Schedule(k.program, k.sizes).auto(target.name).compile(target.name) for k in kernels)
-    return {f"{k}.{kernel.name}": kernel for k, kernel in enumerate(made)}
-
-
-def _calls(launches: Sequence[Launch], kernels: Mapping[str, CompiledKernel]) -> list[tuple[str, Launch]]:
-    """The name of the kernel of each launch."""
-    names = dict(zip(dict.fromkeys(n.kernel for n in launches), kernels))
-    return [(names[n.kernel], n) for n in launches]
+def _kernels(launches: Sequence[Launch], target: Target) -> dict[CompiledKernel, tuple[str, CompiledKernel]]:
+    """For every kernel of this machine a name of its own, and the kernel of the target."""
+    found: dict[CompiledKernel, tuple[str, CompiledKernel]] = {}
+    for k in (n.kernel for n in launches):
+        if k not in found:
+            made = k if target.native else Schedule(k.program, k.sizes).auto(target.name).compile(target.name)
+            found[k] = f"{len(found)}.{k.name}", made
+    return found
 
 
 @dataclass(slots=True)

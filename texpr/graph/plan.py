@@ -193,9 +193,9 @@ class Plan:
             OSError: the files cannot be written.
         """
         library = export(self._exported(name or self.captured.name), target, weights)
+        ahead.save(path, library.artifact, library.function, header)
         if library.weights is not None:
             write_file(f"{path}.weights", library.weights)
-        ahead.save(path, library.artifact, library.function, header)
 
     def _exported(self, name: str) -> Exported:
         variables = {t: v.data for v, t in self._variables.items()}

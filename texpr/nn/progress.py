@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
+
+from texpr.support.progress import progress
 
 T = TypeVar("T")
 
@@ -24,11 +25,7 @@ class Progress:
     def batches(self, epoch: int, items: Iterable[T], count: int | None) -> Iterator[T]:
         """The items, shown as they are taken."""
         self._start = time.perf_counter()
-        bar = _bar() if self._shown else None
-        if bar is None:
-            yield from items
-        else:
-            yield from bar(items, total=count, desc=self._label(epoch), unit="batch", leave=False)
+        yield from progress(items, "batch", count, self._label(epoch)) if self._shown else items
 
     def epoch(self, epoch: int, values: Mapping[str, float]) -> None:
         """An epoch is done."""
@@ -38,14 +35,3 @@ class Progress:
 
     def _label(self, epoch: int) -> str:
         return f"epoch {epoch + 1:>{len(str(self._epochs))}}/{self._epochs}"
-
-
-def _bar():
-    """tqdm, where it is installed and someone watches."""
-    if not sys.stderr.isatty():
-        return None
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm

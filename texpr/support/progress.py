@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-def progress(items: Sequence[T], unit: str) -> Iterable[T]:
-    """The items, with a bar on a terminal while they are taken."""
+def bar(**options: Any) -> Any:
+    """A bar of tqdm with these options; None where it is not installed or nobody watches."""
     if not sys.stderr.isatty():
-        return items
+        return None
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return items
-    return tqdm(items, unit=f" {unit}", leave=False)
+        return None
+    return tqdm(leave=False, **options)
+
+
+def progress(items: Iterable[T], unit: str, total: int | None = None, label: str | None = None) -> Iterable[T]:
+    """The items, with a bar while they are taken."""
+    shown = bar(iterable=items, unit=unit, total=total, desc=label)
+    return items if shown is None else shown

@@ -52,7 +52,7 @@ def bench_targets(arguments: argparse.Namespace) -> int:
     names = arguments.targets.split(",") if arguments.targets else TARGETS
     tallies = {find_target(name).name: Tally() for name in names}
     cases = list(_cases(Path(arguments.file) if arguments.file else None))
-    for name, program, sizes, is_gradient in progress(cases, "operators"):
+    for name, program, sizes, is_gradient in progress(cases, " operators"):
         try:
             given, expected = _expected(program, sizes)
         except Error:

@@ -18,6 +18,7 @@ from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
 from texpr.support.errors import CallError, Error, ResourceError, ScheduleError
 from texpr.support.options import current
+from texpr.support.progress import bar
 from texpr.targets import find_target
 from texpr.tune.features import describe
 from texpr.tune.model import Model
@@ -218,31 +219,20 @@ def _shown(trials: int, progress: bool | None) -> Iterator[Callable[[float], Non
     """A function to call after each trial with the fastest time, in seconds."""
     if progress is None:
         progress = sys.stderr.isatty()
-    bar = _bar(trials) if progress else None
+    shown = bar(total=trials, unit="trial") if progress else None
     count = 0
 
     def advance(best: float) -> None:
         nonlocal count
         count += 1
-        if bar is not None:
-            bar.set_postfix_str(f"best {best * 1e6:.1f} us", refresh=False)
-            bar.update()
+        if shown is not None:
+            shown.set_postfix_str(f"best {best * 1e6:.1f} us", refresh=False)
+            shown.update()
         elif progress and (count % 8 == 0 or count == trials):
             print(f"{count:>4}/{trials} trials, best {best * 1e6:.1f} us", file=sys.stderr, flush=True)
 
     try:
         yield advance
     finally:
-        if bar is not None:
-            bar.close()
-
-
-def _bar(trials: int):
-    """tqdm, where it is installed and someone watches."""
-    if not sys.stderr.isatty():
-        return None
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm(total=trials, unit="trial", leave=False)
+        if shown is not None:
+            shown.close()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
 
-from texpr.tools.fuzz import language, schedules
-from texpr.tools.fuzz.cases import parse_case
+from texpr.support.progress import bar
 from texpr.tools.fuzz.language import Language
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
@@ -55,7 +53,7 @@ def fuzz(arguments: argparse.Namespace) -> int:
 
 def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
     """Try until the time is over; how many kinds of findings there were."""
-    bar, kinds, done, start = _bar(part.what), set[str](), 0, monotonic()
+    shown, kinds, done, start = bar(unit=f" {part.what}", mininterval=1.0), set[str](), 0, monotonic()
     while done < most and monotonic() - start < seconds:
         numbers = list(range(done, min(done + part.size, most)))
         for number, finding in findings(part, numbers):
@@ -64,18 +62,10 @@ def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
                 folder.mkdir(parents=True, exist_ok=True)
                 print(f"\n{finding.kind}: {part.write(folder, number, finding)}", flush=True)
         done += len(numbers)
-        bar(len(numbers))
+        if shown is not None:
+            shown.update(len(numbers))
     print(f"{done} {part.what}, {len(kinds)} kinds of findings" + (f" in {folder}" if kinds else ""))
     return len(kinds)
-
-
-def _bar(what: str) -> Callable[[int], object]:
-    """A progress bar where tqdm is installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return lambda count: None
-    return tqdm(unit=f" {what}", mininterval=1.0).update
 
 
 _SHOWN = ("programs", "steps", "accepted", "refused", "witness", "sizes enumerated", "interpreted", "compiled and run", "replayed",
