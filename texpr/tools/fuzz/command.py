@@ -10,6 +10,8 @@ from random import SystemRandom
 from time import monotonic
 
 from texpr.support.progress import bar
+from texpr.tools.fuzz import language, schedules
+from texpr.tools.fuzz.cases import parse_case
 from texpr.tools.fuzz.language import Language
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
