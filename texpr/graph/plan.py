@@ -24,7 +24,7 @@ from texpr.graph.passes import FUSE, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable
+from texpr.graph.variable import Variable, array_of
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
@@ -273,7 +273,7 @@ class Plan:
 
     def _bound(self) -> _Step:
         """One run on the arrays that the variables have now."""
-        key = tuple([id(v.data) for v in self._variables])
+        key = tuple(map(id, map(array_of, self._variables)))
         if key not in self._bindings:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()

@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, DType, from_numpy, readable, stored
+from texpr.ir.dtypes import BF16, F32, F64, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.support.errors import CallError
+
+
+_HELD = {t: numpy_dtype(t) for t in (F32, F64)}
+"""The dtypes of networks whose inputs are taken as they are."""
 
 
 class Given(NamedTuple):
@@ -28,6 +32,8 @@ def as_input(value: object, dtype: DType | None) -> Given:
     Raises:
         CallError: no array, or of a dtype that texpr does not have.
     """
+    if type(value) is np.ndarray and dtype is not None and value.dtype == _HELD.get(dtype) and value.flags.c_contiguous:
+        return Given(value, dtype)  # in nearly all calls
     if isinstance(value, np.ma.MaskedArray):
         raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     try:

@@ -124,18 +124,20 @@ class Module:
 
     def _wait(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
         """As a part of what lazy tensors will compute."""
-        dtype = self.dtype
+        found = structure(self)
+        dtype = dtype_of(found)
         given = [as_tensor(t, dtype) for t in tensors]
-        key = (Called, *((t.shape, t.dtype) for t in given), bones, structure(self))
+        key = (Called, *((t.shape, t.dtype) for t in given), bones, found)
         return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
 
     def _infer(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
         """Arrays that are given twice are one input of the program."""
         distinct = {id(t): t for t in tensors}
-        dtype = self.dtype
+        found = structure(self)
+        dtype = dtype_of(found)
         given = [as_input(t, dtype) for t in distinct.values()]
         places = tuple(map(list(distinct).index, map(id, tensors)))
-        key = (*(g.spec for g in given), places, bones, structure(self))
+        key = (*(g.spec for g in given), places, bones, found)
         return self._plans.get_or_make(key, lambda: _Inference.of(self, given, places, bones))([g.array for g in given])
 
     def __texpr_structure__(self) -> tuple:
@@ -145,8 +147,7 @@ class Module:
     @property
     def dtype(self) -> DType | None:
         """The dtype of the float parameters, or buffers where there are none; None without any."""
-        variables = (v for kind in ("_parameters", "_buffers") for m in self.modules() for v in getattr(m, kind).values())
-        return next((v.dtype for v in variables if v.dtype.is_float), None)
+        return dtype_of(structure(self))
 
     def to(self, dtype: object) -> Self:
         """Convert all float parameters and buffers, in place, to f16, bf16, f32 or f64.
@@ -345,12 +346,21 @@ _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modul
 
 
 def structure(module: Module) -> tuple:
-    """What a captured program depends on besides shapes: which modules, variables and hooks there are, modes and dtypes."""
-    modules = list(module.modules())
+    """What a captured program depends on besides shapes: which modules, hooks and variables there are, modes and dtypes."""
     # Lists, for every step asks: they take half as long as generators.
+    modules = list(module.modules())
     hooks = [h for m in modules if m._hooks or m._pre_hooks for h in (*m._hooks, *m._pre_hooks)]
-    variables = [(v, v.dtype) for m in modules for every in (m._parameters, m._buffers) if every for v in every.values()]
+    variables = [(v, v.dtype) for m in modules for v in m._parameters.values()]
+    variables += [(v, v.dtype) for m in modules if m._buffers for v in m._buffers.values()]
     return tuple([(m, m.training) for m in modules]), tuple(hooks), tuple(variables)
+
+
+def dtype_of(structure: tuple) -> DType | None:
+    """The dtype of the first float variable of a `structure`: parameters come before buffers. None without any."""
+    for _, dtype in structure[2]:
+        if dtype.is_float:
+            return dtype
+    return None
 
 
 def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[int, ...], str]]) -> tuple[list[str], list[str], list[str]]:

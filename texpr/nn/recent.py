@@ -14,13 +14,18 @@ class Recent(Generic[T]):
     def __init__(self, size: int = 32) -> None:
         self._size = size
         self._made: dict[Hashable, T] = {}
+        self._last: tuple[Hashable, T] | None = None
 
     def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value of `key`, made where it is not there."""
+        last = self._last
+        if last is not None and last[0] == key:  # in nearly all calls; hashing a long key takes longer
+            return last[1]
         found = self._made.pop(key, None)
         if found is None:
             found = make()
         self._made[key] = found
+        self._last = key, found
         if len(self._made) > self._size:
             del self._made[next(iter(self._made))]
         return found

@@ -16,7 +16,7 @@ from texpr.nn.arguments import whole
 from texpr.nn.data.checks import as_target, check_labels
 from texpr.nn.inputs import as_input
 from texpr.nn.losses import Loss
-from texpr.nn.module import Module, structure
+from texpr.nn.module import Module, dtype_of, structure
 from texpr.nn.observe import observe
 from texpr.nn.optim import Optimizer
 from texpr.nn.parameter import Parameter
@@ -71,9 +71,10 @@ class TrainingStep:
         Raises:
             CallError: a label is out of range, or arrays do not fit the model.
         """
-        dtype = self.model.dtype
+        found = structure(self.model)
+        dtype = dtype_of(found)
         given, target = as_input(x, dtype), as_target(y, bool(getattr(self.loss, "labels", False)), dtype)
-        plan = self.plan(given.spec, target.spec)
+        plan = self._planned(given.spec, target.spec, found)
         self.check_labels(target.array, plan)
         np.copyto(plan.inputs[0], given.array)
         np.copyto(plan.inputs[1], target.array)
@@ -165,8 +166,10 @@ class TrainingStep:
 
     def plan(self, x: Spec, y: Spec) -> Plan:
         """The program for batches of these shapes. Its inputs are x and y, its first results the loss and the output."""
-        key = (x, y, structure(self.model), self.optimizer.structure())
-        return self._plans.get_or_make(key, lambda: self._make(x, y))
+        return self._planned(x, y, structure(self.model))
+
+    def _planned(self, x: Spec, y: Spec, found: tuple) -> Plan:
+        return self._plans.get_or_make((x, y, found, self.optimizer.structure()), lambda: self._make(x, y))
 
     def _make(self, x: Spec, y: Spec) -> Plan:
         capture, loss, output = captured_loss(self.model, self.loss, x, y, self.narrow)

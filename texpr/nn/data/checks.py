@@ -52,7 +52,7 @@ def as_target(y: object, labels: bool, dtype: DType | None) -> Given:
 
 def check_labels(y: np.ndarray, classes: int, ignored: int | None = None) -> None:
     """Raise CallError for the first label that is neither a class nor the one that counts for nothing."""
-    if y.size and 0 <= y.min() and y.max() < classes:
+    if y.size and y.dtype == np.int64 and int(y.view(np.uint64).max()) < classes:  # what is below 0 is very large without a sign
         return
     bad = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
     if bad.any():

@@ -22,6 +22,7 @@ class Group(dict[str, Any]):
     def __init__(self, owner: str, limits: Mapping[str, Limits], options: Mapping[str, Any], params: Sequence[Parameter] = ()) -> None:
         super().__init__({"params": list(params)} if params else {})
         self._owner, self._limits = owner, limits
+        self._known: tuple[tuple, dict[str, float], tuple[tuple[str, bool], ...]] = (), {}, ()
         self.update(options)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -44,10 +45,17 @@ class Group(dict[str, Any]):
 
     def numbers(self) -> dict[str, float]:
         """All numbers by name; elements of a tuple `betas` are `beta1`, `beta2`."""
-        single = {n: v for n, v in self.items() if isinstance(v, float)}
-        several = {f"{n.removesuffix('s')}{k + 1}": e for n, v in self.items() if isinstance(v, tuple) for k, e in enumerate(v)}
-        return single | several
+        return self._sorted()[1]
 
     def flags(self) -> tuple[tuple[str, bool], ...]:
         """The truth values by name."""
-        return tuple((n, v) for n, v in self.items() if isinstance(v, bool))
+        return self._sorted()[2]
+
+    def _sorted(self) -> tuple[tuple, dict[str, float], tuple[tuple[str, bool], ...]]:
+        """All options with the numbers and the truth values of them, which are sought anew where an option has changed."""
+        options = tuple(self.items())
+        if options != self._known[0]:
+            numbers = {n: v for n, v in options if isinstance(v, float)}
+            numbers |= {f"{n.removesuffix('s')}{k + 1}": e for n, v in options if isinstance(v, tuple) for k, e in enumerate(v)}
+            self._known = options, numbers, tuple((n, v) for n, v in options if isinstance(v, bool))
+        return self._known
