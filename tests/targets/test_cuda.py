@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from tests.targets.cases import CASES, Case, assert_close, conv2d, kernel_of, matmul, problem, sizes_of
 from tests.targets.test_ptx import TILES
-from texpr.runtime import cuda
-from texpr.support.errors import ResourceError
-from texpr.targets import compile_kernel, find_target, run_on_gpu
+from texpr.runtime import gpu
+from texpr.runtime.gpu import Code, EmulatedDriver, find_device
+from texpr.runtime.gpu.device import Device
+from texpr.support.errors import CompileError
+from texpr.targets import compile_kernel, find_target, load_on, run_on_gpu, target_of
 
-needs_gpu = pytest.mark.skipif("cuda.missing()", reason="no GPU that can be used")
+needs_gpu = pytest.mark.skipif("gpu.missing()", reason="no GPU that can be used")
 SM80 = find_target("sm_80")
 
 
-def check(case: Case, script: str | None = None) -> None:
+def check(case: Case, script: str | None = None, device: str = gpu.DEFAULT) -> None:
     given, kernel = problem(case), kernel_of(case, SM80, script)
     outputs = given.empty()
-    run_on_gpu(compile_kernel(kernel, SM80), given.inputs, outputs, sizes_of(case, kernel))
+    run_on_gpu(compile_kernel(kernel, SM80), given.inputs, outputs, sizes_of(case, kernel), device)
     assert_close(outputs, given.expected)
 
 
@@ -37,12 +37,27 @@ def test_tiles_on_a_gpu(case: Case):
     check(case, TILES)
 
 
-def test_the_package_is_missing(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
-    cuda.device.cache_clear()
-    with pytest.raises(ResourceError) as error:
-        check(conv2d(2, 1))
-    cuda.device.cache_clear()
+@pytest.mark.parametrize("case", (matmul(33, 17, 65), conv2d(2, 1)), ids=str)
+def test_on_the_emulated_device(case: Case):
+    check(case, device="emulated")
+
+
+def test_code_for_another_processor():
+    with pytest.raises(CompileError) as error:
+        load_on(find_device("emulated"), find_target("sm_90"), Code("", str))
     assert str(error.value) == (
-        "error[gpu]: the package cuda-bindings is not installed: GPU code runs through it\n"
-        '  help: install the extra "cuda12" or "cuda13" (pip install "texpr[cuda13]") and a driver')
+        "error[target]: code for sm_90 does not run on emulated:0, whose processor is of 8.0\n"
+        '  help: compile for it: target="sm_80"')
+
+
+@pytest.mark.parametrize("capability, name", (((9, 0), "sm_90a"), ((8, 7), "sm_86"), ((10, 0), "sm_90"), ((7, 5), "sm_75")))
+def test_the_target_of_a_device(capability: tuple[int, int], name: str):
+    assert target_of(Device("test", EmulatedDriver(capability=capability))).name == name
+
+
+def test_a_processor_that_is_too_old():
+    with pytest.raises(CompileError) as error:
+        target_of(Device("test:0", EmulatedDriver(capability=(6, 1))))
+    assert str(error.value) == (
+        "error[target]: test:0 (emulated) is a processor of 6.1; there is code for sm_70 and newer\n"
+        "  help: run on the CPU: tx.options(device='cpu')")

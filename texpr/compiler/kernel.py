@@ -14,6 +14,7 @@ import numpy as np
 from texpr import ahead
 from texpr.compiler import pipeline, stored
 from texpr.compiler.extern import extern_functions, externs_of, knowing
+from texpr.compiler.on_device import DeviceCode, Specified, run_on_device
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -29,13 +30,13 @@ from texpr.ir.traverse import statements, variables, walk
 from texpr.passes import specialize
 from texpr.passes.inline import inline_calls
 from texpr.poly.certify import Certificate
-from texpr.runtime import callable, loader
+from texpr.runtime import callable, gpu, loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
 from texpr.support.errors import CallError, CertificateWarning, CompileError, ResourceError, ScheduleError
 from texpr.support.options import current
-from texpr.targets import Artifact, Target, emulate, run_on_gpu, symbol_of
+from texpr.targets import Artifact, Target, emulate, symbol_of
 
 MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
@@ -194,6 +195,40 @@ class CompiledKernel(callable.Callable):
                 self._become_native(self.bind(shapes, self._general))
         return call(*arrays, **options)
 
+    def on_device(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
+                  ) -> tuple[gpu.DeviceArray, ...]:
+        """Queue the kernel on a device's current stream; the outputs, which are new unless given.
+
+        Raises:
+            CallError: arrays that do not fit, or are not on this device.
+            CompileError: the kernel is not for this device.
+            ResourceError: the device has not enough memory.
+        """
+        return run_on_device(self, self._device_code, device, arrays, out)
+
+    def bound_on(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray]) -> gpu.Bound:
+        """The kernel's launches on inputs and outputs in its flat shapes, sizes constant: for those who run it again and again.
+
+        Raises:
+            CompileError: the kernel is not for this device.
+            ResourceError: the device has not enough memory.
+        """
+        return self._device_code.bound(device, arrays, {})
+
+    def specified(self, shapes: tuple[Shape, ...]) -> Specified:
+        """What a call on inputs of these shapes takes, checked, its sizes, and the shapes of the outputs.
+
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+        """
+        spec, sizes, packs = self._specification(shapes)
+        return spec, sizes, tuple(caller_shape(t, sizes, packs) for t in self.program.outputs)
+
+    @cached_property
+    def _device_code(self) -> DeviceCode:
+        self._prove()
+        return DeviceCode(self.kernel, self.target)
+
     def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None) -> Callable[..., object]:
         """The fastest callable for inputs of exactly these shapes.
 
@@ -205,7 +240,7 @@ class CompiledKernel(callable.Callable):
         """
         spec, sizes, packs = self._specification(shapes)
         if self.target.gpu:
-            return partial(self._foreign, run_on_gpu)
+            return partial(self._foreign, self._over_copies)
         made = make_callable(self.address, spec, keep=self, otherwise=otherwise)
         return knowing(sizes, packs, made) if self._externs else made
 
@@ -268,8 +303,21 @@ class CompiledKernel(callable.Callable):
         self._prove()
         return pipeline.build_alone(replace(self.kernel, name=name), self.target)
 
+    def _over_copies(self, _: object, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
+        """Run on a device over copies of the arrays."""
+        device = gpu.find_device(current().device) or gpu.find_device(gpu.DEFAULT)
+        assert device is not None
+        made = [gpu.empty(device, a.shape, a.dtype) for a in outputs]
+        self._device_code.bound(device, [*(gpu.to_device(device, a) for a in inputs), *made], sizes)(device.stream)
+        for array, result in zip(outputs, made):
+            np.copyto(array, result.numpy())
+
     def _foreign(self, run: Callable[..., None], *arrays: object, out: object = None) -> object:
-        """Run code that is not of this process over copies of the arrays in the kernel's flat shapes."""
+        """Run code that is not of this process over copies of the arrays in the kernel's flat shapes; arrays of a device run it there."""
+        for array in arrays if self.target.gpu else ():
+            handler = getattr(type(array), "__texpr_kernel__", None)
+            if handler is not None and (results := handler(array, self, arrays, out)) is not NotImplemented:
+                return results
         given = _arrays(self.program, arrays, {})
         sizes, packs = bind_sizes(self.program.inputs, tuple(a.shape for a in given))
         check_requirements(self.name, self.program.requires, sizes)
@@ -278,7 +326,7 @@ class CompiledKernel(callable.Callable):
             check(given, {})
         inputs = [np.ascontiguousarray(_of_dtype(t, a)).reshape(flat_shape(t, sizes)) for t, a in zip(self.program.inputs, given)]
         outputs = [np.empty(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in self.program.outputs]
-        run(self.artifact if self.target.gpu else self._alone, inputs, outputs, {v: sizes[v] for v in self.symbolic})
+        run(self, inputs, outputs, {v: sizes[v] for v in self.symbolic})
         opened = [o.reshape(caller_shape(t, sizes, packs)) for t, o in zip(self.program.outputs, outputs)]
         wanted = out if isinstance(out, tuple) else () if out is None else (out,)
         for target, result in zip((*arrays[len(given) :], *wanted), opened):

@@ -32,7 +32,7 @@ from texpr.runtime.cache import shared
 from texpr.runtime.spec import Duration
 from texpr.support.options import current
 from texpr.support.trace import run_passes, timed, traced
-from texpr.targets import Artifact, Target, compile_kernel, emit_llvm, native_object
+from texpr.targets import Artifact, Target, assembly_of, compile_kernel, emit_llvm, native_object
 
 read_with(parse_kernel)
 
@@ -135,6 +135,17 @@ def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:
             code = native_object(text, target)
         store.put(key, code)
     return key, code
+
+
+def assembly(text: str, target: Target) -> str:
+    """What a GPU's driver takes, of a kernel's LLVM IR, from the disk cache where LLVM saw it before."""
+    store, key = shared(), _key(text, target)
+    code = store.get(key)
+    if code is None:
+        with timed("code", "llvm"):
+            code = assembly_of(text, target).encode()
+        store.put(key, code)
+    return code.decode()
 
 
 def _key(text: str, target: Target) -> str:

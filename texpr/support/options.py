@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, fields, replace
@@ -43,6 +44,7 @@ class Options:
             their calls have taken as long as compiling takes.
         opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes but fusion, 3 all.
         disable: passes over captured programs that are left out, such as `fuse` (`texpr.graph.PASSES`).
+        device: where tensors, parameters and what is computed of them lie, unless they say so themselves: "cpu", or the name of a GPU.
         reassociate: captured programs may be rewritten by laws of real numbers that do not hold for floats bit for bit.
     """
 
@@ -57,6 +59,7 @@ class Options:
     opt: int = 3
     disable: tuple[str, ...] = ()
     reassociate: bool = False
+    device: str = "cpu"
 
 
 NAMES = tuple(f.name for f in fields(Options))
@@ -117,9 +120,16 @@ def _selection(value: object) -> tuple[str, ...]:
     return chosen
 
 
+def _device(value: object) -> str:
+    if not isinstance(value, str) or re.fullmatch(r"[a-z]+(:\d+)?", value) is None:
+        raise ValueError("the name of a device, such as `cpu`")
+    return value
+
+
 _CHECKS: dict[str, Callable[[object], object]] = {
     "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _choice, "print": _selection,
     "text_limit": _positive, "specializations": _positive, "opt": _level, "disable": _names, "reassociate": _switch,
+    "device": _device,
 }
 
 

@@ -13,11 +13,20 @@ one nest leaves to another is a buffer that the caller allocates (`launches`). `
 from __future__ import annotations
 
 from texpr.targets.base import Artifact, Launch, Target, symbol_of
-from texpr.targets.execute import emulate, run_on_gpu
+from texpr.targets.execute import emulate, load_on, run_on_gpu, target_of
 from texpr.targets.launches import Plan, plan
-from texpr.targets.registry import compile_kernel, default_gpu, emit_llvm, find_target, link_kernels, native_object, target_names
+from texpr.targets.registry import (
+    assembly_of,
+    compile_kernel,
+    default_gpu,
+    emit_llvm,
+    find_target,
+    link_kernels,
+    native_object,
+    target_names,
+)
 
 __all__ = [
-    "Artifact", "Launch", "Plan", "Target", "compile_kernel", "default_gpu", "emit_llvm", "emulate", "find_target", "link_kernels",
-    "native_object", "plan", "run_on_gpu", "symbol_of", "target_names",
+    "Artifact", "Launch", "Plan", "Target", "assembly_of", "compile_kernel", "default_gpu", "emit_llvm", "emulate", "find_target",
+    "link_kernels", "load_on", "native_object", "plan", "run_on_gpu", "symbol_of", "target_names", "target_of",
 ]

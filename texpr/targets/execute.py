@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from texpr.ir.expr import Var
-from texpr.runtime import cuda, fibers, qemu
+from texpr.runtime import fibers, gpu, qemu
 from texpr.support.errors import CompileError
-from texpr.targets.base import Artifact
+from texpr.targets import ptx
+from texpr.targets.base import Artifact, Target
 from texpr.targets.launches import plan
 
 
@@ -35,12 +36,48 @@ def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outpu
     qemu.run(artifact.object_code, symbol, inputs, outputs, list(sizes.values()), processor=processor)
 
 
-def run_on_gpu(artifact: Artifact, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
-    """Run a GPU artifact on the GPU of this machine: arrays are copied there and back. Arguments as for `emulate`.
+def load_on(device: gpu.Device, target: Target, code: gpu.Code) -> gpu.Loaded:
+    """Code for a GPU target on a device.
 
     Raises:
-        ResourceError: there is no GPU, or it has not enough memory.
-        CompileError: the GPU does not take the code, or a block or grid is too large.
+        CompileError: it is for another processor, or the device's driver does not take it.
     """
+    if not ptx.runs_on(target.name, device.facts.capability):
+        best = ptx.best_for(device.facts.capability)
+        raise CompileError(f"code for {target.name} does not run on {device.name}, whose processor is of "
+                           f"{'.'.join(map(str, device.facts.capability))}", code="target", help=f'compile for it: target="{best}"')
+    return gpu.Loaded(device, code)
+
+
+def target_of(device: gpu.Device) -> Target:
+    """What to compile for, for a device.
+
+    Raises:
+        CompileError: there is no code for its processor.
+    """
+    best = ptx.best_for(device.facts.capability)
+    if best is None:
+        raise CompileError(f"{device.name} ({device.facts.name}) is a processor of {'.'.join(map(str, device.facts.capability))}; "
+                           f"there is code for {ptx.OLDEST} and newer", code="target", help="run on the CPU: tx.options(device='cpu')")
+    found = ptx.target(best)
+    assert found is not None
+    return found
+
+
+def run_on_gpu(artifact: Artifact, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int],
+               device: str = "cuda") -> None:
+    """Run a GPU artifact on a device of this machine: arrays are copied there and back. Arguments as for `emulate`.
+
+    Raises:
+        ResourceError: there is no such device, or it has not enough memory.
+        CompileError: the device does not take the code, or a block or grid is too large.
+    """
+    found = gpu.find_device(device)
+    assert found is not None, "the host is no GPU"
     ready = plan(artifact, sizes)
-    cuda.run(artifact.assembly, ready.launches, inputs, outputs, ready.scratch, list(sizes.values()))
+    given = [gpu.to_device(found, a) for a in inputs]
+    made = [gpu.empty(found, a.shape, a.dtype) for a in outputs]
+    code = gpu.Code(artifact.emitted, lambda: artifact.assembly)
+    load_on(found, artifact.target, code).bind(ready.launches, [*given, *made], ready.scratch, list(sizes.values()))(found.stream)
+    for array, result in zip(outputs, made):
+        np.copyto(array, result.numpy())

@@ -17,6 +17,7 @@ from texpr.targets.gpu import GLOBAL, SHARED_BYTES, GpuEmitter
 _VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_90a": 80}
 NAMES = tuple(_VERSIONS)
 DEFAULT = "sm_80"
+OLDEST = "sm_70"
 _TRIPLE = "nvptx64-nvidia-cuda"
 PARAMETER_BYTES = 4096
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256,
@@ -28,6 +29,24 @@ def target(name: str) -> Target | None:
     if name not in _VERSIONS:
         return None
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", _MACHINE, _emit, gpu=True)
+
+
+def best_for(capability: tuple[int, int]) -> str | None:
+    """The name of the target whose code suits processors of this capability best; None where they are too old."""
+    fitting = [name for name in NAMES if runs_on(name, capability)]
+    return max(fitting, key=lambda name: (_capability(name), name)) if fitting else None
+
+
+def runs_on(name: str, capability: tuple[int, int]) -> bool:
+    """Whether a driver takes the PTX of a target for a processor of this capability. Newer processors take older PTX, unless its name
+    ends in `a`: that is for one processor.
+    """
+    return capability == _capability(name) if name.endswith("a") else capability >= _capability(name)
+
+
+def _capability(name: str) -> tuple[int, int]:
+    number = int(name.removeprefix("sm_").removesuffix("a"))
+    return number // 10, number % 10
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

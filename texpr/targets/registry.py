@@ -88,6 +88,11 @@ def native_object(text: str, target: Target) -> bytes:
     return llvm.object_code(text, target.triple, target.cpu, target.features)
 
 
+def assembly_of(text: str, target: Target) -> str:
+    """Assembly of emitted LLVM IR, for another machine."""
+    return _in_child(text, target).assembly
+
+
 def default_gpu() -> str:
     """The GPU target that code is shown for where none is named."""
     return ptx.DEFAULT

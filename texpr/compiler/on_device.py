@@ -1,0 +1,87 @@
+"""Compiled kernels on the arrays of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from texpr.compiler import pipeline
+from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.loop import Kernel
+from texpr.ir.shapes import Shape
+from texpr.runtime import gpu
+from texpr.runtime.spec import CallSpec, DistinctCheck, RangeCheck
+from texpr.support.errors import CallError
+from texpr.targets import Artifact, Target, emit_llvm, load_on, plan
+
+if TYPE_CHECKING:
+    from texpr.compiler.kernel import CompiledKernel
+
+
+class DeviceCode:
+    """A kernel for GPUs, emitted once, and loaded into each device when it is first used there.
+
+    Raises:
+        CompileError: the target cannot express the kernel.
+    """
+
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        final = pipeline.prepared(kernel, target)
+        text, launches = emit_llvm(final, target)
+        self._artifact = Artifact(target, text, "", "", b"", launches, final.temporaries)
+        self._code = gpu.Code(text, lambda: pipeline.assembly(text, target))
+        self._loaded: dict[str, gpu.Loaded] = {}
+
+    def bound(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> gpu.Bound:
+        """The launches on inputs and outputs, for these symbolic sizes."""
+        if device.name not in self._loaded:
+            self._loaded[device.name] = load_on(device, self._artifact.target, self._code)
+        ready = plan(self._artifact, sizes)
+        return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()))
+
+
+def run_on_device(kernel: CompiledKernel, code: DeviceCode, device: gpu.Device, arrays: Sequence[gpu.DeviceArray],
+                  out: Sequence[gpu.DeviceArray]) -> tuple[gpu.DeviceArray, ...]:
+    """See `CompiledKernel.on_device`."""
+    program = kernel.program
+    if len(arrays) != len(program.inputs):
+        raise CallError(f"{kernel.name} takes {len(program.inputs)} arrays, {len(arrays)} were given", code="arguments")
+    spec, sizes, shapes = kernel.specified(tuple(a.shape for a in arrays))
+    for tensor, array in zip(program.inputs, arrays):
+        _check(device, tensor, array)
+    check_values(spec, arrays, sizes)
+    if out and len(out) != len(program.outputs):
+        raise CallError(f"{kernel.name} has {len(program.outputs)} outputs, {len(out)} were given", code="arguments")
+    outputs = list(out) or [gpu.empty(device, shape, numpy_dtype(t.dtype)) for t, shape in zip(program.outputs, shapes)]
+    for tensor, array, shape in zip(program.outputs, outputs, shapes):
+        _check(device, tensor, array)
+        if array.shape != shape:
+            raise CallError(f"the output `{tensor.name}` is {list(array.shape)}, expected {list(shape)}", code="shape")
+        if any(array.owner is each.owner for each in arrays):
+            raise CallError(f"the output `{tensor.name}` shares memory with an input", code="output", help="let it be a new one")
+    code.bound(device, [*arrays, *outputs], {v: sizes[v] for v in kernel.symbolic})(device.stream)
+    return tuple(outputs)
+
+
+def _check(device: gpu.Device, tensor: Tensor, array: gpu.DeviceArray) -> None:
+    if array.device is not device:
+        raise CallError(f"`{tensor.name}` lies on {array.device.name}, others on {device.name}", code="device",
+                        help=f'move it: .to("{device.name}")')
+    if array.dtype != numpy_dtype(tensor.dtype):
+        raise CallError(f"`{tensor.name}` is {array.dtype}, expected {numpy_dtype(tensor.dtype)}", code="dtype")
+
+
+def check_values(spec: CallSpec, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> None:
+    """What inputs declare of their values is checked on the host, of copies: a device would read what it must not."""
+    checks = [c for c in spec.checks if isinstance(c, RangeCheck | DistinctCheck)]
+    if checks:
+        asked = {c.position for c in checks}
+        copies = [a.numpy() if k in asked else a for k, a in enumerate(arrays)]
+        names = {v.name: n for v, n in sizes.items()}
+        for check in checks:
+            check(copies, names)  # type: ignore[arg-type]
+
+
+Specified = tuple[CallSpec, Mapping[Var, int], tuple[Shape, ...]]
+"""What a call takes, its sizes, the shapes of its outputs."""
