@@ -9,7 +9,6 @@ import numpy as np
 from texpr.ir.dtypes import BF16, F32, F64, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.support.errors import CallError
 
-
 _HELD = {t: numpy_dtype(t) for t in (F32, F64)}
 """The dtypes of networks whose inputs are taken as they are."""
 
