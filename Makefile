@@ -21,7 +21,6 @@ test: venv
 check: venv
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/python -m pytest -q -n 0 tests/repo
 
 # Everything for ARM, in QEMU: tests, a network that is trained there, the operator library with its gradients.
 arm: venv

@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.repo.source import ROOT, files, package_files, part_of, tree
 
 TARGETS = re.compile(r"(?<![a-z])(x86|amd64|aarch64|armv[0-9]|riscv|nvptx|ptx|sm_[0-9]+|avx|sse[0-9]|neon|sve|cuda|nvidia)", re.IGNORECASE)
@@ -23,15 +21,16 @@ def words_of(path: Path) -> list[str]:
     return [match.group(0) for line in (ROOT / path).read_text(encoding="utf-8").splitlines() for match in TARGETS.finditer(line)]
 
 
-@pytest.mark.parametrize("path", [p for p in package_files() if part_of(p) in FREE_OF_TARGETS], ids=str)
-def test_no_target_is_named(path: Path):
-    assert not words_of(path), f"{path} names {words_of(path)}: what a target can do is data in ir/machine.py"
+def test_no_target_is_named():
+    paths = [path for path in package_files() if part_of(path) in FREE_OF_TARGETS]
+    found = [f"{path} names {words}: what a target can do is data in ir/machine.py" for path in paths if (words := words_of(path))]
+    assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", files(*TEXTS), ids=str)
-def test_no_path_of_one_machine(path: Path):
-    found = [match.group(0) for match in MACHINE.finditer((ROOT / path).read_text(encoding="utf-8"))]
-    assert not found or path.name == "test_words.py", f"{path}: {found}"
+def test_no_path_of_one_machine():
+    paths = [path for path in files(*TEXTS) if path.name != "test_words.py"]
+    found = [f"{path}: {place.group(0)}" for path in paths for place in MACHINE.finditer((ROOT / path).read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
 
 
 def undocumented(module: ast.Module) -> list[str]:
@@ -42,9 +41,9 @@ def undocumented(module: ast.Module) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", package_files(), ids=str)
-def test_public_names_have_docstrings(path: Path):
-    assert not undocumented(tree(path)), f"{path}: no docstring on {', '.join(undocumented(tree(path)))}"
+def test_public_names_have_docstrings():
+    found = [f"{path}: no docstring on {', '.join(names)}" for path in package_files() if (names := undocumented(tree(path)))]
+    assert not found, "\n".join(found)
 
 
 def test_the_checks_can_fail():
