@@ -19,6 +19,7 @@ from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
+from texpr.passes.launches import gather_launches
 from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
 from texpr.passes.offset import offset_signed
@@ -75,6 +76,8 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
         return check_scopes(kernel, target.machine)
 
     common: list[KernelPass] = [place, offset_signed, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
+    if target.gpu:
+        return [place, gather_launches, *common[1:]]
     return [*common, share_nests, insert_polls] if target.native else common
 
 

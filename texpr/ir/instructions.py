@@ -23,12 +23,14 @@ class Instruction:
             stand anywhere.
         emit: what a target needs to know to write it.
         flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
+        reorders: it adds floats in an order of its own.
     """
 
     name: str
     text: str
     emit: object
     flushes: bool = False
+    reorders: bool = False
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}

@@ -25,7 +25,9 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
     if shared:
         _check_bytes(shared, machine.shared_bytes, "shared memory")
     if registers:
-        _check_bytes(registers, machine.vector_registers * max(machine.vector_bytes, 4), "registers")
+        # Threads of a block share out a buffer in registers: the target sees what one of them needs.
+        if not machine.gpu_threads:
+            _check_bytes(registers, machine.vector_registers * max(machine.vector_bytes, 4), "registers")
         _check_indices(kernel, set(registers))
     return kernel
 
@@ -51,7 +53,8 @@ def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
     while stack:
         node, counting = stack.pop()
         if isinstance(node, For):
-            own = () if node.kind == "vector" or node.kind.startswith("thread") else (node.var,)
+            counts = node.kind != "vector" and not node.kind.startswith(("thread", INSTRUCTION)) and integer(node.extent) != 1
+            own = (node.var,) if counts else ()
             stack += [(s, counting + own) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, counting) for s in node.body]

@@ -39,22 +39,25 @@ define void @fiber_main() noinline {
   unreachable
 }
 
-; Run the n fibers of a block of extents (x, y, ..) to their next stop, in one or the other order. All have the same state then, which
-; is the result; 0 if not.
-define i32 @fiber_round(i64 %n, i32 %x, i32 %y) noinline {
+; Run fibers first .. first + count - 1 of a block of extents (x, y, ..) to their next stop, in one or the other order, again and again
+; while all of them stop at one collective of their warp. All have the same state then, which is the result; 0 if not.
+define i32 @fiber_warp(i64 %first, i64 %count, i32 %x, i32 %y) noinline {
 entry:
   %states = load ptr, ptr @fiber_states
   %tops = load ptr, ptr @fiber_tops
   %direction = load i64, ptr @fiber_backwards
   %backwards = icmp ne i64 %direction, 0
-  %last = sub i64 %n, 1
+  %last = sub i64 %count, 1
+  br label %again
+again:
   br label %loop
 loop:
-  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %before = phi i32 [ 0, %entry ], [ %mine, %loop ]
-  %same = phi i1 [ true, %entry ], [ %still, %loop ]
+  %k = phi i64 [ 0, %again ], [ %next, %loop ]
+  %before = phi i32 [ 0, %again ], [ %mine, %loop ]
+  %same = phi i1 [ true, %again ], [ %still, %loop ]
   %mirrored = sub i64 %last, %k
-  %i = select i1 %backwards, i64 %mirrored, i64 %k
+  %lane = select i1 %backwards, i64 %mirrored, i64 %k
+  %i = add i64 %first, %lane
   %t = trunc i64 %i to i32
   %tx = urem i32 %t, %x
   %row = udiv i32 %t, %x
@@ -69,16 +72,75 @@ loop:
   call void @fiber_switch(ptr @fiber_scheduler, ptr %stack)
   %state = getelementptr i32, ptr %states, i64 %i
   %mine = load i32, ptr %state
-  %first = icmp eq i64 %k, 0
+  %start = icmp eq i64 %k, 0
   %equal = icmp eq i32 %mine, %before
-  %agrees = or i1 %first, %equal
+  %agrees = or i1 %start, %equal
   %still = and i1 %same, %agrees
   %next = add i64 %k, 1
-  %more = icmp ult i64 %next, %n
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %stopped
+stopped:
+  %own = icmp sge i32 %mine, $WARP
+  %on = and i1 %own, %still
+  br i1 %on, label %again, label %done
+done:
+  %result = select i1 %still, i32 %mine, i32 0
+  ret i32 %result
+}
+
+; Run the n fibers of a block, warp after warp, until each waits at a barrier or has ended. All have the same state then, which is the
+; result; 0 if not.
+define i32 @fiber_round(i64 %n, i32 %x, i32 %y) noinline {
+entry:
+  %direction = load i64, ptr @fiber_backwards
+  %backwards = icmp ne i64 %direction, 0
+  %up = add i64 %n, 31
+  %warps = udiv i64 %up, 32
+  %last = sub i64 %warps, 1
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %before = phi i32 [ 0, %entry ], [ %mine, %loop ]
+  %same = phi i1 [ true, %entry ], [ %still, %loop ]
+  %mirrored = sub i64 %last, %k
+  %warp = select i1 %backwards, i64 %mirrored, i64 %k
+  %first = mul i64 %warp, 32
+  %left = sub i64 %n, %first
+  %whole = icmp ugt i64 %left, 32
+  %count = select i1 %whole, i64 32, i64 %left
+  %mine = call i32 @fiber_warp(i64 %first, i64 %count, i32 %x, i32 %y)
+  %start = icmp eq i64 %k, 0
+  %equal = icmp eq i32 %mine, %before
+  %agrees = or i1 %start, %equal
+  %still = and i1 %same, %agrees
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %warps
   br i1 %more, label %loop, label %done
 done:
   %result = select i1 %still, i32 %mine, i32 0
   ret i32 %result
+}
+
+; What lanes of a warp show each other: 16 words for each thread of a block.
+@fiber_mail = global [16384 x i32] zeroinitializer
+
+define ptr @fiber_box(i32 %lane, i32 %word) alwaysinline {
+  %i = load i64, ptr @fiber_current
+  %first = and i64 %i, -32
+  %l = zext i32 %lane to i64
+  %thread = add i64 %first, %l
+  %at = mul i64 %thread, 16
+  %w = zext i32 %word to i64
+  %place = add i64 %at, %w
+  %box = getelementptr i32, ptr @fiber_mail, i64 %place
+  ret ptr %box
+}
+
+define i32 @fiber_lane() alwaysinline {
+  %i = load i64, ptr @fiber_current
+  %t = trunc i64 %i to i32
+  %lane = and i32 %t, 31
+  ret i32 %lane
 }
 
 ; Fill the stacks of n fibers, `size` bytes each, so that the first switch enters `fiber_main`.

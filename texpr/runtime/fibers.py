@@ -22,9 +22,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime import jit
+from texpr.runtime.lanes import WARP, renamed, shims
 
 Extents = tuple[int, int, int]
 STACK = 64 * 1024
+ALIGNMENT = 16
+"""Bytes of which the addresses of arrays are multiples, as on a device."""
 
 # Registers that calls preserve go to the stack, then the stack pointer to *(first argument); back in reverse from the second.
 # FRAME is the size of a prepared stack, ENTRY where in it the address lies at which the fiber begins.
@@ -108,7 +111,7 @@ def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], inputs: Seq
         AssertionError: threads of a block do not meet at a barrier.
     """
     for array in (*inputs, *outputs):
-        assert array.flags.c_contiguous and array.flags.aligned, "the emulator takes contiguous aligned arrays"
+        assert array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0, "the emulator takes contiguous aligned arrays"
     buffers = [np.full(max(size, 1), 0xFF, np.uint8) for size in scratch]
     words = [*(a.ctypes.data for a in (*inputs, *outputs, *buffers)), *sizes]
     slots = (ctypes.c_int64 * max(len(words), 1))(*words)
@@ -141,12 +144,15 @@ def translated(text: str) -> str:
     text = _BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(sites)})", text)
     text = _REGISTER.sub(_index, text).replace("@llvm.nvvm.read.ptx.sreg.", "@fiber.")
     text = re.sub(r"^declare void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32\)$", "", text, flags=re.MULTILINE)
+    collectives = list(shims(text))
+    text = renamed(text)
     unknown = _GPU_DECLARATION.search(text)
     assert unknown is None, f"the emulator does not know {unknown and unknown[0]}"
     # Memory that other fibers write must not look private to the compiler: shared memory becomes external.
     text = _SHARED.sub(r"\1 = global [\2 x i8] zeroinitializer", text)
     text = re.sub(r" ?addrspace\(\d+\)", "", text).replace("ptx_kernel ", "")
-    return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry), text, *entries, _poison(shared)])
+    return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry, WARP=WARP), text, *collectives,
+                      *entries, _poison(shared)])
 
 
 def _index(match: re.Match[str]) -> str:

@@ -20,11 +20,12 @@ from texpr.ir.expr import Compare, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
+from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
-from texpr.schedule.loops import find_loops, free_name, qualified
+from texpr.schedule.loops import find_loops, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests
 from texpr.schedule.packing import LINE
 from texpr.schedule.panels import packed
@@ -62,8 +63,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
         if cheap(plan.kernel, tensor, machine):
             plan.step("inline", tensor.name)
     if machine.gpu_threads:
-        for nest in find_nests(plan.kernel):
-            _gpu(plan, nest)
+        on_gpu(plan)
     else:
         ends = _ends(find_nests(plan.kernel))
         _together(plan, _nests(plan))
@@ -372,22 +372,3 @@ def _along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]
     plan.step("vectorize", inner)
     plan.step("vectorize", f"{inner}_sum")
     return spatial
-
-
-def _gpu(plan: Plan, nest: Nest) -> None:
-    """One thread per element of the target: spatial loops joined, cut into blocks."""
-    loops = nest.spatial
-    if all(integer(loop.extent) == 1 for loop in loops):
-        return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
-    name = qualified(loops[0])
-    for inner in loops[1:]:
-        if integer(inner.extent) is None:
-            break  # an iteration would divide by a size that only the call knows
-        joined = free_name(plan.kernel, inner.tensor, name.rpartition(".")[2] + inner.var.name)
-        if not plan.step("fuse", name, qualified(inner), name=joined):
-            break
-        name = f"{inner.tensor}.{joined}"
-    if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
-        plan.step("bind", cut[0], "block.x")
-        plan.step("bind", cut[1], "thread.x")
-

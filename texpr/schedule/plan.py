@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from texpr.ir.build import integer
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.loops import find_loops, free_name
 from texpr.schedule.nests import Nest
@@ -31,6 +31,10 @@ class Plan:
             return False
         self.steps.append(step)
         return True
+
+    def loop(self, name: str) -> For:
+        """The first loop of a name."""
+        return find_loops(self.kernel, name)[0]
 
     def here(self) -> tuple[Kernel, int]:
         """Where the plan is, for `back`."""

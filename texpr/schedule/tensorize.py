@@ -24,7 +24,7 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
     would leave lanes out, so there may be none. Which targets have the instruction is asked when the kernel is compiled. Of several
     loops of that name, those that match.
 
-    An instruction that adds floats does it in its own order, with its own roundings, and takes denormal numbers for zeros:
+    An instruction that adds floats does it in an order of its own, most with roundings of their own and denormal numbers taken for zeros:
     `reassoc=True` permits that.
 
     Raises:
@@ -50,15 +50,16 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
         raise ScheduleError(f"the nest of `{at.var.name}` is not {instruction}: {why}", span_of(kernel, at),
                             code="tensorize", notes=[line for line in INSTRUCTIONS[instruction].text.strip().splitlines()[1:]],
                             help="split and reorder the loops to these; cache_read and layout change how operands lie in memory")
-    if INSTRUCTIONS[instruction].flushes and not reassoc:
-        raise ScheduleError(f"{instruction} adds in an order of its own and takes denormal numbers for zeros",
-                            span_of(kernel, matching[0]), code="exact",
+    asks = INSTRUCTIONS[instruction]
+    if not reassoc and (asks.flushes or asks.reorders and any(not s.reassoc for n in matching for s in stores(n))):
+        also = " and takes denormal numbers for zeros" if asks.flushes else ""
+        raise ScheduleError(f"{instruction} adds in an order of its own{also}", span_of(kernel, matching[0]), code="exact",
                             help=f'tensorize("{qualified(matching[0])}", "{instruction}", reassoc=True) permits it')
     return replace_loops(kernel, matching, lambda n: _run(n, instruction))
 
 
 def _run(nest: For, instruction: str) -> For:
     """The nest as an instruction, its updates in whatever order that takes."""
-    free = INSTRUCTIONS[instruction].flushes
+    free = INSTRUCTIONS[instruction].flushes or INSTRUCTIONS[instruction].reorders
     marked = rewrite(nest, lambda s: replace(s, reassoc=True) if free and isinstance(s, Store) else None)
     return replace(marked, kind=INSTRUCTION + instruction)

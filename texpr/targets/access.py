@@ -25,13 +25,13 @@ class Accesses(Expressions):
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
 
-    def alignment(self, tensor: Tensor) -> int:
-        """Arrays of callers may stand anywhere."""
+    def alignment(self, tensor: Tensor, indices: tuple[Expr, ...] = ()) -> int:
+        """Bytes of which the address of an element, of the first one of a run of lanes, is a multiple. Arrays may stand anywhere."""
         return 1 if tensor.scope == "global" else tensor.dtype.bytes
 
     def load(self, read: Read) -> Value:
         tensor = read.tensor
-        element, align = memory_type(tensor.dtype), self.alignment(tensor)
+        element, align = memory_type(tensor.dtype), self.alignment(tensor, read.indices)
         picked = self._picked(tensor, read.indices) if self.lane is not None else None
         if picked is not None:
             return self._from_memory(Value(picked, tensor.dtype, self.lanes), element)
@@ -114,7 +114,7 @@ class Accesses(Expressions):
         return Value(self.function.define(f"icmp ne {t} {loaded.text}, {zero}"), BOOL, loaded.lanes)
 
     def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False) -> None:
-        element, align = memory_type(tensor.dtype), self.alignment(tensor)
+        element, align = memory_type(tensor.dtype), self.alignment(tensor, indices)
         address, lanes, stride = self.address(tensor, indices)
         if lanes:
             value = self.broadcast(value, lanes)

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
+from collections.abc import Callable, Mapping
+from math import gcd
+
+from texpr.ir.affine import linear
+from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt, Store
-from texpr.ir.traverse import equal, walk
+from texpr.ir.expr import And, Compare, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.traverse import equal, variables, walk
+from texpr.passes.flatten import flat_index
+from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
 from texpr.targets.function import Function, Value, constant
-from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread
+from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
+from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.sync import Uses, uses_of
+from texpr.targets.warps import LANES, emit_warp
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 SHARED_BYTES = 48 * 1024
 LOCAL_BYTES = 512 * 1024
 GLOBAL, SHARED, LOCAL = 1, 3, 0
+ALIGNMENT = 16
+"""Bytes of which the addresses of arrays and buffers are multiples."""
 # What the backend has code for on every processor in the table of targets; over others it ends the process.
 INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "roundeven", "fabs", "fma", "maximum", "minimum", "fptosi.sat", "fptoui.sat",
-              "smax", "smin", "umax", "umin", "abs"}
+              "smax", "smin", "umax", "umin", "abs", "masked.load", "masked.store", "masked.gather", "masked.scatter",
+              *(f"vector.reduce.{op}" for op in ("fadd", "fmul", "fmaximum", "fminimum", "add", "mul", "smax", "smin", "umax", "umin"))}
 
 
 class KernelFunction(Function):
@@ -39,8 +50,9 @@ class GpuEmitter(Emitter):
     such statements, never a barrier.
     """
 
-    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry) -> None:
+    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own]) -> None:
         super().__init__(kernel)
+        self.own = own
         self.symbol, self.where = symbol, where
         self.function = KernelFunction("")
         self.active: Expr = TRUE
@@ -50,17 +62,25 @@ class GpuEmitter(Emitter):
         self.spaces: dict[Tensor, int] = {}
         self.shared: list[str] = []
         self.shared_bytes = 0
+        self.copies: dict[Tensor, frozenset[str]] = {}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
-        self.positions = {axis: Var(f"thread.{axis}") for axis in AXES}
+        self.positions = POSITIONS
         self.variables |= {v: self._register("tid", axis, where.block) for axis, v in self.positions.items()}
 
     def rare(self, e: Expr) -> Value:
         """In place: a kernel here is one function."""
         return self._under(self.mask, e)
 
-    def alignment(self, tensor: Tensor) -> int:
-        """Arrays on a device begin at element boundaries."""
-        return tensor.dtype.bytes
+    def alignment(self, tensor: Tensor, indices: tuple[Expr, ...] = ()) -> int:
+        """Arrays on a device begin at multiples of `ALIGNMENT`; the first element of a run of lanes may keep it, or a part of it."""
+        size = tensor.dtype.bytes
+        if self.lane is None:
+            return size
+        flat = flat_index(tensor, indices)
+        first = flat.without(self.lane)
+        if flat.coefficient(self.lane) != 1 or any(self._varies(t) for t, _ in first.terms):
+            return size
+        return min(gcd(ALIGNMENT, size * first.constant, *(size * c for _, c in first.terms)), ALIGNMENT)
 
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Threads of a GPU leave the hint out."""
@@ -85,7 +105,40 @@ class GpuEmitter(Emitter):
         return Value(self.function.define(f"zext i32 {raw} to i64"), I64)
 
     def loop(self, loop: For) -> None:
-        self._serial(loop, constant(0, I64), self.index(loop.extent))
+        if loop.kind == "vector" and self.lane is None:
+            self._vector(loop)
+        else:
+            self._serial(loop, constant(0, I64), self.index(loop.extent))
+
+    def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
+        """Where a condition differs between lanes, all of them together if it holds for all, else one after the other: no masks."""
+        lane = self.lane
+        if lane is None or lane not in variables(cond):
+            super().condition(cond, body)
+            return
+        if _same_in_lanes(cond, lane, self.lanes):
+            super().condition(folded(cond, {lane: index(0)}), body)
+            return
+        f, mask = self.function, self.broadcast(self.value(cond), self.lanes)
+        every = "true"
+        for k in range(self.lanes):
+            every = f.define(f"and i1 {every}, {f.define(f'extractelement {mask}, i64 {k}')}")
+        whole, apart, after = f.fresh("whole"), f.fresh("apart"), f.fresh("fi")
+        f.emit(f"br i1 {every}, label %{whole}, label %{apart}")
+        f.start(whole)
+        with f.region(), self.known.scope():
+            self.statements(body)
+        f.branch(after)
+        f.start(apart)
+        lanes, values = self.lanes, self.lane_values
+        self.lane, self.lanes, self.lane_values = None, 0, None
+        with f.region(), self.known.scope():
+            for k in range(lanes):  # what is known of all lanes is not known of one
+                alone = folded_anew(If(cond, body), {lane: index(k)})
+                super().condition(alone.cond, alone.body)
+        self.lane, self.lanes, self.lane_values = lane, lanes, values
+        f.branch(after)
+        f.start(after)
 
     def loop_body(self, loop: For) -> None:
         if not is_collective(loop):
@@ -126,6 +179,8 @@ class GpuEmitter(Emitter):
                 self.together(s.body)
             case For() if is_thread(s):
                 self._threads(s)
+            case For() if is_warp(s):
+                self._warp(s)
             case For():
                 self._repeated(s)
             case _:
@@ -157,6 +212,79 @@ class GpuEmitter(Emitter):
         self.loop(loop)
         self.since.add(before)
 
+    def _warp(self, loop: For) -> None:
+        """An instruction of a whole warp. Where several warps stand, those do it whose loops stand around it, else the first one."""
+        name = loop.kind.removeprefix(INSTRUCTION)
+        if integer(self.where.extent("x")) != LANES or "x" in self.bound:
+            raise CompileError(f"{name} is run by a warp: {LANES} threads along thread.x, and no loop over them around it", code="target",
+                               help=f"bind loops of {LANES} iterations to thread.x, and loops over warps to thread.y")
+        self._meet((loop,))
+        others = sorted(self.where.several - set(self.bound) - {"x"})
+        condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
+        with self.known.scope():
+            self._if(condition, lambda: emit_warp(self, loop))
+
+    def in_first_lane(self, work: Callable[[], None]) -> None:
+        """What one lane does for its warp."""
+        self._if(compare("==", self.positions["x"], index(0)), work)
+
+    def _if(self, condition: Expr, work: Callable[[], None]) -> None:
+        if condition is TRUE:
+            work()
+            return
+        f = self.function
+        inside, after = f.fresh("if"), f.fresh("fi")
+        f.emit(f"br {self.value(condition)}, label %{inside}, label %{after}")
+        f.start(inside)
+        with f.region(), self.known.scope():
+            work()
+        f.branch(after)
+        f.start(after)
+
+    def folded(self, update: str, old: Value, new: Value) -> Value:
+        """Two values of a reduction in one."""
+        if update in ("max", "min"):
+            return self.extreme(update, old, new)
+        return self._one(f"{'fadd' if old.dtype.is_float else 'add'} {old}, {new.text}", old.dtype, 0)
+
+    def loaded(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Value:
+        """An element as it is now."""
+        return self.load(Read(tensor, indices))
+
+    def place(self, tensor: Tensor, indices: tuple[Expr, ...], values: Mapping[Var, Expr]) -> str:
+        """The typed address of an element of which instructions say where it is: in registers, or in memory."""
+        if tensor in self.own:
+            return self.register(tensor, indices, values)
+        address, _, _ = self.address(tensor, tuple(folded(i, values) for i in indices))
+        return f"ptr{self.space(tensor)} {address}"
+
+    def register(self, tensor: Tensor, indices: tuple[Expr, ...], values: Mapping[Var, Expr]) -> str:
+        """The typed address of an element in a thread's part of a buffer in registers."""
+        own = self._own_of(tensor)
+        at = own.local(tuple(folded(i, values) for i in indices), self._positions())
+        return f"ptr {self.address(own.tensor, at)[0]}"
+
+    def register_stride(self, tensor: Tensor, indices: tuple[Expr, ...], var: Var) -> int:
+        """How far apart neighbours along a loop of an instruction are in registers."""
+        own = self._own_of(tensor)
+        return flat_index(own.tensor, own.local(indices, self._positions())).coefficient(var)
+
+    def _own_of(self, tensor: Tensor) -> Own:
+        if tensor not in self.own:
+            raise CompileError(f"an instruction of a warp wants {tensor.name} in registers", code="target",
+                               help=f'scope("{tensor.name}", "register")')
+        return self.own[tensor]
+
+    def _positions(self) -> set[Var]:
+        return {*self.thread_axes, *self.positions.values()}
+
+    def _meet(self, body: tuple[Stmt, ...]) -> None:
+        """A barrier, if the statements use what other threads have used since the last one; note what they use."""
+        uses = self._uses(body)
+        if self.since.conflicts(uses, self.where.several):
+            self.barrier()
+        self.since.add(uses)
+
     def barrier(self) -> None:
         """All threads of the block meet, active or not."""
         self.intrinsic(BARRIER, "void", "i32 0")
@@ -169,10 +297,7 @@ class GpuEmitter(Emitter):
         """Statements that each thread whose loops stand around them runs on its own."""
         if not body:
             return
-        uses = self._uses(body)
-        if self.since.conflicts(uses, self.where.several):
-            self.barrier()
-        self.since.add(uses)
+        self._meet(body)
         others = sorted(self.where.several - set(self.bound))
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
         with self.known.scope():
@@ -183,7 +308,7 @@ class GpuEmitter(Emitter):
 
     def _uses(self, body: tuple[Stmt, ...]) -> Uses:
         inside = {axis_of(n) for n in walk(*body) if isinstance(n, For) and is_thread(n)}
-        return uses_of(body, self.thread_axes, self.where.several - inside - set(self.bound))
+        return uses_of(body, self.thread_axes, self.where.several - inside - set(self.bound), self.copies)
 
     # Buffers.
 
@@ -197,11 +322,12 @@ class GpuEmitter(Emitter):
 
     def _buffer(self, tensor: Tensor, body: tuple[Stmt, ...]) -> None:
         """A buffer allocated where threads run together: shared if loops over threads use it, one for each thread around them."""
-        if not any(_uses_of(tensor, n) for n in walk(*body) if is_thread(n)):
+        if tensor.scope == "register" or not any(_uses_of(tensor, n) for n in walk(*body) if is_thread(n) or is_warp(n)):
             self.allocate(tensor)
             return
         size, copies = _bytes(tensor, SHARED_BYTES, "shared memory"), 1
         copy: Expr = index(0)
+        self.copies[tensor] = frozenset(self.bound)
         for axis in self.bound:
             extent = _constant(self.where.extent(axis), tensor, "shared memory")
             copies, copy = copies * extent, add(mul(copy, index(extent)), self.positions[axis])
@@ -214,6 +340,19 @@ class GpuEmitter(Emitter):
         self.spaces[tensor] = SHARED
         offset = self.index(mul(copy, index(size)))
         self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}") if copies > 1 else name
+
+
+def _same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:
+    """Whether a condition holds for all of so many lanes or for none: a bound that is met at multiples of their number."""
+    match cond:
+        case And(lhs, rhs):
+            return _same_in_lanes(lhs, lane, lanes) and _same_in_lanes(rhs, lane, lanes)
+        case Compare("<", lhs, rhs) if lhs.dtype == I64:
+            form = linear(sub(lhs, rhs))
+            rest = form.without(lane)
+            plain = not any(lane in variables(t) for t, _ in rest.terms)
+            return plain and form.coefficient(lane) in (0, 1) and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
+    return lane not in variables(cond)
 
 
 def _uses_of(tensor: Tensor, inside: Node) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import ExternCall, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
@@ -11,7 +15,9 @@ from texpr.support.errors import CompileError
 from texpr.targets.base import Launch, Target, symbol_of
 from texpr.targets.function import Value
 from texpr.targets.geometry import THREADS_OF_A_BLOCK, Geometry, check_private, geometry
-from texpr.targets.gpu import GLOBAL, SHARED_BYTES, GpuEmitter
+from texpr.targets.gpu import ALIGNMENT, GLOBAL, SHARED_BYTES, GpuEmitter
+from texpr.targets.private import Own, own_parts, with_own_parts
+from texpr.targets.warps import instructions_of
 
 # Processors and the oldest version of PTX that knows them.
 _VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_90a": 80}
@@ -28,7 +34,8 @@ def target(name: str) -> Target | None:
     """A compute capability from 7.0 to 9.0, such as `sm_80`."""
     if name not in _VERSIONS:
         return None
-    return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", _MACHINE, _emit, gpu=True)
+    machine = replace(_MACHINE, instructions=instructions_of(int(name[3:5])))
+    return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
 
 def best_for(capability: tuple[int, int]) -> str | None:
@@ -66,7 +73,8 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         symbol = f"{_plain(symbol_of(kernel.name))}_{number}"
         where = geometry(nest, kernel.sizes)
         check_private(nest, kernel.outputs)
-        emitter = _emitted(kernel, nest, symbol, where)
+        own = own_parts(nest, where)
+        emitter = _emitted(kernel, with_own_parts(nest, own), symbol, where, own)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
         launches.append(Launch(symbol, where.grid, where.block))
@@ -74,8 +82,8 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
 
 
-def _emitted(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry) -> GpuEmitter:
-    emitter = GpuEmitter(kernel, nest, symbol, where)
+def _emitted(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own]) -> GpuEmitter:
+    emitter = GpuEmitter(kernel, nest, symbol, where, own)
     tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
     emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
@@ -85,7 +93,7 @@ def _emitted(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry) -> GpuEmi
     for k, t in enumerate(tensors):
         # What other threads write changes at a barrier, which `noalias` would deny.
         alone = " noalias" if t not in written or not emitter.meets else ""
-        parameters.append(f"ptr addrspace({GLOBAL}){alone} align {t.dtype.bytes} %t{k}")
+        parameters.append(f"ptr addrspace({GLOBAL}){alone} align {ALIGNMENT} %t{k}")
     parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))]
     block = [integer(e) for e in where.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))

@@ -10,7 +10,8 @@ from texpr.ir.loop import Alloc, Stmt, Store
 from texpr.ir.traverse import walk
 
 Owner = frozenset[tuple[str, int]]
-"""Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1: thread 0 does it all."""
+"""Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1: thread 0 does it all, -2: each thread
+has a buffer of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,26 @@ class Uses:
         )
 
 
-def uses_of(body: tuple[Stmt, ...], threads: Mapping[Var, str], single: Set[str]) -> Uses:
-    """The uses by some statements. Tensors allocated inside belong to one thread and do not count.
+def uses_of(body: tuple[Stmt, ...], threads: Mapping[Var, str], single: Set[str], copies: Mapping[Tensor, Set[str]]) -> Uses:
+    """The uses by some statements. Tensors allocated inside belong to one thread and do not count, as do registers.
 
     Args:
         threads: the axis of each variable that is the index of a thread.
         single: axes along which thread 0 runs all of `body`.
+        copies: axes of whose threads each has a buffer of its own.
     """
     own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)}
     found = Uses()
     for node in walk(*body):
-        if isinstance(node, Read | Store) and node.tensor not in own:
-            found.add(Uses({node.tensor: Use(isinstance(node, Store), _owner(node.indices, threads, single))}))
+        if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":
+            found.add(Uses({node.tensor: Use(isinstance(node, Store), _owner(node.indices, threads, single) | _own(copies, node.tensor))}))
     return found
 
 
 def _owner(indices: tuple[Expr, ...], threads: Mapping[Var, str], single: Set[str]) -> Owner:
     by_index = {(threads[i], d) for d, i in enumerate(indices) if isinstance(i, Var) and i in threads}
     return frozenset(by_index | {(axis, -1) for axis in single})
+
+
+def _own(copies: Mapping[Tensor, Set[str]], tensor: Tensor) -> Owner:
+    return frozenset((axis, -2) for axis in copies.get(tensor, ()))

@@ -204,12 +204,14 @@ def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
 
 def _flushed(proof: Proof) -> Iterator[str]:
     """The sums of floats that instructions compute, in an order of their own, which the stores must permit."""
-    names = {INSTRUCTION + name for name, each in INSTRUCTIONS.items() if each.flushes}
+    names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes or each.reorders}
     for u in proof.nest.statements:
-        if isinstance(u.node, Store) and any(n.kind in names for n in u.loops):
+        used = next((names[n.kind] for n in u.loops if n.kind in names), None)
+        if isinstance(u.node, Store) and used is not None:
             if not u.store.reassoc:
                 raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
-            yield name_of(proof.meaning.definitions[u.store.equation])
+            if used.flushes:
+                yield name_of(proof.meaning.definitions[u.store.equation])
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:

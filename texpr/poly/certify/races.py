@@ -7,7 +7,7 @@ from itertools import product
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import For, Kernel
+from texpr.ir.loop import INSTRUCTION, For, Kernel
 from texpr.ir.traverse import variables
 from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
@@ -32,7 +32,8 @@ def check_races(proof: Proof, sums: Sums, kernel: Kernel) -> None:
         uses = {}
         for tensor, s, indices in found:
             uses.setdefault(tensor, []).append(access(nest.buffers[tensor], s, indices))
-    loops = {n.var: n for s in nest.statements for n in s.loops if n.kind not in ("serial", "unroll")}
+    one_by_one = ("serial", "unroll", INSTRUCTION)
+    loops = {n.var: n for s in nest.statements for n in s.loops if not n.kind.startswith(one_by_one)}
     for loop in loops.values():
         with proof.asking("races"):
             _check_loop(proof, nest, uses, loop)

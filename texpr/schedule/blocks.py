@@ -1,0 +1,105 @@
+"""Default schedules for GPUs: which nests share a kernel, what blocks and threads of each do.
+
+Rows of sums have a warp or a block each (`rows`); sums of columns have threads along the columns and along the terms; long sums of few
+elements are cut into parts, a launch of their own; everything else has one thread for each vector of the target.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.ir.traverse import statements
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Nest, extent, find_nests
+from texpr.schedule.plan import Plan
+from texpr.schedule.rows import LANES, VECTOR_BYTES, fused, summed_rows
+
+FEW = 64
+"""Elements whose sums leave most of the processors idle."""
+PART = 1 << 13
+"""Terms of a part of a long sum."""
+MOST_PARTS = 1 << 9
+LONG = 256
+"""Terms of a column from which on several threads share it."""
+
+
+def on_gpu(plan: Plan) -> None:
+    """Choose the steps for all nests of a kernel."""
+    for nest in find_nests(plan.kernel):
+        _in_parts(plan, nest)
+    summed_rows(plan)
+    for nest in find_nests(plan.kernel):
+        if not _is_bound(plan, nest):
+            _bound(plan, nest)
+
+
+def _is_bound(plan: Plan, nest: Nest) -> bool:
+    """Whether loops of the nest, or beside it in a kernel of its own, run on threads already."""
+    return any(isinstance(n, For) and n.kind not in ("serial", "unroll")
+               for s in plan.kernel.body if any(n is nest.main for n in statements(s)) for n in statements(s))
+
+
+def _in_parts(plan: Plan, nest: Nest) -> None:
+    """Long sums of few elements: parts of them are computed each on its own, by a launch before."""
+    rows = prod(map(extent, nest.spatial))
+    if not nest.reduction or rows > FEW or nest.recurrent or nest.again:
+        return
+    longest = max(nest.reduction, key=extent)
+    n = integer(longest.extent)
+    if n is None or n < 4 * PART or len(nest.spatial) > 1:
+        return
+    cut = plan.split(qualified(longest), max(PART, -(-n // MOST_PARTS)))
+    if cut is not None and plan.step("rfactor", cut[0], reassoc=True) and nest.spatial:
+        plan.step("fission", qualified(nest.spatial[0]))
+
+
+def _bound(plan: Plan, nest: Nest) -> None:
+    loops = nest.spatial
+    if not loops or all(integer(loop.extent) == 1 for loop in loops):
+        return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
+    if nest.reduction and _columns(plan, nest):
+        return
+    vector, names = _vector(plan, nest)
+    name = fused(plan, names)
+    if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
+        plan.step("bind", cut[0], "block.x")
+        plan.step("bind", cut[1], "thread.x")
+    if vector:
+        plan.step("vectorize", vector)
+
+
+def _vector(plan: Plan, nest: Nest) -> tuple[str, list[str]]:
+    """The loop over a thread's neighbours (empty if it has one element), and the loops around it."""
+    names, last = [qualified(n) for n in nest.spatial], nest.spatial[-1]
+    lanes = VECTOR_BYTES // max(a.tensor.dtype.bytes for a in nest.accesses)
+    n = integer(last.extent)
+    plain = all(a.stride(last.var) in (0, 1) for a in nest.accesses) and nest.accesses[0].stride(last.var) == 1
+    if nest.reduction or nest.again or not plain or lanes < 2 or (n is None or n % lanes) and len(names) > 1:
+        return "", names
+    if n is not None and n < lanes:
+        return "", names
+    cut = plan.split(names[-1], lanes)
+    return ("", names) if cut is None else (cut[1], [*names[:-1], cut[0]])
+
+
+def _columns(plan: Plan, nest: Nest) -> bool:
+    """Sums of columns: neighbouring threads have neighbouring columns, and several threads share the terms of each."""
+    last, term = nest.spatial[-1], nest.reduction[0]
+    if nest.recurrent or nest.again or extent(term) < LONG or len(nest.reduction) > 1 or nest.main.update not in ("add", "max", "min"):
+        return False
+    moving = [a for a in nest.accesses[1:] if a.stride(term.var) != 0]
+    if nest.accesses[0].stride(last.var) != 1 or any(a.stride(last.var) != 1 for a in moving):
+        return False
+    groups = LANES if extent(term) >= 4 * LONG else LANES // 4
+    terms = plan.split(qualified(term), groups)
+    if terms is None or not plan.step("rfactor", terms[1], reassoc=True):
+        return False
+    columns = plan.split(qualified(last), LANES)
+    if columns is None:
+        return False
+    plan.step("bind", terms[1], "thread.y")
+    plan.step("bind", columns[1], "thread.x")
+    plan.step("bind", fused(plan, [*(qualified(n) for n in nest.spatial[:-1]), columns[0]]), "block.x")
+    return True

@@ -1,0 +1,277 @@
+"""Instructions that the 32 threads of a warp run together: sums over lanes, products of tiles, loads of tiles from shared memory.
+
+The warp is thread.x of a block whose thread.x is 32. Tiles live in registers: which lane holds which elements is said here once (`held`),
+as the PTX ISA has it, with g = lane / 4 and t = lane % 4:
+
+    operand          element                                     lane's registers
+    A of a product   A[8*h + g, 4*w*q + w*t + b]                 w elements b side by side for each q, h
+    B                B[4*w*q + w*t + b, g], 8*c + g for c tiles  w elements b side by side for each q
+    C                C[8*h + g, 2*t + b]                         one for each h, b
+
+w is how many elements 32 bits hold (1 for f64).
+
+Source: PTX ISA 8.0, 9.7.13 (warp level matrix multiply-accumulate instructions), NVIDIA 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from texpr.ir.build import add, floordiv, mod, mul
+from texpr.ir.expr import Expr, Var, index
+from texpr.ir.instructions import INSTRUCTIONS, Instruction, meaning
+from texpr.ir.loop import INSTRUCTION, For
+from texpr.passes.unify import Match, unify
+from texpr.support.errors import CompileError
+from texpr.targets.function import Value, memory_type
+
+if TYPE_CHECKING:
+    from texpr.targets.gpu import GpuEmitter
+
+LANES = 32
+_EVERY_LANE = "i32 -1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Over the lanes of a warp."""
+
+    update: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A product of tiles: C[m, n] += A[m, k] * B[k, n].
+
+    Attributes:
+        call: the intrinsic.
+        word: LLVM's type of a register of A and B, which holds `width` elements.
+    """
+
+    call: str
+    m: int
+    n: int
+    k: int
+    word: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """A tile of 16 rows of 32 bytes from shared memory to registers; `turned` where registers hold elements of one column."""
+
+    width: int
+    turned: bool
+
+
+_FOLDS = {"add": "+=", "max": "max=", "min": "min="}
+for _t in ("f32", "f64", "i32", "i64"):
+    for _update, _sign in _FOLDS.items():
+        _name = f"warp_{_update}_{_t}"
+        _text = f"""kernel {_name}(P: {_t}[{LANES}]) -> (S: {_t}[1])
+  for l in 0..{LANES}
+    S[0] {_sign} P[l]  reassoc
+"""
+        INSTRUCTIONS[_name] = Instruction(_name, _text, _Fold(_update), reorders=_update == "add" and _t[0] == "f")
+
+
+def _product(name: str, p: _Product, left: str, total: str, *, flushes: bool = False, reorders: bool = False) -> None:
+    def term(read: str) -> str:
+        return read if left == total else f"{total}({read})"
+
+    # The symbols between stand for strides of any length.
+    text = f"""kernel {name}(A: {left}[{p.m}, P, {p.k}, Q], B: {left}[{p.k}, R, {p.n}, S]) -> (C: {total}[{p.m}, T, {p.n}, U])
+  for i in 0..{p.m}
+    for j in 0..{p.n}
+      for k in 0..{p.k}
+        C[i, 0, j, 0] += {term("A[i, 0, k, 0]")} * {term("B[k, 0, j, 0]")}  reassoc
+"""
+    INSTRUCTIONS[name] = Instruction(name, text, p, flushes=flushes, reorders=reorders)
+
+
+_product("mma_bf16", _Product("mma.m16n8k16.row.col.bf16", 16, 8, 16, "i32", 2), "bf16", "f32", flushes=True)
+_product("mma_f16", _Product("mma.m16n8k16.row.col.f32.f32", 16, 8, 16, "<2 x half>", 2), "f16", "f32", flushes=True)
+_product("mma_i8", _Product("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8", "i32")
+_product("mma_f64", _Product("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
+
+
+def _loads(t: str, load: _Load) -> None:
+    name = f"ldmatrix_{'trans_' if load.turned else ''}{t}"
+    columns = 8 * load.width
+    text = f"""kernel {name}(A: {t}[16, P]) -> (B: {t}[16, Q, {columns}, R])
+  for i in 0..16
+    for k in 0..{columns}
+      B[i, 0, k, 0] = A[i, k]
+"""
+    INSTRUCTIONS[name] = Instruction(name, text, load)
+
+
+for _t in ("bf16", "f16"):
+    _loads(_t, _Load(2, False))
+    _loads(_t, _Load(2, True))
+_loads("i8", _Load(4, False))
+
+OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Fold)),
+         75: frozenset(n for n in INSTRUCTIONS if n.startswith("ldmatrix_")),
+         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product))}
+"""Instructions by the first processor that has them. LLVM ends the process over one that the processor lacks."""
+
+
+def instructions_of(processor: int) -> frozenset[str]:
+    """The instructions of a processor, such as 80."""
+    return frozenset().union(*(names for first, names in OF_SM.items() if first <= processor))
+
+
+# Which lane holds what.
+
+
+def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """The loops of an instruction's meaning by which an operand in registers moves, in terms of the lane and of registers; the number of
+    values that each of these takes.
+    """
+    match INSTRUCTIONS[name].emit:
+        case _Fold():
+            return ({"l": lane}, {}) if operand == "P" else ({}, {})
+        case _Product(_, m, n, k, _, w) if operand == "C":
+            return _held(lane, {"i": m, "j": n}, pairs="j", width=2)
+        case _Product(_, m, n, k, _, w):
+            return _held(lane, {"i": m, "k": k} if operand == "A" else {"k": k, "j": n}, pairs="k", width=w)
+        case _Load(w, turned) if operand == "B":
+            return _held(lane, {"i": 16, "k": 8 * w}, pairs="i" if turned else "k", width=w)
+    return {}, {}
+
+
+def _held(lane: Var, loops: Mapping[str, int], pairs: str, width: int) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """`pairs` is the loop of which a lane holds `width` neighbours; of the other one it holds every eighth."""
+    places: dict[str, Expr] = {}
+    extents: dict[Var, int] = {}
+    for name, n in loops.items():
+        tile, inside = Var(f"{name}o"), Var(f"{name}i")
+        if name == pairs:
+            extents |= {tile: n // (4 * width), inside: width}
+            places[name] = add(add(mul(tile, index(4 * width)), mul(mod(lane, index(4)), index(width))), inside)
+        else:
+            extents[tile] = n // 8
+            places[name] = add(mul(tile, index(8)), floordiv(lane, index(4)))
+    return places, extents
+
+
+# Code.
+
+
+def emit_warp(emitter: GpuEmitter, loop: For) -> None:
+    """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
+    name = loop.kind.removeprefix(INSTRUCTION)
+    match = unify(meaning(name), loop)
+    match INSTRUCTIONS[name].emit:
+        case _Fold(update):
+            _emit_fold(emitter, update, match)
+        case _Product() as p:
+            _emit_product(emitter, p, match)
+        case _Load() as load:
+            _emit_load(emitter, load, match)
+        case other:
+            raise CompileError(f"a GPU has no code for {name} ({other})", code="target")
+
+
+def _emit_fold(emitter: GpuEmitter, update: str, match: Match) -> None:
+    f, (tensor, _) = emitter.function, match.operands["P"]
+    lane = emitter.positions["x"]
+    address = emitter.place(*match.operands["P"], _values(match, l=lane))
+    value = Value(f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype)
+    distance = LANES // 2
+    while distance:
+        value = emitter.folded(update, value, _from_lane(emitter, value, distance))
+        distance //= 2
+    total, at = match.operands["S"]
+    emitter.in_first_lane(lambda: emitter.store(total, at, emitter.folded(update, emitter.loaded(total, at), value)))
+
+
+def _from_lane(emitter: GpuEmitter, value: Value, distance: int) -> Value:
+    """What the lane `distance` away has, in words of 32 bits."""
+    f, t, count = emitter.function, value.type, value.dtype.bytes // 4
+    words = f"<{count} x i32>"
+    whole = f.define(f"bitcast {value} to {words}")
+    result = "poison"
+    for k in range(count):
+        word = f.define(f"extractelement {words} {whole}, i64 {k}")
+        moved = emitter.intrinsic("llvm.nvvm.shfl.sync.bfly.i32", "i32", _EVERY_LANE, f"i32 {word}", f"i32 {distance}", "i32 31")
+        result = f.define(f"insertelement {words} {result}, i32 {moved}, i64 {k}")
+    return Value(f.define(f"bitcast {words} {result} to {t}"), value.dtype)
+
+
+def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
+    f, w = emitter.function, p.width
+    total = match.operands["C"][0].dtype
+    tiles = range(p.k // (4 * w))
+    left = [_word(emitter, match, "A", p, i=8 * h, k=4 * w * q) for q in tiles for h in range(p.m // 8)]
+    right = [_word(emitter, match, "B", p, k=4 * w * q, j=0) for q in tiles]
+    places = [_place(emitter, match, "C", i=8 * h, j=b) for h in range(p.m // 8) for b in range(2)]
+    t = memory_type(total)
+    sums = [f.define(f"load {t}, {at}, align {total.bytes}") for at in places]
+    result = f"{{ {', '.join([t] * len(sums))} }}"
+    after = emitter.intrinsic(f"llvm.nvvm.{p.call}", result, *(f"{p.word} {x}" for x in (*left, *right)), *(f"{t} {x}" for x in sums))
+    for k, at in enumerate(places):
+        f.emit(f"store {t} {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align {total.bytes}")
+
+
+def _word(emitter: GpuEmitter, match: Match, operand: str, p: _Product, **first: int) -> str:
+    """A register: neighbours along k, which lie beside each other unless the buffer has another order."""
+    f, element = emitter.function, memory_type(match.operands[operand][0].dtype)
+    size = match.operands[operand][0].dtype.bytes
+    if _side_by_side(emitter, match, operand):
+        return f.define(f"load {p.word}, {_place(emitter, match, operand, **first)}, align {p.width * size}")
+    vector = f"<{p.width} x {element}>"
+    word = "poison"
+    for b in range(p.width):
+        at = _place(emitter, match, operand, **{**first, "k": first["k"] + b})
+        word = f.define(f"insertelement {vector} {word}, {element} {f.define(f'load {element}, {at}, align {size}')}, i64 {b}")
+    return word if vector == p.word else f.define(f"bitcast {vector} {word} to {p.word}")
+
+
+def _side_by_side(emitter: GpuEmitter, match: Match, operand: str, along: str = "k") -> bool:
+    tensor, indices = match.operands[operand]
+    return emitter.register_stride(tensor, indices, next(w for v, w in match.loops.items() if v.name == along)) == 1
+
+
+def _emit_load(emitter: GpuEmitter, load: _Load, match: Match) -> None:
+    """Each lane has the address of one row of 16 bytes; four tiles of 8 rows come at once."""
+    f, (tensor, indices) = emitter.function, match.operands["A"]
+    if tensor.scope != "shared":
+        raise CompileError(f"ldmatrix reads shared memory, and {tensor.name} lives elsewhere", code="target",
+                           help=f'cache_read("{tensor.name}", ...), then scope(..., "shared")')
+    lane, half = emitter.positions["x"], index(16)
+    row, column = mod(lane, half), mul(floordiv(lane, half), index(4 * load.width))
+    address = emitter.place(tensor, indices, _values(match, i=row, k=column))
+    kind = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.{'trans.' if load.turned else ''}b16.p3"
+    result = "{ i32, i32, i32, i32 }"
+    words = emitter.intrinsic(kind, result, address)
+    for m in range(4):
+        word = f.define(f"extractvalue {result} {words}, {m}")
+        _keep(emitter, load, match, word, i=8 * (m % 2), k=4 * load.width * (m // 2))
+
+
+def _keep(emitter: GpuEmitter, load: _Load, match: Match, word: str, **first: int) -> None:
+    """Store the elements of a register."""
+    f, t = emitter.function, match.operands["B"][0].dtype
+    along = "i" if load.turned else "k"
+    if _side_by_side(emitter, match, "B", along):
+        f.emit(f"store i32 {word}, {_place(emitter, match, 'B', **first)}, align 4")
+        return
+    vector = f"<{load.width} x {memory_type(t)}>"
+    parts = f.define(f"bitcast i32 {word} to {vector}")
+    for b in range(load.width):
+        at = _place(emitter, match, "B", **{**first, along: first[along] + b})
+        f.emit(f"store {memory_type(t)} {f.define(f'extractelement {vector} {parts}, i64 {b}')}, {at}, align {t.bytes}")
+
+
+def _values(match: Match, **places: Expr) -> dict[Var, Expr]:
+    return {w: places.get(v.name, index(0)) for v, w in match.loops.items()}
+
+
+def _place(emitter: GpuEmitter, match: Match, operand: str, **places: int) -> str:
+    """The address in registers of an element of the first lane; every lane has its own there."""
+    tensor, indices = match.operands[operand]
+    return emitter.register(tensor, indices, _values(match, **{name: index(n) for name, n in places.items()}))
