@@ -86,7 +86,7 @@ def test_softmax_with_vectors_of_bf16(tmp_path):
 
 def test_a_sum_of_warps_without_its_barrier():
     """One warp adds what the other has not summed yet: shared memory holds NaNs."""
-    case = Case("rows", ROWS, ((2, 300),))
+    case = Case("rows", ROWS, ((2, 1000),))
     assert emit_llvm(kernel_of(case, SM80), SM80)[0].count(CALL) == 1
     assert np.isnan(emulated(case, change=without_barrier(0))[0]).all()
 
@@ -108,7 +108,8 @@ def shared_out(first: int, second: int, size: int = 8):
     x, y, t = tensor("X", size), tensor("Y", size), tensor("T", size, scope="register")
     b, i, j = (Var(n) for n in "bij")
     fill = loop(i, 4, "thread.x", Store(t, (mul(i, index(first)),), Read(x, (i,))))
-    return kernel([x], [y], loop(b, 1, "block.x", Alloc(t), fill, loop(j, 4, "thread.x", Store(y, (j,), Read(t, (mul(j, index(second)),))))))
+    use = loop(j, 4, "thread.x", Store(y, (j,), Read(t, (mul(j, index(second)),))))
+    return kernel([x], [y], loop(b, 1, "block.x", Alloc(t), fill, use))
 
 
 def test_registers_of_others():
@@ -138,7 +139,8 @@ def test_too_many_registers():
 
 def test_a_warp_of_another_size():
     case = Case("rows", ROWS, ((4, 64),))
-    script = 'split("j", 32)\nrfactor("ji", reassoc=True)\nbind("i", "block.x")\nbind("ji", "thread.y")\ntensorize("ji_sum", "warp_add_f32")'
+    script = 'split("j", 32)\nrfactor("ji", reassoc=True)\nbind("i", "block.x")\nbind("ji", "thread.y")\n'
+    script += 'tensorize("ji_sum", "warp_add_f32")'
     assert_message(case, script, "warp_add_f32 is run by a warp: 32 threads along thread.x, and no loop over them around it")
 
 
