@@ -25,6 +25,8 @@ DEPTH = 1024
 """The most terms of a sum that are added before the sums go back to memory: a few panels of so many rows fit the second cache."""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
+TERMS_A_ROW = 16
+"""Terms of a sum per row that shares a panel beyond which few rows are better off with lanes along the terms."""
 BLOCK_ROWS = 64
 MOST_ROWS = 512
 """Rows that one thread works on at a time."""
@@ -77,11 +79,23 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
-    across = panel.stride(lane.var) != 1 and sharers >= BLOCK_ROWS
-    if not rows or sharers < LEAST_ROWS or not (across or _is_large(plan, nest, panel, lane)):
+    across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
+    if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(plan, nest, panel, lane))):
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     return _Contraction(nest, lane, row, panel, width, _height(constant_extent(row), height))
+
+
+def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:
+    """Few rows: adding up the lanes of each sum takes longer than packing. The former costs as much as some hundred terms, the latter
+    as much as some rows; whole panels alone are packed so fast.
+    """
+    return _lane_waste(lane, width) == 0 and prod(map(constant_extent, nest.reduction)) <= TERMS_A_ROW * rows
+
+
+def _lane_waste(lane: For, width: int) -> int:
+    """How many lanes of the last tile have nothing to do."""
+    return -constant_extent(lane) % width
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
@@ -160,8 +174,7 @@ def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[li
 
 def _lane_tail(c: _Contraction) -> str:
     """What is left over of many tiles is filled up with zeros: one kind of tile is all there is."""
-    n = constant_extent(c.lane)
-    return "pad" if -(-n // c.width) * c.width - n <= n // FILLING else "peel"
+    return "pad" if _lane_waste(c.lane, c.width) <= constant_extent(c.lane) // FILLING else "peel"
 
 
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
