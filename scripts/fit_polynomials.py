@@ -317,10 +317,14 @@ def text() -> str:
     lines = ['"""Coefficients, lowest power first. Written by `scripts/fit_polynomials.py`; the errors are those of the fit alone."""', ""]
     lines += constants()
     for problem in problems():
-        coefficients, error = fit(problem)
-        lines += ["", f"# {problem.what}: 2^{float(error.ln() / LN2):.1f}."]
-        lines += [f"{problem.name} = (", *(f"    {c!r}," for c in coefficients), ")"]
+        lines += ["", *fitted(problem)]
     return "\n".join(lines) + "\n"
+
+
+def fitted(problem: Fit) -> list[str]:
+    """The lines of one polynomial."""
+    coefficients, error = fit(problem)
+    return [f"# {problem.what}: 2^{float(error.ln() / LN2):.1f}.", f"{problem.name} = (", *(f"    {c!r}," for c in coefficients), ")"]
 
 
 def constants() -> Iterator[str]:
