@@ -93,7 +93,8 @@ def test_headers(golden, tmp_path: Path):
 
 
 @pytest.mark.parametrize("options, said", [
-    ({"target": "sm_80"}, "error[save]: a whole program for sm_80 is not one object\n  help: choose a CPU, or save its kernels alone"),
+    ({"target": "sm_80"}, "error[save]: a whole program for sm_80 is not one object\n"
+                          "  help: choose a CPU that LLVM compiles for, or save its kernels alone"),
     ({"weights": "somewhere"}, "error[save]: weights are inside or beside, not 'somewhere'"),
     ({"path": "net.obj", "weights": "beside", "target": "x86-64-v3"}, "error[save]: code for x86-64-v3 is not saved as `net.obj`\n"
                                               "  help: give the file a name that ends with .o, .a, .so, .s, .ll"),

@@ -108,8 +108,19 @@ class CompiledKernel(callable.Callable):
 
     @property
     def llvm(self) -> str:
-        """LLVM IR after LLVM's own passes."""
+        """LLVM IR after LLVM's own passes.
+
+        Raises:
+            CompileError: another compiler makes the target's code.
+        """
+        if not self.artifact.llvm:
+            raise CompileError(f"LLVM does not compile kernels for {self.target.name}", code="target", help=".text is what is compiled")
         return self.artifact.llvm
+
+    @property
+    def text(self) -> str:
+        """What the target wrote of the kernel: LLVM IR before LLVM's passes, or another language."""
+        return self.artifact.emitted
 
     @property
     def asm(self) -> str:
@@ -241,6 +252,8 @@ class CompiledKernel(callable.Callable):
         spec, sizes, packs = self._specification(shapes)
         if self.target.gpu:
             return partial(self._foreign, self._over_copies)
+        if self.target.run is not None:
+            return partial(self._foreign, type(self)._by_the_target)
         made = make_callable(self.address, spec, keep=self, otherwise=otherwise)
         return knowing(sizes, packs, made) if self._externs else made
 
@@ -311,6 +324,11 @@ class CompiledKernel(callable.Callable):
         self._device_code.bound(device, [*(gpu.to_device(device, a) for a in inputs), *made], sizes)(device.stream)
         for array, result in zip(outputs, made):
             np.copyto(array, result.numpy())
+
+    def _by_the_target(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
+        """Run by the loader that the target has."""
+        assert self.target.run is not None
+        self.target.run(self.artifact, symbol_of(self.name), inputs, outputs, sizes)
 
     def _foreign(self, run: Callable[..., None], *arrays: object, out: object = None) -> object:
         """Run code that is not of this process over copies of the arrays in the kernel's flat shapes; arrays of a device run it there."""

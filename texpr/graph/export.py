@@ -68,9 +68,9 @@ def export(program: Exported, target_name: str, where: str) -> Library:
         CompileError: no such target or place, a GPU, weights inside that are assigned to or too large.
     """
     target = find_target(target_name)
-    if target.gpu:
+    if target.gpu or target.build is not None:  # it is LLVM that joins kernels
         raise CompileError(f"a whole program for {target.name} is not one object", code="save",
-                           help="choose a CPU, or save its kernels alone")
+                           help="choose a CPU that LLVM compiles for, or save its kernels alone")
     if not program.name.isidentifier() or not program.name.isascii():
         raise CompileError(f"{program.name!r} is not a name for a function of C", code="save", help="letters, digits and underscores")
     _check_place(program, where)

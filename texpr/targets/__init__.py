@@ -1,9 +1,9 @@
 """Kernels to machine code. One emitter over the loop IR; a target adds its machine record, its LLVM names and what differs.
 
-A target is registered by a module of this package or by an entry point in the group `texpr.targets`: a function from a target's
-name to a `Target`, or None if the name is not its own. `emit` decides nothing: how a loop runs is in the kernel. LLVM ends the
+A target is a module of this package, an entry point in the group `texpr.targets`, or what `register_target` was given: a function from a
+target's name to a `Target`, or None if the name is not its own. `emit` decides nothing: how a loop runs is in the kernel. LLVM ends the
 process over what it does not know, so CPU names and features come from each target's own table and foreign targets are compiled
-in a child process.
+in a child process. A target may compile its text itself (`Target.build`) and run its artifacts itself (`run`, `emulate`).
 
 On a CPU a kernel is one function over argument slots (`cpu`). On a GPU each top-level nest is a function and a launch (`ptx`): loops
 bound to blocks and threads become indices (`gpu`, `geometry`), barriers stand where threads use each other's memory (`sync`), and what
@@ -12,7 +12,7 @@ one nest leaves to another is a buffer that the caller allocates (`launches`). `
 
 from __future__ import annotations
 
-from texpr.targets.base import Artifact, Launch, Target, symbol_of
+from texpr.targets.base import Artifact, Code, Launch, Runner, Target, symbol_of
 from texpr.targets.execute import emulate, load_on, run_on_gpu, target_of
 from texpr.targets.launches import Plan, plan
 from texpr.targets.registry import (
@@ -23,10 +23,12 @@ from texpr.targets.registry import (
     find_target,
     link_kernels,
     native_object,
+    register_target,
     target_names,
 )
 
 __all__ = [
-    "Artifact", "Launch", "Plan", "Target", "assembly_of", "compile_kernel", "default_gpu", "emit_llvm", "emulate", "find_target",
-    "link_kernels", "load_on", "native_object", "plan", "run_on_gpu", "symbol_of", "target_names", "target_of",
+    "Artifact", "Code", "Launch", "Plan", "Runner", "Target", "assembly_of", "compile_kernel", "default_gpu", "emit_llvm", "emulate",
+    "find_target", "link_kernels", "load_on", "native_object", "plan", "register_target", "run_on_gpu", "symbol_of", "target_names",
+    "target_of",
 ]

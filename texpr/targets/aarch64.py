@@ -11,10 +11,12 @@ from texpr.runtime import host
 from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
+from texpr.targets.execute import in_qemu
 from texpr.targets.instructions import transposes
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+sve")
 _TRIPLE = "aarch64-unknown-linux-gnu"
+_QEMU = in_qemu("aarch64")
 _CACHES = (64 << 10, 512 << 10)
 _FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+bf16": "+neon,+dotprod,+bf16", "aarch64+sve": "+neon,+sve"}
 _DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot"}}
@@ -26,11 +28,11 @@ def target(name: str) -> Target | None:
     on such a host."""
     if name == "native" and platform.machine() == "aarch64":
         machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), instructions=_instructions(host.cpu_features()))
-        return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
+        return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     if name not in _FEATURES:
         return None
     machine = Machine(16, 32, _CACHES, 4, instructions=_instructions(feature.removeprefix("+") for feature in _FEATURES[name].split(",")))
-    return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit)
+    return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit, emulate=_QEMU)
 
 
 def _instructions(features: Iterable[str]) -> frozenset[str]:

@@ -6,6 +6,7 @@ from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
+from texpr.targets.execute import in_qemu
 from texpr.targets.instructions import transposes
 
 NAMES = ("armv7",)
@@ -19,7 +20,7 @@ def target(name: str) -> Target | None:
     if name not in NAMES:
         return None
     machine = Machine(16, 16, _CACHES, 4, instructions=transposes(16))
-    return Target(name, _TRIPLE, "cortex-a15", "+neon,+vfp4", machine, _emit, address_bits=32)
+    return Target(name, _TRIPLE, "cortex-a15", "+neon,+vfp4", machine, _emit, address_bits=32, emulate=in_qemu("armv7"))
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from texpr.ir.expr import Expr, Tensor
+import numpy as np
+
+from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a compiler made of what a target emitted.
+
+    Attributes:
+        optimized: LLVM IR after LLVM's passes; empty where another compiler was asked.
+        object_code: relocatable; empty on a GPU, whose driver reads the assembly.
+    """
+
+    optimized: str
+    assembly: str
+    object_code: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +37,18 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target.
+    """A target: a machine record, an emitter, a compiler of what that emits, and loaders.
 
     Attributes:
-        native: its code runs in this process.
-        emit: (kernel, target, alone) to LLVM IR and launches.
-        gpu: the artifact's assembly is what a driver loads; there is no object code.
+        triple, cpu, features: as LLVM names them; with a compiler of its own, whatever else its code depends on.
+        machine: what schedules and passes know of it; `machine.functions` are the scalar functions that its emitter takes as calls.
+        emit: (kernel, target, alone) to text, and launches on a GPU. The text is LLVM IR, unless there is a `build`.
+        native: its code runs in this process, called by address.
+        gpu: the artifact's assembly is what a driver loads; there is no object code. Calls go to a device, `emulate` runs fibers.
         address_bits: of an address, and so of a size in the C library.
+        build: the emitted text to code. Unless given, LLVM does that, in a child process where the target is not native.
+        run: a call of a kernel, where it is not called by address.
+        emulate: the same in an emulator on this CPU.
     """
 
     name: str
@@ -39,13 +60,18 @@ class Target:
     native: bool = False
     gpu: bool = False
     address_bits: int = 64
+    build: Callable[[str, Target], Code] | None = None
+    run: Runner | None = None
+    emulate: Runner | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Everything LLVM made of a kernel.
+    """Everything that was made of a kernel.
 
     Attributes:
+        emitted: what the target wrote.
+        llvm, assembly, object_code: what the compiler made of it, as `Code` has them.
         scratch: what a GPU's launches pass to each other: buffers that the caller allocates, passed between outputs and sizes.
     """
 
@@ -56,6 +82,11 @@ class Artifact:
     object_code: bytes
     launches: tuple[Launch, ...]
     scratch: tuple[Tensor, ...] = ()
+
+
+Runner = Callable[[Artifact, str, Sequence[np.ndarray], Sequence[np.ndarray], Mapping[Var, int]], None]
+"""Runs `symbol` of an artifact: inputs and outputs are contiguous and aligned, in the flat shapes of the kernel, outputs are written in
+place; then the symbolic sizes, in the kernel's order."""
 
 
 def symbol_of(name: str) -> str:

@@ -10,12 +10,12 @@ from texpr.ir.expr import Var
 from texpr.runtime import fibers, gpu, qemu
 from texpr.support.errors import CompileError
 from texpr.targets import ptx
-from texpr.targets.base import Artifact, Target
+from texpr.targets.base import Artifact, Runner, Target
 from texpr.targets.launches import plan
 
 
 def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
-    """Run an artifact in an emulator on this CPU: GPU threads as fibers, other processors in QEMU. Outputs are written in place.
+    """Run an artifact in an emulator on this CPU: GPU threads as fibers, others as their targets say. Outputs are written in place.
 
     Args:
         artifact: compiled with `alone=True`, unless for a GPU.
@@ -30,10 +30,22 @@ def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outpu
         ready = plan(artifact, sizes)
         fibers.run(artifact.emitted, ready.launches, inputs, outputs, ready.scratch, list(sizes.values()))
         return
-    processor = artifact.target.triple.partition("-")[0]
-    if processor not in qemu.PROCESSORS:
+    if artifact.target.emulate is None:
         raise CompileError(f"there is no emulator for {artifact.target.name}", code="target")
-    qemu.run(artifact.object_code, symbol, inputs, outputs, list(sizes.values()), processor=processor)
+    artifact.target.emulate(artifact, symbol, inputs, outputs, sizes)
+
+
+def in_qemu(processor: str, cpu: str = "max") -> Runner:
+    """QEMU as such a processor, in its words.
+
+    Args:
+        processor: a key of `qemu.PROCESSORS`.
+    """
+
+    def run(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> None:
+        qemu.run(artifact.object_code, symbol, inputs, outputs, list(sizes.values()), processor=processor, cpu=cpu)
+
+    return run
 
 
 def load_on(device: gpu.Device, target: Target, code: gpu.Code) -> gpu.Loaded:

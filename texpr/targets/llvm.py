@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,21 +11,13 @@ import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from texpr.runtime import jit
+from texpr.targets.base import Code
 
 _ready = False
 
 BY_FUNCTION = '"texpr-passes"="by function"'
 """An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
 values that loops carry from iteration to iteration in memory stay in registers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What LLVM made of a module."""
-
-    optimized: str
-    assembly: str
-    object_code: bytes
 
 
 def _initialize() -> None:

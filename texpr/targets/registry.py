@@ -15,6 +15,7 @@ from texpr.targets import aarch64, armv7, llvm, ptx, x86
 from texpr.targets.base import Artifact, Launch, Target
 
 _BUILT_IN: tuple[Callable[[str], Target | None], ...] = (x86.target, aarch64.target, armv7.target, ptx.target)
+_added: list[Callable[[str], Target | None]] = []
 
 
 @lru_cache
@@ -26,7 +27,7 @@ def find_target(name: str) -> Target:
     """
     if not isinstance(name, str):
         raise CompileError(f"a target is named by text, not by {name!r}", code="target")
-    for make in chain(_BUILT_IN, _installed()):
+    for make in chain(_BUILT_IN, _added, _installed()):
         if (target := make(name)) is not None:
             return target
     close = get_close_matches(name, target_names(), 1)
@@ -40,24 +41,39 @@ def _installed() -> Iterator[Callable[[str], Target | None]]:
         yield entry.load()
 
 
+def register_target(make: Callable[[str], Target | None]) -> Callable[[str], Target | None]:
+    """Add a target for the rest of this process; as a decorator too. An installed package names `make` in the entry-point group
+    `texpr.targets` in its place. See `docs/targets.md`.
+
+    Args:
+        make: from a name to the target of that name, or None where the name is not its own. Names of built-in targets stay theirs; of
+            others the last one that was added comes first.
+    """
+    _added.insert(0, make)
+    find_target.cache_clear()
+    return make
+
+
 def target_names() -> tuple[str, ...]:
     """The names of the built-in targets."""
     return (*x86.NAMES, *aarch64.NAMES, *armv7.NAMES, *ptx.NAMES)
 
 
 def emit_llvm(kernel: Kernel, target: Target, *, alone: bool = False) -> tuple[str, tuple[Launch, ...]]:
-    """The LLVM IR of a kernel and, on a GPU, its launches in order. `alone` links without the runtime."""
+    """The text of a kernel, LLVM IR mostly, and, on a GPU, its launches in order. `alone` links without the runtime."""
     return target.emit(kernel, target, alone)
 
 
 def compile_kernel(kernel: Kernel, target: Target, *, alone: bool = False) -> Artifact:
-    """LLVM IR, assembly and object code (PTX on a GPU) of a kernel.
+    """What the target emits of a kernel, its assembly and object code (PTX on a GPU).
 
     Raises:
-        CompileError: the target cannot express the kernel, or LLVM failed.
+        CompileError: the target cannot express the kernel, or its compiler failed.
     """
     text, launches = emit_llvm(kernel, target, alone=alone)
-    if target.native:
+    if target.build is not None:
+        code = target.build(text, target)
+    elif target.native:
         code = llvm.generate(text, target.triple, target.cpu, target.features)
     else:
         code = _in_child(text, target)
@@ -84,7 +100,9 @@ def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Targ
 
 
 def native_object(text: str, target: Target) -> bytes:
-    """Object code of emitted LLVM IR, for this machine."""
+    """Object code of what a native target emitted."""
+    if target.build is not None:
+        return target.build(text, target).object_code
     return llvm.object_code(text, target.triple, target.cpu, target.features)
 
 

@@ -13,6 +13,7 @@ from texpr.runtime import host
 from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
+from texpr.targets.execute import in_qemu
 from texpr.targets.function import Value
 from texpr.targets.instructions import transposes
 from texpr.targets.statements import Emitter
@@ -29,6 +30,7 @@ SHARE = 16 << 20
 
 NAMES = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 _TRIPLE = "x86_64-unknown-linux-gnu"
+_QEMU = in_qemu("x86_64")
 
 
 def target(name: str) -> Target | None:
@@ -43,11 +45,11 @@ def target(name: str) -> Target | None:
         if "avx512bf16" in features:
             outrun = frozenset() if host.cpu_name().startswith(_PAIRED) else frozenset({"vdpbf16ps"})
             machine = replace(machine, instructions=machine.instructions | {"vdpbf16ps"}, outrun=outrun)
-        return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True)
+        return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     levels = {"x86-64": (16, 16, False), "x86-64-v2": (16, 16, False), "x86-64-v3": (32, 16, True), "x86-64-v4": (64, 32, True)}
     if name in levels:
         width, registers, fma = levels[name]
-        return Target(name, _TRIPLE, name, "", _machine(width, registers, (32768, 524288), 4, fma), _emit)
+        return Target(name, _TRIPLE, name, "", _machine(width, registers, (32768, 524288), 4, fma), _emit, emulate=_QEMU)
     return None
 
 

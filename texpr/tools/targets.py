@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from texpr.ir.interpret import interpret
 from texpr.ir.shapes import Shape, caller_shape, flat_shape
 from texpr.ir.tensor import Program
 from texpr.schedule.replay import random_inputs
-from texpr.support.errors import CertificateWarning, Error
+from texpr.support.errors import CertificateWarning, CompileError, Error
 from texpr.support.progress import progress
 from texpr.targets import find_target
 from texpr.tools.certificates import small
@@ -31,7 +32,7 @@ from texpr.tools.certificates import small
 TARGETS = ("native", "x86-64", "x86-64-v3", "aarch64", "aarch64+dotprod", "aarch64+sve", "armv7", "sm_80")
 SIZE = 6
 TOLERANCE = {16: 2e-2, 32: 1e-4, 64: 1e-9}
-"""Of floats of so many bits: relative to the largest element of a result."""
+"""Of programs whose narrowest floats have so many bits: relative to the largest element of a result."""
 
 
 @dataclass(slots=True)
@@ -49,6 +50,8 @@ def bench_targets(arguments: argparse.Namespace) -> int:
     Returns:
         1 if something does not.
     """
+    if arguments.load:
+        _run_file(Path(arguments.load))
     names = arguments.targets.split(",") if arguments.targets else TARGETS
     tallies = {find_target(name).name: Tally() for name in names}
     cases = list(_cases(Path(arguments.file) if arguments.file else None))
@@ -69,6 +72,18 @@ def bench_targets(arguments: argparse.Namespace) -> int:
     for line in (line for tally in tallies.values() for line in tally.wrong):
         print(line)
     return int(any(tally.wrong for tally in tallies.values()))
+
+
+def _run_file(path: Path) -> None:
+    """Import a file, which registers targets.
+
+    Raises:
+        CompileError: there is no such file.
+    """
+    found = spec_from_file_location(path.stem, path) if path.suffix == ".py" and path.is_file() else None
+    if found is None or found.loader is None:
+        raise CompileError(f"{path} is no Python file", code="target")
+    found.loader.exec_module(module_from_spec(found))
 
 
 def _share(counts: list[int]) -> str:
@@ -118,20 +133,22 @@ def _difference(program: Program, sizes: dict[Var, int], target: str, given: lis
     except Error as error:
         return str(error).splitlines()[0]
     several = results if isinstance(results, tuple) else (results,)
+    floats = [t.dtype.bits for t in (*program.inputs, *program.temporaries, *program.outputs) if t.dtype.is_float]
+    tolerance = TOLERANCE[min(floats, default=64)]
     for tensor, found, wanted in zip(program.outputs, several, expected, strict=True):
         shape = flat_shape(tensor, sizes)
-        said = _apart(tensor, np.asarray(found).reshape(shape), np.asarray(wanted).reshape(shape))
+        said = _apart(tensor, tolerance, np.asarray(found).reshape(shape), np.asarray(wanted).reshape(shape))
         if said:
             return said
     return ""
 
 
-def _apart(tensor: Tensor, found: np.ndarray, wanted: np.ndarray) -> str:
+def _apart(tensor: Tensor, tolerance: float, found: np.ndarray, wanted: np.ndarray) -> str:
     if not tensor.dtype.is_float:
         return "" if np.array_equal(found, wanted) else f"{tensor.name} has other elements"
     a, b = (np.asarray(readable(x, tensor.dtype), np.float64) for x in (found, wanted))
     finite = b[np.isfinite(b)]
-    bound = TOLERANCE[tensor.dtype.bits] * max(1.0, float(np.abs(finite).max(initial=0)))
+    bound = tolerance * max(1.0, float(np.abs(finite).max(initial=0)))
     if np.allclose(a, b, rtol=0, atol=bound, equal_nan=True):
         return ""
     return f"{tensor.name} differs by {np.nanmax(np.abs(a - b)):.1e}, allowed {bound:.1e}"
