@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from texpr.compiler import CompiledKernel
 from texpr.compiler.op import default_kernel
+from texpr.compiler.schedule import Schedule
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
@@ -17,18 +18,19 @@ _known: dict[tuple[object, ...], list[Program]] = {}
 _lock = threading.RLock()
 
 
-def kernel_for(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
-    """The default kernel of `program` for these sizes.
+def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native") -> CompiledKernel:
+    """The default kernel of `program` for these sizes and a target.
 
     Programs that are equal without being the same object (gradients that were derived twice) share a kernel.
     """
     with _lock:
-        return _compiled(_representative(program), tuple(sizes[v] for v in program.sizes))
+        return _compiled(_representative(program), tuple(sizes[v] for v in program.sizes), target)
 
 
 @lru_cache(maxsize=4096)
-def _compiled(program: Program, numbers: tuple[int, ...]) -> CompiledKernel:
-    return default_kernel(program, dict(zip(program.sizes, numbers)))
+def _compiled(program: Program, numbers: tuple[int, ...], target: str) -> CompiledKernel:
+    sizes = dict(zip(program.sizes, numbers))
+    return default_kernel(program, sizes) if target == "native" else Schedule(program, sizes).auto(target).compile(target)
 
 
 @lru_cache(maxsize=4096)

@@ -11,9 +11,11 @@ from texpr.graph.fusion import Decision
 from texpr.graph.groups import Group, as_program, grouped
 from texpr.graph.kernels import kernel_for
 from texpr.graph.passes.flatten import shape_of
-from texpr.ir.expr import Tensor
+from texpr.ir.expr import Tensor, Var
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Program
+
+KernelOf = Callable[[Program, Mapping[Var, int]], CompiledKernel]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +51,11 @@ class Launches:
     decisions: tuple[Decision, ...]
 
 
-def make_launches(program: Program, join: bool) -> Launches:
+def make_launches(program: Program, join: bool, kernel_of: KernelOf = kernel_for) -> Launches:
     """Compile what the outputs of `program` need.
 
     Args:
+        kernel_of: gives the kernel of a program at some sizes.
         join: equations of several tensors may share a kernel.
     """
     groups, decisions = grouped(program, join)
@@ -67,7 +70,7 @@ def make_launches(program: Program, join: bool) -> Launches:
             continue
         callee, inputs, outputs = as_program(group, needed)
         sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
-        order.append(Launch(callee, kernel_for(callee, sizes), inputs, outputs, operations(callee, sizes)))
+        order.append(Launch(callee, kernel_of(callee, sizes), inputs, outputs, operations(callee, sizes)))
     return Launches(tuple(order), views, tuple(decisions))
 
 

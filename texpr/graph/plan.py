@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from texpr.graph.export import Exported, export
 from texpr.graph.fusion import fused
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
 from texpr.graph.layouts import laid_out
-from texpr.graph.memory import block, lifetimes, make_arena
+from texpr.graph.memory import lifetimes, make_arena
 from texpr.graph.passes import FUSE, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
+from texpr.graph.place import OnDevice, Place, Scalars, device_of, on_host, place_for
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, array_of
@@ -31,11 +32,12 @@ from texpr.ir.expr import Tensor
 from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_program
+from texpr.runtime import gpu
 from texpr.runtime.extern import take_error
+from texpr.runtime.gpu import DEFAULT_STREAM, HOST
 from texpr.runtime.native import RANGES
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
-from texpr.runtime.steps import Entry, RangeEntry, sequence
-from texpr.support.errors import CallError, ResourceError
+from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
 from texpr.support.options import current
 
@@ -69,9 +71,13 @@ class Plan:
     and exchanged when all kernels have succeeded: a run that is interrupted changes nothing. One run at a time; runs of other plans may
     go on meanwhile.
 
+    On a device, kernels are queued and nobody waits for them until values are asked for (`value`); from its second run on, the launches
+    are one graph.
+
     Args:
         capture: the program.
         results: what `run` returns, besides the assignments that the capture holds.
+        device: where it runs, unless the variables say so: they must be there.
         opt, disable, reassociate: in the place of the options of these names (`tx.options`).
     Attributes:
         captured: the program as it was captured.
@@ -80,13 +86,14 @@ class Plan:
         decisions: what was fused and what not, and why.
         arena: where intermediate tensors and results lie.
         inputs: arrays to fill before `run`, one per data input.
-        results: arrays that hold the results after `run`, until the next one.
+        results: arrays that hold the results after `run`, until the next one. On a device, use `fill` and `value`.
     Raises:
-        CallError: `disable` names no pass.
+        CallError: `disable` names no pass, or variables lie on different devices.
     """
 
     def __init__(self, capture: Capture, results: Sequence[Symbolic], *, opt: int | None = None, disable: Collection[str] | None = None,
-                 reassociate: bool | None = None) -> None:
+                 reassociate: bool | None = None, device: str | None = None) -> None:
+        self.place = place_for(device, capture.variables, capture.updates)
         results = [capture.own_result(r) for r in results]
         outputs = tuple(dict.fromkeys(r.tensor for r in results))
         self.captured = capture.program((*outputs, *(t for t in capture.updates.values() if t not in outputs)))
@@ -95,20 +102,26 @@ class Plan:
         inputs = self.captured.inputs
         data, variables = inputs[: len(capture.inputs)], inputs[len(capture.inputs) : len(capture.inputs) + len(capture.variables)]
         constants = dict(zip(inputs[len(data) + len(variables) :], capture.constants.values()))
-        self.program, made = _compiled(self.captured, constants, opt, disable, reassociate)
+        self.program, made = _compiled(self.captured, constants, self.place, opt, disable, reassociate)
         self.launches, self.decisions = made.order, made.decisions
         self._variables, self._updates = dict(zip(capture.variables, variables)), dict(capture.updates)
         self._views = made.views
-        self._fixed = self._allocate(data, outputs) | constants
+        here = {v: t for v, t in self._variables.items() if device_of(v.data) == HOST != self.place.name}
+        self._scalars = Scalars(self.place, here)
+        moved = {t: self.place.constant(a) for t, a in constants.items()}
+        self._fixed = self._allocate(data, outputs) | moved | self._scalars.arrays
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
         self._outputs = tuple(r.tensor for r in results)
+        self._data, self._stream = data, DEFAULT_STREAM
+        self._checked: set[Tensor] = set()
+        """Data inputs on a device whose values were checked."""
         self._check_values(capture, data, variables, constants)
         self._bindings: dict[tuple[int, ...], _Step] = {}
         self._lock = threading.RLock()
 
-    def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Run on these data; the results are new arrays.
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """Run on these data; the results are new arrays, on the device where the program runs.
 
         Raises:
             CallError: an array has another shape or dtype, or a value outside its range.
@@ -117,9 +130,53 @@ class Plan:
             for slot, array in zip(self.inputs, arrays, strict=True):
                 if array.shape != slot.shape or array.dtype != slot.dtype:
                     raise CallError(f"the plan takes {slot.dtype}{list(slot.shape)}, found {array.dtype}{list(array.shape)}", code="shape")
-                np.copyto(slot, array)
+            if isinstance(self.place, OnDevice):
+                return self._queued(self.place, arrays)
+            for k, array in enumerate(arrays):
+                self.fill(k, array)
             self.run()
             return tuple(r.copy() for r in self.results)
+
+    def _queued(self, place: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
+        """Queue the kernels on these arrays as they are; the results are arrays that the kernels write."""
+        for tensor, array in zip(self._data, given):
+            self._check(tensor, array)
+        data = {t: a if isinstance(a, gpu.DeviceArray) else place.constant(a) for t, a in zip(self._data, given)}
+        made = {t: gpu.empty(place.device, shape_of(t), numpy_dtype(t.dtype)) for t in self._outputs}
+        self._check_rest(self._data)
+        self._take_turns()
+        self._scalars.copy()
+        arrays = self._arrays(data | made)
+        for launch in self.launches:
+            place.bound(launch, arrays)(place.device.stream)
+        self.commit()
+        return tuple(made[t] if t not in self._outputs[:k] else made[t].copy() for k, t in enumerate(self._outputs))
+
+    def _take_turns(self) -> None:
+        """Runs on other streams of a device share the memory between kernels: this one waits for them."""
+        if isinstance(self.place, OnDevice):
+            stream = self.place.device.stream
+            self.place.device.order(self._stream, stream)
+            self._stream = stream
+
+    def fill(self, position: int, array: Any) -> None:
+        """Set a data input, by its position. Arrays of NumPy's are copied to the device where the program runs.
+
+        Raises:
+            CallError: on a device: a value outside its range.
+        """
+        slot = self.inputs[position]
+        if isinstance(slot, gpu.DeviceArray):
+            self._checked.discard(self._data[position])
+            self._check(self._data[position], array)
+            self._take_turns()
+            slot.set(array)
+        else:
+            np.copyto(slot, array)
+
+    def value(self, position: int) -> np.ndarray:
+        """A result of the last run as an array of NumPy's; on the host, the one of `results`."""
+        return on_host(self.results[position])
 
     def run(self) -> None:
         """Run on what `inputs` hold.
@@ -138,8 +195,9 @@ class Plan:
             CallError: a value outside its range.
         """
         with self._lock:
-            for check, array in self._slow_checks:
-                check([array() if callable(array) else array], {})
+            self._check_rest(self._checked)
+            self._take_turns()
+            self._scalars.copy()
             watcher = watching.get()
             if watcher is None:
                 self._bound()()
@@ -151,7 +209,7 @@ class Plan:
         arrays = self._arrays()
         for tensor, check in self._ranges:
             check([arrays[tensor]], {})
-        steps = [sequence(n.program.name, [_entry(n, arrays)], self._fail_at([n]), n) for n in self.launches]
+        steps = [self.place.alone(n, arrays, self._fail_at([n])) for n in self.launches]
         watcher.run(self.captured.name, self.launches, steps)
 
     @property
@@ -170,7 +228,7 @@ class Plan:
         with self._lock:
             arrays = self._arrays()
             for launch in self.launches:
-                step = sequence(launch.program.name, [_entry(launch, arrays)], self._fail_at([launch]), launch)
+                step = self.place.alone(launch, arrays, self._fail_at([launch]))
                 step()
                 seconds = median(_seconds(step) for _ in range(repeats))
                 rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
@@ -192,6 +250,9 @@ class Plan:
             ResourceError: a tool that the form needs is not installed.
             OSError: the files cannot be written.
         """
+        if self.place.name != HOST:
+            raise CompileError(f"the program runs on {self.place.name}, and files are for CPUs", code="save",
+                               help='move the model first: model.to("cpu")')
         library = export(self._exported(name or self.captured.name), target, weights)
         ahead.save(path, library.artifact, library.function, header)
         if library.weights is not None:
@@ -201,7 +262,7 @@ class Plan:
         variables = {t: v.data for v, t in self._variables.items()}
         updates = {self._variables[v]: t for v, t in self._updates.items()}
         data = self.captured.inputs[: len(self.inputs)]
-        constants = {t: self._fixed[t] for t in self.captured.inputs[len(data) :] if t not in variables}
+        constants = {t: on_host(self._fixed[t]) for t in self.captured.inputs[len(data) :] if t not in variables}
         return Exported(name, self.launches, data, self._outputs, variables, constants, updates, self._views)
 
     def explain(self) -> str:
@@ -237,9 +298,9 @@ class Plan:
         root = self._root
         steps = [([root(t) for t in n.inputs], [root(t) for t in n.outputs if t not in assigned]) for n in self.launches]
         self.arena = make_arena(lifetimes(steps, set(outputs)))
-        memory = block(self.arena.size)
-        arrays = {t: _view(memory[at:], t) for t, at in self.arena.offset.items()}
-        return arrays | {t: np.zeros(shape_of(t), numpy_dtype(t.dtype)) for t in data}
+        memory = self.place.block(self.arena.size)
+        arrays = {t: self.place.view(memory, at, t) for t, at in self.arena.offset.items()}
+        return arrays | {t: self.place.zeros(t) for t in data}
 
     def _root(self, tensor: Tensor) -> Tensor:
         """The tensor whose memory this one is."""
@@ -250,23 +311,40 @@ class Plan:
         """Values that calls ask of inputs are checked: of constants now, of others in every run."""
         rows = dict(zip(self.captured.inputs, map(capture.rows.get, (*capture.inputs, *capture.variables.values(), *capture.constants))))
         self._ranges: list[tuple[Tensor, RangeCheck]] = []
-        self._slow_checks: list[tuple[Check, np.ndarray | Callable[[], np.ndarray]]] = []
+        self._slow_checks: list[tuple[Tensor, Check, Variable | None]] = []
         for tensor, value in constants.items():
             for check in _value_checks(tensor, rows[tensor] or ()):
                 check([value], {})
-        values = {v: (lambda variable=variable: variable.data) for variable, v in self._variables.items()}
+        variable_of = {t: v for v, t in self._variables.items()}
         for tensor in (*data, *variables):
             for check in _value_checks(tensor, rows[tensor] or ()):
-                if isinstance(check, RangeCheck) and f"{tensor.dtype.kind}{tensor.dtype.bits}" in RANGES:
-                    self._ranges.append((tensor, check))
+                native = isinstance(check, RangeCheck) and f"{tensor.dtype.kind}{tensor.dtype.bits}" in RANGES
+                if native and self.place.name == HOST:
+                    self._ranges.append((tensor, check))  # type: ignore[arg-type]
                 else:
-                    self._slow_checks.append((check, values.get(tensor) or self._fixed[tensor]))
+                    self._slow_checks.append((tensor, check, variable_of.get(tensor)))
 
-    def _arrays(self) -> dict[Tensor, np.ndarray]:
-        """All tensors as arrays, with those that the variables have now."""
-        arrays = dict(self._fixed)
+    def _check(self, tensor: Tensor, array: Any) -> None:
+        """Check the values that a data input is going to have."""
+        checks = [check for t, check, _ in self._slow_checks if t is tensor]
+        if checks:
+            values = on_host(array)
+            for check in checks:
+                check([values], {})
+            self._checked.add(tensor)
+
+    def _check_rest(self, known: Collection[Tensor]) -> None:
+        """Check what else has ranges, or rows of distinct values."""
+        for tensor, check, variable in self._slow_checks:
+            if tensor not in known:
+                check([on_host(self._fixed[tensor] if variable is None else variable.data)], {})
+
+    def _arrays(self, instead: Mapping[Tensor, Any] | None = None) -> dict[Tensor, Any]:
+        """All tensors as arrays, with those that the variables have now, and `instead` in the place of others."""
+        arrays = self._fixed | dict(instead or {})
         for variable, tensor in self._variables.items():
-            arrays[tensor] = variable.data
+            if tensor not in self._scalars.arrays:
+                arrays[tensor] = variable.data
         for variable, tensor in self._updates.items():
             arrays[tensor] = variable.arrays()[1]
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
@@ -278,9 +356,8 @@ class Plan:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()
             arrays = self._arrays()
-            checks = [RangeEntry(arrays[t], check.lo, check.hi) for t, check in self._ranges]  # type: ignore[arg-type]
-            entries = [*checks, *(_entry(n, arrays) for n in self.launches)]
-            self._bindings[key] = sequence(self.captured.name, entries, self._fail_at([*self._ranges, *self.launches]), self.launches)
+            failed = self._fail_at([*self._ranges, *self.launches])
+            self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, arrays, failed)
         return self._bindings[key]
 
     def _fail_at(self, entries: Sequence[tuple[Tensor, RangeCheck] | Launch]) -> Callable[[int], None]:
@@ -296,7 +373,7 @@ class Plan:
         return fail
 
 
-def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], opt: int | None, disable: Collection[str] | None,
+def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, opt: int | None, disable: Collection[str] | None,
               reassociate: bool | None) -> tuple[Program, Launches]:
     """The program after all passes that are wanted, and its kernels."""
     options = current()
@@ -305,17 +382,13 @@ def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], opt: int
     loose = options.reassociate if reassociate is None else reassociate
     better = optimized(program, constants, level, left_out, loose)
     if level < 3 or FUSE in left_out:
-        return better, make_launches(better, join=False)
+        return better, make_launches(better, False, place.kernel)
     better, decisions = fused(better)
     if "algebra" not in left_out:
         better = by_laws(better, loose)
     better, layouts = laid_out(better)
-    made = make_launches(better, join=True)
+    made = make_launches(better, True, place.kernel)
     return better, Launches(made.order, made.views, (*decisions, *layouts, *made.decisions))
-
-
-def _entry(launch: Launch, arrays: Mapping[Tensor, np.ndarray]) -> Entry:
-    return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs)))
 
 
 def _value_checks(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
@@ -325,11 +398,6 @@ def _value_checks(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
         yield RangeCheck(0, tensor.name, lo, hi)  # type: ignore[arg-type]
     for row in rows:
         yield DistinctCheck(0, tensor.name, row)
-
-
-def _view(buffer: np.ndarray, tensor: Tensor) -> np.ndarray:
-    shape, dtype = shape_of(tensor), numpy_dtype(tensor.dtype)
-    return buffer[: prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
 
 
 def _seconds(step: _Step) -> float:

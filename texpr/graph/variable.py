@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from texpr.compiler import Op
 from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
+from texpr.runtime import gpu
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
@@ -39,20 +40,21 @@ class Variable:
         data: the first value, copied.
         name: for messages and listings.
         dtype: what NumPy cannot say of `data`: bf16 in 16 bits.
+        device: where it lies, a name.
     Raises:
         CallError: a dtype that texpr does not have.
     """
 
     __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
 
-    def __init__(self, data: object, name: str = "variable", dtype: DType | None = None) -> None:
+    def __init__(self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST) -> None:
         array, known = _as_held(np.array(data, order="C"))
         dtype = dtype or known
         if dtype is None or array.dtype != numpy_dtype(dtype):
             raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
         self.name, self.dtype = name, dtype
-        self._current: np.ndarray = array
-        self._spare: np.ndarray | None = None
+        self._current: Any = _placed(array, device)
+        self._spare: Any = None
         self.leaf: Leaf | None = None
 
     def _changes(self) -> None:
@@ -62,9 +64,10 @@ class Variable:
             self.leaf = None
 
     @property
-    def data(self) -> np.ndarray:
+    def data(self) -> Any:
         """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
-        the program do so. bf16 is held as its 16 bits; `np.asarray(variable)` and `numpy()` are its numbers.
+        the program do so. bf16 is held as its 16 bits; `np.asarray(variable)` and `numpy()` are its numbers. On a device it is an array
+        of the device, which takes values as a whole: `data[...] = value`.
         """
         return self._current
 
@@ -74,16 +77,39 @@ class Variable:
         if capture is not None:
             capture.assign(self, value)
             return
-        array, dtype = _as_held(np.asarray(value))
+        array, dtype = (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _as_held(np.asarray(value))
         if array.shape != self.shape or self.dtype not in (dtype, BF16 if array.dtype == np.uint16 else dtype):
             raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
                             code="shape", help="a variable keeps its shape and dtype; make a new one")
+        if isinstance(array, gpu.DeviceArray) and not isinstance(self._current, gpu.DeviceArray):
+            array = array.numpy()
         self._changes()
         self._current[...] = array
 
+    def held(self) -> np.ndarray:
+        """The value as NumPy stores it: `data`, or a copy of what lies on a device."""
+        return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
+
     def numpy(self) -> np.ndarray:
-        """The value as numbers: `data`, but for bf16."""
-        return readable(self._current, self.dtype)
+        """The value as numbers: `data`, but for bf16, and a copy of what lies on a device."""
+        return readable(self.held(), self.dtype)
+
+    @property
+    def device(self) -> str:
+        """The name of the device that the value lies on."""
+        return self._current.device.name if isinstance(self._current, gpu.DeviceArray) else gpu.HOST
+
+    def move(self, device: str) -> None:
+        """Let the value lie on another device. Programs that were captured before are for the old one.
+
+        Raises:
+            CallError: there is no such device.
+            ResourceError: it cannot be used, or has not enough memory.
+        """
+        if gpu.full_name(device) != self.device:
+            moved = _placed(self.held(), device)
+            self._changes()
+            self._current, self._spare = moved, None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,17 +123,18 @@ class Variable:
     def ndim(self) -> int:
         return self._current.ndim
 
-    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+    def arrays(self) -> tuple[Any, Any]:
         """The array that holds the value, and the one a step may write."""
         if self._spare is None:
-            self._spare = np.empty_like(self._current)
+            now = self._current
+            self._spare = gpu.empty(now.device, now.shape, now.dtype) if isinstance(now, gpu.DeviceArray) else np.empty_like(now)
         return self._current, self._spare
 
     def convert(self, dtype: DType) -> None:
         """Let the value be of another dtype. Programs that were captured before are of the old one."""
         if dtype != self.dtype:
             self._changes()
-            self._current, self._spare = stored(readable(self._current, self.dtype), dtype), None
+            self._current, self._spare = _placed(stored(self.numpy(), dtype), self.device), None
             self.dtype = dtype
 
     def exchange(self) -> None:
@@ -120,7 +147,8 @@ class Variable:
         return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(readable(self._current, self.dtype), dtype=dtype, copy=copy)  # type: ignore[call-overload]
+        value = readable(np.asarray(self._current), self.dtype)
+        return np.array(value, dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __getstate__(self) -> tuple:
         """Copies and pickles have no leaf: that one stands for this variable."""
@@ -135,6 +163,12 @@ def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
     """An array as variables hold it, in native byte order, and its dtype."""
     dtype = from_numpy(array.dtype)
     return (array.view(np.uint16) if dtype == BF16 else array if dtype is None else array.astype(numpy_dtype(dtype), copy=False)), dtype
+
+
+def _placed(array: np.ndarray, device: str) -> Any:
+    """An array where it is to lie."""
+    found = gpu.find_device(device)
+    return array if found is None else gpu.to_device(found, array)
 
 
 array_of = attrgetter("_current")

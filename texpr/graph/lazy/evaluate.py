@@ -7,10 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from texpr.graph.capture import Capture
-from texpr.graph.lazy.tensor import Node, Tensor
+from texpr.graph.lazy.tensor import Node, Tensor, moved
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
 from texpr.support.errors import CallError
@@ -83,7 +81,7 @@ class History:
             made.append(capture.call(n.program, [found(a) for a in n.arguments]))
         return capture, leaves, found
 
-    def run(self, plan: Plan) -> tuple[np.ndarray, ...]:
+    def run(self, plan: Plan) -> tuple[Any, ...]:
         """The plan's results on the leaves' values."""
         return plan(*(t.value for t in self.leaves))  # type: ignore[arg-type]
 
@@ -94,11 +92,17 @@ def realize(wanted: Sequence[Tensor]) -> None:
     Raises:
         CallError: a value outside the range that an operator asks for.
     """
+    for device in dict.fromkeys(t.device for t in wanted if t.value is None):
+        _realize_on(device, [t for t in wanted if t.value is None and t.device == device])
+
+
+def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
     history = History(wanted, lambda t: t.value is not None)
     outputs = [t for n in history.nodes for r in n.outputs if (t := r()) is not None and t.value is None]
     outputs += [t for t in wanted if t.value is None and not any(t is o for o in outputs)]
     if outputs:
-        plan = _plan(("values", history.structure(), tuple(map(history.place, outputs))), lambda: _values_plan(history, outputs))
+        key = "values", device, history.structure(), tuple(map(history.place, outputs))
+        plan = _plan(key, lambda: _values_plan(history, outputs, device))
         for t, value in zip(outputs, history.run(plan)):
             t.value = value
             if not t.requires_grad:
@@ -114,12 +118,13 @@ def add_gradients(loss: Tensor) -> None:
         raise CallError("nothing that the tensor is computed from requires a gradient", code="gradient",
                         help="make a leaf with tx.tensor(data, requires_grad=True)")
     places = tuple(map(history.place, wrt))
-    plan = _plan(("gradients", history.structure(), history.place(loss), places), lambda: _gradients_plan(history, loss, wrt))
+    key = "gradients", loss.device, history.structure(), history.place(loss), places
+    plan = _plan(key, lambda: _gradients_plan(history, loss, wrt))
     value, *gradients = history.run(plan)
     if loss.value is None:
         loss.value = value
     for leaf, gradient in zip(wrt, gradients, strict=True):
-        found = Tensor(leaf.shape, leaf.dtype, gradient)
+        found = Tensor(leaf.shape, leaf.dtype, moved(gradient, leaf.device))
         holder: Any = leaf if leaf.owner is None else leaf.owner
         holder.grad = found if holder.grad is None else (holder.grad + found).detach().realize()
 
@@ -139,13 +144,13 @@ def _plan(key: tuple, make: Callable[[], Plan]) -> Plan:
     return made
 
 
-def _values_plan(history: History, outputs: Sequence[Tensor]) -> Plan:
+def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Plan:
     capture, _, found = history.captured()
-    return Plan(capture, [found(t) for t in outputs])
+    return Plan(capture, [found(t) for t in outputs], device=device)
 
 
 def _gradients_plan(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> Plan:
     capture, _, found = history.captured()
     gradients = capture.gradients(found(loss), [found(t) for t in wrt])
     zeros = [g if g is not None else found(t) - found(t) for g, t in zip(gradients, wrt)]
-    return Plan(capture, [found(loss), *zeros])
+    return Plan(capture, [found(loss), *zeros], device=loss.device)

@@ -14,13 +14,15 @@ import numpy as np
 
 from texpr.compiler import Op
 from texpr.graph.capture import Capture
-from texpr.graph.lazy.tensor import Tensor, tensor
+from texpr.graph.lazy.tensor import Tensor, common_device, tensor
 from texpr.graph.lazy.trees import Tree, flattened
+from texpr.graph.place import on_host
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable
 from texpr.ir import expr as ir
 from texpr.ir.dtypes import DType, from_numpy
+from texpr.runtime import gpu
 from texpr.support.errors import CallError
 from texpr.support.suggest import did_you_mean
 
@@ -150,7 +152,11 @@ class Jitted:
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
         results = [capture.lifted(x) for x in leaves]
-        plan = Plan(capture, [r for r in results if isinstance(r, Symbolic)])
+        placed = [x for _, found in named.values() for x in found if isinstance(x, Tensor) and not isinstance(x, _Number)]
+        device = common_device(_name(self._function), placed) if placed else None
+        if device == gpu.HOST and not any(x.shape for x in placed):
+            device = None  # numbers go where the variables are
+        plan = Plan(capture, [r for r in results if isinstance(r, Symbolic)], device=device)
         return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -224,7 +230,7 @@ class _Tracing(Capture):
                 raise CallError("a tensor that requires a gradient was made outside of the function that is traced", code="symbolic",
                                 help="pass it as an argument, and return its gradient")
             if id(x) not in self._outside:
-                self._outside[id(x)] = x, self.constant(x.realize().value, dtype=x.dtype)  # type: ignore[arg-type]
+                self._outside[id(x)] = x, self.constant(on_host(x.realize().value), dtype=x.dtype)  # type: ignore[arg-type]
             return self._outside[id(x)][1]
         return self.constant(x) if isinstance(x, np.ndarray) else x
 
@@ -265,14 +271,14 @@ def _leaf(name: str, x: Any) -> Any:
 
 def _specification(x: Tensor | _Static) -> tuple[object, ...]:
     if isinstance(x, Tensor):
-        return type(x), x.shape, x.dtype, x.requires_grad
+        return type(x), x.shape, x.dtype, x.requires_grad, x.device
     if isinstance(x.value, Variable):
-        return x.value, x.value.dtype
+        return x.value, x.value.dtype, x.value.device
     structure = getattr(x.value, "__texpr_structure__", None)
     return type(x.value), x.value, structure() if structure is not None else None
 
 
-def _computed(value: np.ndarray, dtype: DType) -> Tensor:
+def _computed(value: Any, dtype: DType) -> Tensor:
     found = Tensor(value.shape, dtype, value)
     found.stops = False
     return found

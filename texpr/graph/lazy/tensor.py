@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from texpr.compiler import Op
+from texpr.compiler import CompiledKernel, Op
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.assigning import with_elements
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.promotion import named
 from texpr.graph.capture import bound, resolved
+from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable
 from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
+from texpr.runtime import gpu
 from texpr.support.errors import CallError
+from texpr.support.options import current
 
 MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become one program."""
@@ -37,33 +40,35 @@ class Node:
         arguments: in the order of the program's inputs.
         outputs: the tensors that stand for the results, as long as somebody holds them.
         depth: how many calls wait in a row, this one included.
+        device: where it will run, a name.
     """
 
-    __slots__ = ("__weakref__", "arguments", "depth", "outputs", "program")
+    __slots__ = ("__weakref__", "arguments", "depth", "device", "outputs", "program")
 
     def __init__(self, program: Program, arguments: tuple[Tensor, ...]) -> None:
         self.program, self.arguments = program, arguments
+        self.device = common_device(program.name, arguments)
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
         self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
         for a in arguments:
             a.users.add(self)
 
 
-class Tensor(ArrayMethods):
+class Tensor(ArrayMethods, gpu.Exchanged):
     """An array with NumPy's semantics that computes when its values are looked at.
 
     Operators of `texpr.ops` and those made by `tx.op` take it as well. Slices and reshapes are values of their own, never views;
     `x[...] = v` and `x += y` give `x` another value and leave what was made from it before as it is.
 
     Attributes:
-        shape, dtype: known without computing; `dtype` is one of texpr.
+        shape, dtype, device: known without computing; `dtype` is one of texpr, `device` the name of where the values are.
         requires_grad: whether `backward()` computes the derivative in this tensor.
         grad: the derivatives that `backward()` has added up; None before.
     """
 
     __slots__ = ("__weakref__", "dtype", "grad", "index", "node", "owner", "requires_grad", "shape", "stops", "users", "value")
 
-    def __init__(self, shape: Shape, dtype: DType, value: np.ndarray | None = None, node: Node | None = None, index: int = 0) -> None:
+    def __init__(self, shape: Shape, dtype: DType, value: Any = None, node: Node | None = None, index: int = 0) -> None:
         """Use `tensor`."""
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
         self.requires_grad, self.stops = False, not _recording.get()
@@ -77,6 +82,47 @@ class Tensor(ArrayMethods):
         program = resolved(operator, inputs, constants)
         results = applied(program, tuple(_argument(program, p.name, p.dtype, inputs[p.name]) for p in program.inputs))
         return results[0] if len(results) == 1 else results
+
+    def __texpr_kernel__(self, kernel: CompiledKernel, arrays: Sequence[object], out: object) -> object:
+        """A kernel for a device called on tensors: it runs where they are, and nobody waits for it."""
+        tensors = [a if isinstance(a, Tensor) else tensor(a, device=gpu.HOST) for a in arrays]
+        device = gpu.find_device(common_device(kernel.name, tensors))
+        if device is None:
+            return NotImplemented
+        count = len(kernel.program.inputs)
+        wanted = list(out) if isinstance(out, tuple | list) else [] if out is None else [out]
+        targets = [*tensors[count:], *(t for t in wanted if isinstance(t, Tensor))]
+        if len(targets) != len(tensors[count:]) + len(wanted):
+            raise CallError(f"{kernel.name}: an output is no tensor on {device.name}", code="output")
+        given = [moved(t.realize().value, device.name) for t in tensors[:count]]
+        results = kernel.on_device(device, given, [moved(t.realize().value, t.device) for t in targets])
+        made = targets or [Tensor(r.shape, t.dtype, r) for t, r in zip(kernel.program.outputs, results)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    @property
+    def device(self) -> str:
+        """The name of the device that the values lie on, or will."""
+        return device_of(self.value) if self.value is not None or self.node is None else self.node.device
+
+    def to(self, device: str) -> Tensor:
+        """The same values on another device, or this tensor if it is there. What waits is computed first.
+
+        Raises:
+            CallError: there is no such device; a gradient would have to cross.
+            ResourceError: the device cannot be used here, or has not enough memory.
+        """
+        if gpu.full_name(device) == self.device:
+            return self
+        if self.requires_grad and not self.stops:
+            raise CallError(f"a tensor that requires a gradient is moved from {self.device} to {device}", code="gradient",
+                            help="move the data first: x.detach().to(...).requires_grad_()")
+        found = Tensor(self.shape, self.dtype, moved(self.realize().value, device))
+        found.stops = False
+        return found
+
+    def cpu(self) -> Tensor:
+        """The same values on the host."""
+        return self.to(gpu.HOST)
 
     def realize(self) -> Tensor:
         """Compute the value now, if it is not known.
@@ -96,12 +142,12 @@ class Tensor(ArrayMethods):
             self.value = self.value.copy()
 
     def numpy(self) -> np.ndarray:
-        """The value. Writing into the array changes the tensor. bf16 comes as `ml_dtypes.bfloat16` where that is installed, else as
-        f32, which holds it exactly.
+        """The value. Writing into the array changes the tensor, unless it lies on a device: then the array is a copy. bf16 comes as
+        `ml_dtypes.bfloat16` where that is installed, else as f32, which holds it exactly.
         """
         value = self.realize().value
         assert value is not None
-        return readable(value, self.dtype)
+        return readable(on_host(value), self.dtype)
 
     def item(self) -> float | int | bool:
         """The only element."""
@@ -207,26 +253,38 @@ class Tensor(ArrayMethods):
         return int(self.item())
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        if self.device != gpu.HOST:
+            raise CallError(f"a tensor on {self.device} is asked for as an array of NumPy's", code="device", help="copy it: x.numpy()")
         return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __dlpack__(self, **options: Any) -> Any:
         """A capsule over the same memory, whose strides are never negative.
 
         Raises:
-            BufferError: bf16, which NumPy does not export.
+            BufferError: bf16, which NumPy does not export; a tensor on a device that is asked for on another one.
         """
         if self.dtype == BF16:
             raise BufferError("bf16 is not exported through DLPack; convert it: x.astype('f32')")
+        array = self._on_device()
+        if array is not None:
+            if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
+                raise BufferError(f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)")
+            return gpu.exported(array, options.get("stream"))
         value = self.numpy()
         return (value if value.flags.writeable else value.copy()).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
+        found = gpu.find_device(self.device)
+        return (1, 0) if found is None else found.facts.dlpack
+
+    def _on_device(self) -> gpu.DeviceArray | None:
+        return None if self.device == gpu.HOST else self.realize().value
 
     def __repr__(self) -> str:
         grad = ", requires_grad=True" if self.requires_grad else ""
         values = np.array2string(np.asarray(self.numpy()), separator=", ", prefix="tensor(")
-        return f"tensor({values}, {self.dtype}{list(self.shape)}{grad})"
+        where = "" if self.device == gpu.HOST else f', device="{self.device}"'
+        return f"tensor({values}, {self.dtype}{list(self.shape)}{where}{grad})"
 
     def _repr_html_(self) -> str:
         from texpr.graph.lazy.html import table
@@ -234,7 +292,7 @@ class Tensor(ArrayMethods):
         return table(self)
 
     def __reduce__(self) -> tuple:
-        return _restored, (self.realize().value, self.dtype.name, self.requires_grad)
+        return _restored, (on_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
 def applied(program: Program, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -245,6 +303,10 @@ def applied(program: Program, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ..
     """
     sizes, packs = bound(program, [a.shape for a in arguments])
     node = Node(program, arguments)
+    if node.device != gpu.HOST:
+        for a in arguments:
+            if a.device == gpu.HOST and not a.requires_grad:
+                a.realize()  # where it is; else it would be computed where this is
     results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
     node.outputs = tuple(map(weakref.ref, results))
     grows = _recording.get() and any(a.requires_grad and not a.stops for a in arguments)
@@ -266,7 +328,7 @@ def leaf_of(variable: Variable) -> Tensor:
     return variable.leaf  # type: ignore[return-value]
 
 
-def tensor(data: object, dtype: object = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None) -> Tensor:
     """An array, a number, nested lists or a tensor of another library as a tensor.
 
     A contiguous array of a dtype that texpr has shares its memory.
@@ -274,12 +336,37 @@ def tensor(data: object, dtype: object = None, requires_grad: bool = False) -> T
     Args:
         dtype: a name such as `"f32"`, or a NumPy dtype; None for that of the data.
         requires_grad: whether `backward()` computes derivatives in it.
+        device: where it is to be, a name; None for where the data are if they are a tensor, else what `options(device=...)` says.
     Raises:
         CallError: no array, or of a dtype that texpr does not have.
+        ResourceError: the device cannot be used here, or has not enough memory.
     """
+    if not isinstance(data, Tensor | np.ndarray | np.generic) and (array := gpu.taken_over(data)) is not None:
+        data = _adopted(array)
     if isinstance(data, Tensor):
         made = data.detach() if dtype is None else data.detach().astype(dtype)
-        return tensor(made.realize().value, made.dtype, requires_grad) if requires_grad else made
+        if device is not None:
+            made = made.to(device)
+        if not requires_grad:
+            return made
+        value, t, device = made.realize().value, made.dtype, made.device
+    else:
+        value, t = _as_array(data, dtype)
+    there = moved(value, current().device if device is None else device)
+    found = Tensor(there.shape, t, there)
+    found.stops = False
+    return found.requires_grad_() if requires_grad else found
+
+
+def _known(dtype: np.dtype) -> DType:
+    found = from_numpy(dtype)
+    if found is None:
+        raise CallError(f"the tensor has dtype {dtype}, which texpr does not have", code="dtype")
+    return found
+
+
+def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
+    """What is not a tensor as an array that can be used as it is, and its dtype."""
     if isinstance(data, np.ma.MaskedArray):
         raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     wanted = None if dtype is None else named(dtype)
@@ -292,22 +379,29 @@ def tensor(data: object, dtype: object = None, requires_grad: bool = False) -> T
         assert t is not None
         value = array.view(np.uint16) if t == BF16 else array
         value, t = (value, t) if wanted in (None, t) else (stored(array, wanted), wanted)  # type: ignore[arg-type]
-    value = np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(value.shape)
-    found = Tensor(value.shape, t, value)
-    found.stops = False
-    return found.requires_grad_() if requires_grad else found
+    return np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(value.shape), t  # type: ignore[return-value]
 
 
 def from_dlpack(data: Any) -> Tensor:
-    """A tensor over the memory of another library's tensor on the CPU.
+    """A tensor over the memory of another library's tensor, where that lies.
 
     Raises:
-        CallError: it is on another device, or of a dtype or layout that DLPack cannot hand over.
+        CallError: it is of a dtype or layout that DLPack cannot hand over.
+        ResourceError: it lies on a device that cannot be used here.
     """
+    array = gpu.taken_over(data)
+    if array is not None:
+        return _adopted(array)
     try:
-        return tensor(np.from_dlpack(data))
+        return tensor(np.from_dlpack(data), device=gpu.HOST)
     except (BufferError, RuntimeError, TypeError, AttributeError) as error:
         raise CallError(f"the tensor cannot be taken over: {error}", code="type", help="move it to the CPU, and detach it") from None
+
+
+def _adopted(array: gpu.DeviceArray) -> Tensor:
+    found = Tensor(array.shape, _known(array.dtype), array)
+    found.stops = False
+    return found
 
 
 @contextmanager
@@ -329,12 +423,34 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, bool | int | float):
         found = Tensor((), dtype, np.array(value, numpy_dtype(dtype)) if dtype != BF16 else stored(value, dtype))
     else:
-        found = tensor(value)
+        found = tensor(value, device=gpu.HOST if np.ndim(value) == 0 else None)  # type: ignore[arg-type]
     if found.dtype != dtype:
         raise CallError(f"{program.name}: `{name}` is {found.dtype}, expected {dtype}", code="dtype",
                         help=f'convert it: .astype("{dtype}")')
     return found
 
 
-def _restored(value: np.ndarray, dtype: str, requires_grad: bool) -> Tensor:
-    return tensor(value, dtype, requires_grad)
+def _restored(value: np.ndarray, dtype: str, requires_grad: bool, device: str = gpu.HOST) -> Tensor:
+    return tensor(value, dtype, requires_grad, device)
+
+
+def moved(array: Any, device: str) -> Any:
+    """An array where it is wanted: itself, or a copy."""
+    found = gpu.find_device(device)
+    if found is None:
+        return on_host(array)
+    return array if isinstance(array, gpu.DeviceArray) and array.device is found else gpu.to_device(found, on_host(array))
+
+
+def common_device(name: str, tensors: Sequence[Tensor]) -> str:
+    """Where an operator on tensors runs. Single numbers on the host go where the others are.
+
+    Raises:
+        CallError: tensors lie on different devices.
+    """
+    found = {t.device: t for t in tensors if t.shape or t.device != gpu.HOST}
+    if len(found) > 1:
+        first, second, *_ = found
+        raise CallError(f"{name}: a tensor of shape {list(found[first].shape)} lies on {first}, one of {list(found[second].shape)} on "
+                        f"{second}", code="device", help=f'move one: x.to("{second}")')
+    return next(iter(found), gpu.HOST)

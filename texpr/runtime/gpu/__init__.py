@@ -6,7 +6,8 @@ and which is a device like any other, called `emulated`. Above it are the alloca
 
 from texpr.runtime.gpu.array import DeviceArray, empty, to_device
 from texpr.runtime.gpu.device import DEFAULT, HOST, NAMES, Device, find_device, full_name, is_device, missing
-from texpr.runtime.gpu.driver import Code, Facts
+from texpr.runtime.gpu.dlpack import Exchanged, exported, taken_over
+from texpr.runtime.gpu.driver import DEFAULT_STREAM, Code, Facts
 from texpr.runtime.gpu.emulated import EmulatedDriver
 from texpr.runtime.gpu.kernels import Bound, Loaded, Replay
 from texpr.runtime.gpu.nvidia import NvidiaDriver
@@ -14,6 +15,7 @@ from texpr.runtime.gpu.pool import Memory, Pool
 from texpr.runtime.gpu.streams import Event, Stream
 
 __all__ = [
-    "DEFAULT", "HOST", "NAMES", "Bound", "Code", "Device", "DeviceArray", "EmulatedDriver", "Event", "Facts", "Loaded", "Memory",
-    "NvidiaDriver", "Pool", "Replay", "Stream", "empty", "find_device", "full_name", "is_device", "missing", "to_device",
+    "DEFAULT", "DEFAULT_STREAM", "HOST", "NAMES", "Bound", "Code", "Device", "DeviceArray", "EmulatedDriver", "Event", "Exchanged",
+    "Facts", "Loaded", "Memory", "NvidiaDriver", "Pool", "Replay", "Stream", "empty", "exported", "find_device", "full_name", "is_device",
+    "missing", "taken_over", "to_device",
 ]

@@ -99,7 +99,11 @@ class DeviceArray:
             self.device.driver.to_device(self.used_here(), content, stream)
 
     def __setitem__(self, key: object, value: object) -> None:
-        """`array[...] = value`; parts are assigned on the host."""
+        """`array[...] = value`, or `array[k] = value`; other parts are assigned on the host."""
+        if isinstance(key, int) and self.shape and -self.shape[0] <= key < self.shape[0]:
+            row = self.shape[1:]
+            self.view(key % self.shape[0] * prod(row) * self.dtype.itemsize, row, self.dtype).set(value)
+            return
         if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
             raise CallError("elements of an array on a device are not assigned one by one", code="device",
                             help="change a copy: x = a.numpy(); x[...] = ...; a[...] = x")

@@ -52,15 +52,16 @@ class Device:
     def on(self, stream: int) -> Iterator[None]:
         """Queue what the block does on a stream. It begins when what was queued here before is done, and what comes after waits for it."""
         before = self.stream
-        self._order(before, stream)
+        self.order(before, stream)
         token = self._current.set(stream)
         try:
             yield
         finally:
             self._current.reset(token)
-            self._order(stream, before)
+            self.order(stream, before)
 
-    def _order(self, first: int, then: int) -> None:
+    def order(self, first: int, then: int) -> None:
+        """Let what is queued on the stream `then` wait for what was queued on `first`."""
         if first != then:
             event = self.driver.make_event()
             self.driver.record(event, first)
