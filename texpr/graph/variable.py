@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Variable:
     """
 
     __slots__ = ("__weakref__", "_current", "_spare", "dtype", "leaf", "name")
+    moves: ClassVar[int] = 0
+    """How often variables went to other devices: programs are captured anew afterwards."""
 
     def __init__(self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST) -> None:
         array, known = _as_held(np.array(data, order="C"))
@@ -110,6 +112,7 @@ class Variable:
             moved = _placed(self.held(), device)
             self._changes()
             self._current, self._spare = moved, None
+            Variable.moves += 1
 
     @property
     def shape(self) -> tuple[int, ...]:

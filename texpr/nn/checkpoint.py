@@ -26,7 +26,7 @@ def save(model: Module, path: str | Path) -> None:
     Raises:
         OSError: the file cannot be written; what was there before stays.
     """
-    entries = {name: (v.data, "bfloat16" if v.dtype == BF16 else v.data.dtype.name) for name, v in model._named_state().items()}
+    entries = {name: (v.held(), "bfloat16" if v.dtype == BF16 else v.data.dtype.name) for name, v in model._named_state().items()}
     write_file(path, _serialized(entries, {"format": "np"}))
 
 

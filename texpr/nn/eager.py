@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
-from texpr.graph.lazy.tensor import applied, leaf_of, tensor
+from texpr.graph.lazy.tensor import applied, common_device, leaf_of, tensor
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
 from texpr.nn import tree
+from texpr.runtime.gpu import HOST
 from texpr.support.errors import CallError
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Called:
 
     program: Program
     variables: tuple[Variable, ...]
-    constants: tuple[Tensor, ...]
+    constants: dict[str, tuple[Tensor, ...]]
+    """By device: they are copied there once."""
     bones: tree.Skeleton
     updates: tuple[Variable, ...]
 
@@ -59,11 +61,15 @@ class Called:
         distinct = tuple(dict.fromkeys([*(r.tensor for r in results), *updates.values()]))
         assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
-        return Called(capture.program(distinct), tuple(capture.variables), constants, tree.skeleton(outputs), tuple(updates))
+        return Called(capture.program(distinct), tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs), tuple(updates))
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The results, nested as the module gives them."""
-        found = applied(self.program, (*tensors, *map(leaf_of, self.variables), *self.constants))
+        given = (*tensors, *map(leaf_of, self.variables))
+        device = common_device(self.program.name, given)
+        if device not in self.constants:
+            self.constants[device] = tuple(c.to(device) for c in self.constants[HOST])
+        found = applied(self.program, (*given, *self.constants[device]))
         count = len(found) - len(self.updates)
         values = [new.realize().value for new in found[count:]]
         for variable, value in zip(self.updates, values, strict=True):

@@ -11,6 +11,7 @@ import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.graph.lazy import Tensor
+from texpr.graph.place import on_host
 from texpr.ir.dtypes import BF16, DType, readable
 from texpr.nn import tree
 from texpr.nn.arguments import float_dtype
@@ -19,7 +20,9 @@ from texpr.nn.inputs import Given, as_input
 from texpr.nn.observe import Handle, Hook, observed
 from texpr.nn.parameter import Buffer, Parameter
 from texpr.nn.recent import Recent
+from texpr.runtime import gpu
 from texpr.support.errors import CallError, CheckpointError
+from texpr.support.options import current
 
 
 class Module:
@@ -149,12 +152,28 @@ class Module:
         """The dtype of the float parameters, or buffers where there are none; None without any."""
         return dtype_of(structure(self))
 
+    @property
+    def device(self) -> str:
+        """The name of the device that parameters and buffers lie on: of the first of them; without any, the one of new tensors."""
+        return next((v.device for v in (*self.parameters(), *self.buffers())), gpu.full_name(current().device))
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the host."""
+        return self.to(gpu.HOST)
+
     def to(self, dtype: object) -> Self:
-        """Convert all float parameters and buffers, in place, to f16, bf16, f32 or f64.
+        """Convert all float parameters and buffers, in place, to f16, bf16, f32 or f64; or, given the name of a device, move all of them
+        there.
 
         Raises:
             CallError: another dtype.
+            ResourceError: the device cannot be used here, or has not enough memory.
         """
+        if gpu.is_device(dtype):
+            gpu.find_device(dtype)
+            for variable in (*self.parameters(), *self.buffers()):
+                variable.move(str(dtype))
+            return self
         wanted = float_dtype("to", dtype)
         for variable in (*self.parameters(), *self.buffers()):
             if variable.dtype.is_float:
@@ -346,13 +365,13 @@ _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modul
 
 
 def structure(module: Module) -> tuple:
-    """What a captured program depends on besides shapes: which modules, hooks and variables there are, modes and dtypes."""
+    """What a captured program depends on besides shapes: which modules, hooks and variables there are, modes, dtypes, devices."""
     # Lists, for every step asks: they take half as long as generators.
     modules = list(module.modules())
     hooks = [h for m in modules if m._hooks or m._pre_hooks for h in (*m._hooks, *m._pre_hooks)]
     variables = [(v, v.dtype) for m in modules for v in m._parameters.values()]
     variables += [(v, v.dtype) for m in modules if m._buffers for v in m._buffers.values()]
-    return tuple([(m, m.training) for m in modules]), tuple(hooks), tuple(variables)
+    return tuple([(m, m.training) for m in modules]), tuple(hooks), tuple(variables), Variable.moves
 
 
 def dtype_of(structure: tuple) -> DType | None:
@@ -407,7 +426,7 @@ class _Inference:
         return _Inference(Plan(capture, results), tree.skeleton(outputs), tuple(r.dtype for r in results))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> Any:
-        return tree.rebuilt(self.bones, map(readable, self.plan(*arrays), self.dtypes))
+        return tree.rebuilt(self.bones, map(readable, map(on_host, self.plan(*arrays)), self.dtypes))
 
 
 def _warn_of_lists(name: str, module: Module) -> None:

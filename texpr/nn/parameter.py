@@ -5,12 +5,13 @@ from __future__ import annotations
 from texpr.graph import Variable
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType
+from texpr.support.options import current
 
 
 class Parameter(Variable):
     """A variable that training changes, unless `requires_grad` is False.
 
-    Assign it to an attribute of a module to register it there.
+    Assign it to an attribute of a module to register it there. It lies on the device that `options(device=...)` says.
 
     Attributes:
         grad: what `backward()` of lazy tensors has added up; None before.
@@ -19,7 +20,7 @@ class Parameter(Variable):
     __slots__ = ("grad", "requires_grad")
 
     def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None) -> None:
-        super().__init__(data, name, dtype)
+        super().__init__(data, name, dtype, current().device)
         self.grad: Tensor | None = None
         self.requires_grad = requires_grad
 
@@ -35,5 +36,5 @@ class Buffer(Variable):
     __slots__ = ("persistent",)
 
     def __init__(self, data: object, persistent: bool = True, name: str = "buffer", dtype: DType | None = None) -> None:
-        super().__init__(data, name, dtype)
+        super().__init__(data, name, dtype, current().device)
         self.persistent = persistent

@@ -44,13 +44,15 @@ class Trainer:
         precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow f16 are left out, and
             `skipped` of the history counts them.
         loss_scale: of "f16".
+        device: where the model is moved to, and trained; it stays where it is unless given.
     Attributes:
         history: of the fit that runs, or ran last.
         epoch, position: how many epochs of that fit are done, and how many batches of the one that runs.
     """
 
     def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer, metrics: Sequence[str | Metric] = (), seed: int = 0,
-                 on_nan: str = "raise", *, accumulate: int = 1, precision: str = "f32", loss_scale: LossScale | None = None) -> None:
+                 on_nan: str = "raise", *, accumulate: int = 1, precision: str = "f32", loss_scale: LossScale | None = None,
+                 device: str | None = None) -> None:
         if not isinstance(model, Module):
             raise CallError(f"the model is a {type(model).__name__}, expected a module", code="arguments")
         if not callable(loss) or isinstance(loss, type):
@@ -59,7 +61,7 @@ class Trainer:
             raise CallError(f"the optimizer is {optimizer!r}, expected one such as nn.optim.Adam(model.parameters())", code="arguments")
         if on_nan not in ("raise", "skip", "ignore"):
             raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
-        self.model, self.loss, self.optimizer, self.on_nan = model, loss, optimizer, on_nan
+        self.model, self.loss, self.optimizer, self.on_nan = model if device is None else model.to(device), loss, optimizer, on_nan
         self.metrics = named_metrics(metrics)
         self.step = TrainingStep(model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale)
         self._seed = whole("Trainer", "seed", seed, 0)
@@ -227,7 +229,7 @@ class Trainer:
         _fill(plan, batch)
         loss = self.step.compute(plan)
         if isfinite(loss) or self.on_nan == "ignore" or self.step.loss_scale is not None:
-            metrics = self._metrics(plan)
+            metrics = self._metrics(plan, batch)
             run.skipped += not self.step.commit(plan)
             if isfinite(loss) or self.on_nan == "ignore":
                 run.averages.add({"loss": loss, **metrics}, len(batch.x.array))
@@ -238,8 +240,8 @@ class Trainer:
     def _flush(self, run: Run) -> None:
         run.skipped += not self.step.flush()
 
-    def _metrics(self, plan: Plan) -> dict[str, float]:
-        return measure(self.metrics, plan.results[1], plan.inputs[1])
+    def _metrics(self, plan: Plan, batch: Batch) -> dict[str, float]:
+        return measure(self.metrics, plan.value(1), batch.y.array) if self.metrics else {}
 
     def _check_labels(self, batch: Batch, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
@@ -261,7 +263,7 @@ class Trainer:
                 self._check_labels(batch, plan)
                 _fill(plan, batch)
                 plan.run()
-                averages.add({"loss": float(plan.results[0]), **self._metrics(plan)}, len(batch.x.array))
+                averages.add({"loss": float(plan.value(0)), **self._metrics(plan, batch)}, len(batch.x.array))
         return averages.means()
 
     def _evaluation(self, batch: Batch) -> Plan:
@@ -273,8 +275,8 @@ class Trainer:
 
 
 def _fill(plan: Plan, batch: Batch) -> None:
-    np.copyto(plan.inputs[0], batch.x.array)
-    np.copyto(plan.inputs[1], batch.y.array)
+    plan.fill(0, batch.x.array)
+    plan.fill(1, batch.y.array)
 
 
 class _Evaluating:

@@ -76,8 +76,8 @@ class TrainingStep:
         given, target = as_input(x, dtype), as_target(y, bool(getattr(self.loss, "labels", False)), dtype)
         plan = self._planned(given.spec, target.spec, found)
         self.check_labels(target.array, plan)
-        np.copyto(plan.inputs[0], given.array)
-        np.copyto(plan.inputs[1], target.array)
+        plan.fill(0, given.array)
+        plan.fill(1, target.array)
         value = self.compute(plan)
         self.commit(plan)
         return value
@@ -121,7 +121,7 @@ class TrainingStep:
             for total in self._sums.values():
                 total.data[...] = 0
         plan.compute()
-        return float(plan.results[0])
+        return float(plan.value(0))
 
     def commit(self, plan: Plan) -> bool:
         """The assignments of the last `compute`; False where they were left out, because gradients overflow f16."""
@@ -138,7 +138,7 @@ class TrainingStep:
             return True
         self.pending, total = 0, self._total
         self._total = 0
-        plan = self._plans.get_or_make(("update", self.optimizer.structure(), tuple(self._touched)), self._update)
+        plan = self._plans.get_or_make(("update", self.optimizer.structure(), tuple(self._touched), Variable.moves), self._update)
         self._touched = {}
         self.optimizer.prepare()
         self._share.data[...] = 1 if self._adds() else 1 / total
@@ -147,7 +147,7 @@ class TrainingStep:
 
     def _assigned(self, plan: Plan) -> bool:
         if self.loss_scale is not None:
-            finite = isfinite(plan.results[-1])
+            finite = isfinite(plan.value(-1))
             self.loss_scale.update(finite)
             if not finite:
                 return False
@@ -208,8 +208,8 @@ class TrainingStep:
         """Add gradients up, in f32 at least."""
         for p, g in gradients.items():
             wide = accumulator(p.dtype)
-            if p not in self._sums:
-                self._sums[p] = Variable(np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients")
+            if p not in self._sums or self._sums[p].device != p.device:
+                self._sums[p] = Variable(np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients", device=p.device)
             weight = capture.variable(self._weight).astype(wide)
             capture.assign(self._sums[p], capture.variable(self._sums[p]) + g.astype(wide) * weight)
 
@@ -273,6 +273,6 @@ def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:
     with capture:
         observe(note, lambda: model(capture.input("x", x.shape, dtype)))
     plan = Plan(capture, [symbol for _, symbol in found])
-    np.copyto(plan.inputs[0], x)
+    plan.fill(0, x)
     plan.compute()
-    return next((text for (text, _), result in zip(found, plan.results) if not np.isfinite(result).all()), "")
+    return next((text for k, (text, _) in enumerate(found) if not np.isfinite(plan.value(k)).all()), "")

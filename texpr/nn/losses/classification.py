@@ -8,6 +8,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph.lazy import Tensor
+from texpr.graph.place import on_host
 from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast, present
 from texpr.nn.data.checks import check_labels
@@ -34,7 +35,7 @@ class _OfLabels(WeightedLoss):
         Raises:
             CallError: a target is neither a class nor ignore_index.
         """
-        known = target.realize().value if isinstance(target, Tensor) else target
+        known = on_host(target.realize().value) if isinstance(target, Tensor) else target
         shape = tuple(input.shape) if hasattr(input, "shape") else np.shape(input)
         if isinstance(known, np.ndarray) and known.dtype.kind in "iu" and shape:
             check_labels(known, self.classes(shape), self.ignore_index)

@@ -38,7 +38,7 @@ class AveragedModel(Module):
 
     def update_parameters(self, model: Module) -> None:
         """Take in the model as it is now; it has the same structure."""
-        count = int(self.n_averaged.data)
+        count = int(self.n_averaged.numpy())
         self._share.data[...] = 1.0 if count == 0 else 1 / (count + 1) if self.decay is None else 1 - self.decay
         self._updates.get_or_make((structure(self.module), structure(model)), lambda: self._captured(model)).run()
         self.n_averaged.data[...] = count + 1

@@ -137,7 +137,8 @@ class Optimizer:
         """A variable of the parameter's shape, at first `first_state`."""
         if (parameter, name) not in self._state:
             first = stored(np.full(parameter.shape, self.first_state(parameter, name)), parameter.dtype)
-            self._state[parameter, name] = Variable(first, f"{parameter.name}_{name}", parameter.dtype)
+            self._state[parameter, name] = Variable(first, f"{parameter.name}_{name}", parameter.dtype, parameter.device)
+        self._state[parameter, name].move(parameter.device)
         return self._state[parameter, name]
 
     def first_state(self, parameter: Parameter, name: str) -> float:
@@ -178,9 +179,9 @@ class Optimizer:
         gradients = {p: p.grad for p in self.parameters if p.requires_grad and p.grad is not None}
         if not gradients:
             raise CallError(f"{self._name}: no parameter has a gradient", code="gradient", help="call backward() on the loss first")
-        plan = self._plans.get_or_make((self.structure(), tuple(gradients)), lambda: self._step_on(tuple(gradients)))
-        for slot, gradient in zip(plan.inputs, gradients.values()):
-            np.copyto(slot, gradient.realize().value)  # type: ignore[arg-type]
+        plan = self._plans.get_or_make((self.structure(), tuple(gradients), Variable.moves), lambda: self._step_on(tuple(gradients)))
+        for k, gradient in enumerate(gradients.values()):
+            plan.fill(k, gradient.realize().value)
         self.prepare()
         plan.run()
         self.steps += 1
