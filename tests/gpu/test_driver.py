@@ -193,8 +193,10 @@ def test_arrays_of_a_device():
     assert array.copy().numpy().tolist() == [5] * 6
     with pytest.raises(CallError, match="cannot become float64"):
         array.set(np.zeros(5))
+    array[-1] = 9
+    assert array.numpy().tolist() == [5] * 5 + [9]
     with pytest.raises(CallError, match="not assigned one by one"):
-        array[0] = 1
+        array[0:2] = 1
     with pytest.raises(CallError, match="lies on test, and NumPy asks for it"):
         np.asarray(array)
     with pytest.raises(CallError, match="is copied to"):

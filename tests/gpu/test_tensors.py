@@ -285,6 +285,15 @@ def test_dlpack_of_other_layouts():
                                 "  help: make it contiguous: x.contiguous()")
 
 
+def test_dlpack_of_the_middle_of_an_array():
+    array = gpu.to_device(gpu.find_device(DEVICE), A)
+    assert np.array_equal(tx.from_dlpack(Producer(array.view(16, (4,), np.float32))).numpy(), A[1])
+    with pytest.raises(CallError) as error:
+        tx.from_dlpack(Producer(array.view(4, (4,), np.float32)))
+    assert str(error.value) == ("error[layout]: a tensor on a device begins 4 bytes behind a multiple of 16\n"
+                                "  help: copy it: x.clone()")
+
+
 def test_a_capsule_is_used_once():
     class Stale(Producer):
         def __dlpack__(self, stream: int) -> object:

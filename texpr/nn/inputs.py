@@ -31,8 +31,8 @@ def as_input(value: object, dtype: DType | None) -> Given:
     Raises:
         CallError: no array, or of a dtype that texpr does not have.
     """
-    if type(value) is np.ndarray and dtype is not None and value.dtype == _HELD.get(dtype) and value.flags.c_contiguous:
-        return Given(value, dtype)  # in nearly all calls
+    if type(value) is np.ndarray and dtype in _HELD and value.dtype == _HELD[dtype] and value.flags.c_contiguous:
+        return Given(value, dtype)  # in nearly all calls; a dtype of NumPy's equals None where it is float64
     if isinstance(value, np.ma.MaskedArray):
         raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     try:

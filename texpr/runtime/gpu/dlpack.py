@@ -20,6 +20,9 @@ from texpr.support.errors import CallError, ResourceError
 _NAME, _USED = b"dltensor", b"used_dltensor"
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 _KINDS = {code: kind for kind, code in _CODES.items()}
+ALIGNMENT = 16
+"""Bytes at whose multiples arrays begin: the longest loads are of so many."""
+
 _LEGACY = 1  # how both interfaces write the default stream
 
 
@@ -133,14 +136,17 @@ def _from_capsule(device: Device, data: Any) -> DeviceArray:
     if tensor.lanes != 1 or tensor.code not in _KINDS:
         raise CallError(f"a tensor of DLPack's dtype {tensor.code} of {tensor.bits} bits, which texpr does not have", code="dtype")
     dtype = np.dtype("bool" if _KINDS[tensor.code] == "b" else f"{_KINDS[tensor.code]}{tensor.bits // 8}")
+    address = (tensor.data or 0) + tensor.byte_offset
+    _refuse_between(address)
     _rename(id(capsule), _USED)
-    return DeviceArray(device, shape, dtype, (tensor.data or 0) + tensor.byte_offset, _Borrowed(record, data))
+    return DeviceArray(device, shape, dtype, address, _Borrowed(record, data))
 
 
 def _from_interface(interface: dict[str, Any], data: Any) -> DeviceArray:
     device, dtype, shape = found_device("cuda:0"), np.dtype(interface["typestr"]), tuple(interface["shape"])
     strides = interface.get("strides")
     _refuse_strided(shape, None if strides is None else tuple(s // dtype.itemsize for s in strides))
+    _refuse_between(interface["data"][0])
     stream = interface.get("stream")
     if stream is not None:
         device.order(DEFAULT_STREAM if stream == _LEGACY else stream, device.stream)
@@ -153,6 +159,13 @@ def _refuse_strided(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> 
     if strides is not None and prod(shape) and any(n > 1 and a != b for n, a, b in zip(shape, strides, steps)):
         raise CallError(f"a tensor of shape {list(shape)} on a device has strides {list(strides)}", code="layout",
                         help="make it contiguous: x.contiguous()")
+
+
+def _refuse_between(address: int) -> None:
+    """Raise CallError for an array that begins where kernels do not expect one."""
+    if address % ALIGNMENT:
+        raise CallError(f"a tensor on a device begins {address % ALIGNMENT} bytes behind a multiple of {ALIGNMENT}", code="layout",
+                        help="copy it: x.clone()")
 
 
 class Exchanged:
