@@ -79,11 +79,14 @@ def walk(*roots: Node) -> Iterator[Node]:
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
-        if id(node) in seen:
+        key = id(node)
+        if key in seen:
             continue
-        seen.add(id(node))
+        seen.add(key)
         yield node
-        stack.extend(reversed(children(node)))
+        below = get(node) if (get := _GETTERS.get(type(node))) is not None else children(node)
+        if below:
+            stack += below[::-1]
 
 
 def statements(*roots: Node) -> Iterator[Stmt]:
@@ -126,26 +129,28 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
-        if id(node) in done:
+        key = id(node)
+        if key in done:
             continue
-        below = waiting.get(id(node))
+        below = waiting.get(key)
+        rebuilt = node
         if below is None:
             if keep is not None and keep(node):
-                done[id(node)] = node
+                done[key] = node
                 continue
-            below = children(node)
+            below = get(node) if (get := _GETTERS.get(type(node))) is not None else children(node)
             if below:
-                waiting[id(node)] = below
+                waiting[key] = below
                 stack.append(node)
                 stack += [child for child in below if id(child) not in done]
                 continue
-        rebuilt = node
-        for child in below:
-            if done[id(child)] is not child:
-                rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
-                break
+        else:
+            for child in below:
+                if done[id(child)] is not child:
+                    rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
+                    break
         changed = rule(rebuilt)
-        done[id(node)] = rebuilt if changed is None else changed
+        done[key] = rebuilt if changed is None else changed
     return done[id(root)]  # type: ignore[return-value]
 
 
