@@ -291,12 +291,12 @@ def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeyp
 
 
 def test_the_price_of_a_kernel_is_what_making_it_takes(monkeypatch):
-    """Scheduling, proofs and LLVM: all that happens when it is first bound."""
+    """Scheduling, proofs and LLVM: all that happens when it is prepared."""
     now = [0.0]
     monkeypatch.setattr("texpr.compiler.shapes.perf_counter", lambda: now[0])
 
     class Kernel:
-        def bind(self, shapes: object) -> None:
+        def prepare(self, shapes: object) -> None:
             now[0] += 10
 
     def call() -> None:

@@ -240,6 +240,16 @@ class CompiledKernel(callable.Callable):
         self._prove()
         return DeviceCode(self.kernel, self.target)
 
+    def prepare(self, shapes: tuple[Shape, ...]) -> None:
+        """Make the code for a call of these shapes now.
+
+        Raises:
+            CallError: the shapes do not fit the kernel, or one of its requirements.
+        """
+        self._specification(shapes)
+        if not self.target.gpu:
+            _ = self.address
+
     def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None) -> Callable[..., object]:
         """The fastest callable for inputs of exactly these shapes.
 

@@ -54,7 +54,7 @@ class Kernels:
         if self._earned(own):
             start = perf_counter()
             kernel = self.made[own] = self.compile(program, sizes)
-            kernel.bind(tuple(shapes))  # A kernel is scheduled and compiled when it is first bound.
+            kernel.prepare(tuple(shapes))
             self._prices[program] = perf_counter() - start
             self._usage.pop(own, None)
             return kernel

@@ -56,7 +56,7 @@ def make_callable(
     # Making a class takes longer than all else here.
     wrap = _result_type(spec.name, tuple(argument.name for argument in spec.outputs))._make if len(spec.outputs) > 1 else None
     failed = Failed(spec.name)
-    slow: Callable[..., object] = SlowCall(spec, make_runner(entry, spec, keep), wrap)
+    slow: Callable[..., object] = SlowCall(spec, lambda: make_runner(entry, spec, keep), wrap)
     slow = otherwise or slow
     if not _is_plain(spec) or not numpy_api.layouts_are_known():
         return slow

@@ -12,19 +12,23 @@ from texpr.runtime.convert import read_input, refuse_masked, wrong_dtype, wrong_
 from texpr.runtime.spec import Argument, CallSpec, Computed, extent_value
 from texpr.support.errors import CallError, ResourceError
 
+Run = Callable[..., object]
+
 
 class SlowCall:
     """Calls a kernel with arguments of any form.
 
     Args:
-        run: runs the kernel on its arrays, in order and as it wants them, and an int64 array of the sizes.
+        runner: makes what runs the kernel on its arrays, in order and as it wants them, and an int64 array of the sizes. Most kernels
+            are only called with arrays that need none of this.
         wrap: makes the result of a list of several outputs; None where there is one.
     """
 
-    __slots__ = ("_inputs", "_outputs", "_run", "_spec", "_wrap")
+    __slots__ = ("_inputs", "_outputs", "_run", "_runner", "_spec", "_wrap")
 
-    def __init__(self, spec: CallSpec, run: Callable[..., object], wrap: Callable[[Sequence[np.ndarray]], object] | None) -> None:
-        self._spec, self._run, self._wrap = spec, run, wrap
+    def __init__(self, spec: CallSpec, runner: Callable[[], Run], wrap: Callable[[Sequence[np.ndarray]], object] | None) -> None:
+        self._spec, self._runner, self._wrap = spec, runner, wrap
+        self._run: Run | None = None
         self._inputs, self._outputs = spec.inputs, spec.outputs
 
     def __call__(self, *positional: object, **keywords: object) -> object:
@@ -46,7 +50,8 @@ class SlowCall:
     def _compute(self, inputs: Sequence[np.ndarray], given: Sequence[object], sizes: Mapping[str, int]) -> object:
         _refuse_shared(self._outputs, given)
         outputs = [_buffer(value, argument, inputs, sizes) for value, argument in zip(given, self._outputs)]
-        self._run(*inputs, *outputs, np.array([_size(self._spec, name, sizes) for name in self._spec.sizes], np.int64))
+        run = self._run = self._run or self._runner()
+        run(*inputs, *outputs, np.array([_size(self._spec, name, sizes) for name in self._spec.sizes], np.int64))
         results = [output if value is None else _returned(value, output) for value, output in zip(given, outputs)]
         return results[0] if self._wrap is None else self._wrap(results)
 
