@@ -6,6 +6,7 @@ isl counts its operations; past `QUOTA` a question ends in `OutOfQuota`, which c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from threading import RLock
 from typing import TypeVar
 
@@ -260,9 +261,7 @@ class Given:
 
     def __init__(self, converter: Converter, piece: Piece) -> None:
         self.piece = piece
-        self._question = Question(converter.is_shared)
-        self._question.require(piece)
-        self._system: System | None = None
+        self._is_shared = converter.is_shared
 
     def allows(self, more: Piece) -> bool:
         """Whether more constraints have a solution together with the piece."""
@@ -277,11 +276,16 @@ class Given:
             return True
         return not any(self.allows((c,)) for c in wanted.opposites())
 
-    @property
+    @cached_property
+    def _question(self) -> Question:
+        """Of many pieces nothing is asked."""
+        question = Question(self._is_shared)
+        question.require(self.piece)
+        return question
+
+    @cached_property
     def _solved(self) -> System:
-        if self._system is None:
-            self._system = self._question.system()
-        return self._system
+        return self._question.system()
 
 
 class Region:
