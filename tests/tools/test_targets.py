@@ -14,6 +14,9 @@ FILE = """op softmax<T: float>(X: T[*A:axis, D, *B]; axis) -> Y: T[*A, D, *B] {
 }
 op count(I: i32[N] in 0..M) -> H: i32[M] require M > 0 { H[v] = 0  H[I[i]] += 1 }
 """
+ON_A_DEVICE = """target               operators   gradients
+emulated:0               2 / 2       1 / 1
+"""
 TABLE = """target               operators   gradients
 native                   2 / 2       1 / 1
 sm_80                    2 / 2       1 / 1
@@ -24,6 +27,12 @@ def test_the_table(tmp_path, capsys):
     (tmp_path / "ops.tx").write_text(FILE.replace("in 0..M) -> H: i32[M] require M > 0", "in 0..8) -> H: i32[8]"))
     assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "native,sm_80"]) == 0
     assert capsys.readouterr().out == TABLE
+
+
+def test_devices_are_targets(tmp_path, capsys):
+    (tmp_path / "ops.tx").write_text(FILE.replace("in 0..M) -> H: i32[M] require M > 0", "in 0..8) -> H: i32[8]"))
+    assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "emulated"]) == 0
+    assert capsys.readouterr().out == ON_A_DEVICE
 
 
 def test_wrong_kernels_are_listed(tmp_path, capsys, monkeypatch: pytest.MonkeyPatch):

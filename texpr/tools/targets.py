@@ -1,6 +1,7 @@
 """`python -m texpr bench targets`: the operator library and its gradients on every target, against the interpreter.
 
-Foreign processors are emulated by QEMU, GPUs by one fiber per thread. Inputs are random, of small sizes; results may differ by what
+Foreign processors are emulated by QEMU, GPUs by one fiber per thread. Names of devices (`cuda`, `emulated`) are targets too: there,
+operators run as plans over the memory of the device. Inputs are random, of small sizes; results may differ by what
 rounding in another order, and another exp, make of them.
 """
 
@@ -18,11 +19,14 @@ import numpy as np
 
 from texpr import autodiff
 from texpr.compiler import Schedule, load
+from texpr.graph.lazy.tensor import applied, tensor
+from texpr.graph.place import on_host
 from texpr.ir.dtypes import BF16, numpy_dtype, readable
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.interpret import interpret
 from texpr.ir.shapes import Shape, caller_shape, flat_shape
 from texpr.ir.tensor import Program
+from texpr.runtime import gpu
 from texpr.schedule.replay import random_inputs
 from texpr.support.errors import CertificateWarning, CompileError, Error
 from texpr.support.progress import progress
@@ -53,7 +57,7 @@ def bench_targets(arguments: argparse.Namespace) -> int:
     if arguments.load:
         _run_file(Path(arguments.load))
     names = arguments.targets.split(",") if arguments.targets else TARGETS
-    tallies = {find_target(name).name: Tally() for name in names}
+    tallies = {_known(name): Tally() for name in names}
     cases = list(_cases(Path(arguments.file) if arguments.file else None))
     for name, program, sizes, is_gradient in progress(cases, " operators"):
         try:
@@ -84,6 +88,19 @@ def _run_file(path: Path) -> None:
     if found is None or found.loader is None:
         raise CompileError(f"{path} is no Python file", code="target")
     found.loader.exec_module(module_from_spec(found))
+
+
+def _known(name: str) -> str:
+    """The full name of a target or a device.
+
+    Raises:
+        CompileError: there is no such target.
+        ResourceError: the device cannot be used.
+    """
+    if not gpu.is_device(name) or gpu.full_name(name) == gpu.HOST:
+        return find_target(name).name
+    gpu.find_device(name)
+    return gpu.full_name(name)
 
 
 def _share(counts: list[int]) -> str:
@@ -128,19 +145,28 @@ def _difference(program: Program, sizes: dict[Var, int], target: str, given: lis
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CertificateWarning)
-            kernel = Schedule(program, sizes).auto(target).compile(target)
-            results = kernel(*given) if kernel.target.native else kernel.emulate(*given)
+            results = _on_device(program, target, given) if gpu.is_device(target) else _compiled(program, sizes, target, given)
     except Error as error:
         return str(error).splitlines()[0]
-    several = results if isinstance(results, tuple) else (results,)
     floats = [t.dtype.bits for t in (*program.inputs, *program.temporaries, *program.outputs) if t.dtype.is_float]
     tolerance = TOLERANCE[min(floats, default=64)]
-    for tensor, found, wanted in zip(program.outputs, several, expected, strict=True):
-        shape = flat_shape(tensor, sizes)
-        said = _apart(tensor, tolerance, np.asarray(found).reshape(shape), np.asarray(wanted).reshape(shape))
+    for output, found, wanted in zip(program.outputs, results, expected, strict=True):
+        shape = flat_shape(output, sizes)
+        said = _apart(output, tolerance, np.asarray(found).reshape(shape), np.asarray(wanted).reshape(shape))
         if said:
             return said
     return ""
+
+
+def _compiled(program: Program, sizes: dict[Var, int], target: str, given: list[np.ndarray]) -> tuple[object, ...]:
+    kernel = Schedule(program, sizes).auto(target).compile(target)
+    results = kernel(*given) if kernel.target.native else kernel.emulate(*given)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _on_device(program: Program, device: str, given: list[np.ndarray]) -> tuple[object, ...]:
+    tensors = tuple(tensor(a, t.dtype.name, device=device) for t, a in zip(program.inputs, given))
+    return tuple(on_host(r.realize().value) for r in applied(program, tensors))
 
 
 def _apart(tensor: Tensor, tolerance: float, found: np.ndarray, wanted: np.ndarray) -> str:

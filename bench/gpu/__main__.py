@@ -1,0 +1,122 @@
+"""The whole of `make gpu`: starts processes, gathers what they say, writes the report. Of the standard library alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bench.gpu.report import Checked, Timed, report
+from bench.gpu.wheels import Missing, environment, prepare
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY_SHARE = 0.5
+"""Of the time, for the operator library."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run everything.
+
+    Returns:
+        1 if an operator is wrong, or nothing could run.
+    """
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description="Correctness and speed on a GPU, as a report.")
+    parser.add_argument("--emulate", action="store_true", help="on the emulated device, at tiny sizes")
+    parser.add_argument("--device", default="cuda", help="its name (default: cuda)")
+    parser.add_argument("--wheels", default="", help="folder with wheels of what is not installed")
+    parser.add_argument("--report", default="", help="file to write (default: standard output only)")
+    parser.add_argument("--seconds", type=float, default=500, help="for everything (default: 500)")
+    parser.add_argument("--files", default="", help="files of operators, with commas between (default: the library)")
+    parser.add_argument("--rows", default="", help="numbers of rows, with commas between (default: all)")
+    arguments = parser.parse_args(argv)
+    try:
+        children = environment(prepare(arguments.wheels), TEXPR_CERTIFY="0")
+    except Missing as error:
+        print(error, file=sys.stderr)
+        return 1
+    run = _Run("emulated" if arguments.emulate else arguments.device, arguments.emulate, children, arguments.seconds)
+    about = run.record()
+    if "error" in about:
+        print(f"nothing was run: {about['error']}", file=sys.stderr)
+        return 1
+    files = arguments.files.split(",") if arguments.files else sorted(map(str, (ROOT / "texpr" / "ops").glob("*.tx")))
+    checked = run.library(files)
+    timed = run.times([int(k) for k in arguments.rows.split(",")] if arguments.rows else None)
+    text = report(about, checked, timed, time.monotonic() - run.began, "make gpu" + (" EMULATE=1" if arguments.emulate else ""))
+    print(text)
+    if arguments.report:
+        Path(arguments.report).write_text(text, encoding="utf-8")
+    return int(any(c.wrong for c in checked))
+
+
+class _Run:
+    """Processes on a device, and how long they may take altogether."""
+
+    def __init__(self, device: str, tiny: bool, children: dict[str, str], seconds: float) -> None:
+        self.device, self.tiny, self.children = device, tiny, children
+        self.began = time.monotonic()
+        self.seconds = seconds
+
+    def left(self) -> float:
+        return self.seconds - (time.monotonic() - self.began)
+
+    def record(self, *more: str, timeout: float = 120) -> dict[str, Any]:
+        """What `measure` prints, or an `error`."""
+        code, out, err = self._process("bench.gpu.measure", self.device, *more, timeout=timeout)
+        if code is None:
+            return {"error": f"took more than {timeout:.0f} s"}
+        if code:
+            said = [line for line in err.splitlines() if line.strip()]
+            return {"error": next((line for line in reversed(said) if "error" in line.lower()), said[-1] if said else f"status {code}")}
+        return json.loads(out.splitlines()[-1])
+
+    def _process(self, module: str, *more: str, timeout: float) -> tuple[int | None, str, str]:
+        try:
+            done = subprocess.run([sys.executable, "-m", module, *more], env=self.children, cwd=ROOT, capture_output=True, text=True,
+                                  timeout=max(timeout, 1), check=False)
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+        return done.returncode, done.stdout, done.stderr
+
+    def library(self, files: Sequence[str]) -> list[Checked]:
+        """All files, the largest first, several at once."""
+        until = time.monotonic() + LIBRARY_SHARE * self.left()
+        order = sorted(files, key=lambda f: -os.path.getsize(f))
+        with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1)) as pool:
+            found = list(pool.map(lambda f: self._checked(f, until), order))
+        return sorted(found, key=lambda c: c.file)
+
+    def _checked(self, file: str, until: float) -> Checked:
+        name = Path(file).name
+        code, out, err = self._process("texpr", "bench", "targets", file, "--targets", self.device, timeout=until - time.monotonic())
+        lines = out.splitlines()
+        counts = next((re.findall(r"(\d+) / (\d+)", line) for line in lines if line.startswith(self.device)), [])
+        if len(counts) != 2:
+            said = "did not end in time" if code is None else (err.strip().splitlines() or [f"ended with {code}"])[-1]
+            return Checked(name, wrong=[f"{name}: {said}"])
+        (right, of), (right_of_gradients, of_gradients) = [(int(a), int(b)) for a, b in counts]
+        wrong = [line for line in lines if re.match(rf"{self.device}(:\d+)?: ", line)]
+        return Checked(name, (right, of, right_of_gradients, of_gradients), wrong)
+
+    def times(self, which: Sequence[int] | None) -> list[Timed]:
+        """The rows, one process each, one after the other."""
+        found = []
+        code, out, err = self._process("bench.gpu.list", *(["--tiny"] if self.tiny else []), timeout=60)
+        for k, (name, bar, operations, moved) in enumerate(json.loads(out) if code == 0 else []):
+            if which is None or k in which:
+                more = ["--row", str(k), *(["--tiny"] if self.tiny else [])]
+                result = self.record(*more, timeout=min(90, self.left())) if self.left() > 5 else {"error": "no time was left"}
+                found.append(Timed(name, bar, operations, moved, result))
+        return found or [Timed("rows", 0, 0, 0, {"error": (err.strip().splitlines() or ["none"])[-1]})]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
