@@ -1,7 +1,8 @@
 """texpr: tensor operators as mathematics, schedules with proofs, machine code, gradients, networks.
 
 A name is imported when it is first used, so that `import texpr` itself takes a few milliseconds. Beside the names of `__all__` there
-are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...; `texpr.lang.vocabulary`).
+are the words of the Python form (`texpr.sum`, `texpr.exp`, `texpr.select`, ...; `texpr.lang.vocabulary`), and `texpr.gpu`, devices at
+run time (`texpr.runtime.gpu`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     )
     from texpr.graph.lazy import Tensor, from_dlpack, jit, no_grad, tensor, where
     from texpr.graph.profile import profile
+    from texpr.runtime import gpu as gpu
     from texpr.support.errors import (
         CallError,
         CertificateWarning,
@@ -61,6 +63,8 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         place = "support.errors" if name.endswith(("Error", "Warning")) else _ELSEWHERE.get(name, "compiler")
         found = getattr(import_module(f"texpr.{place}"), name)
+    elif name == "gpu":
+        found = import_module("texpr.runtime.gpu")
     elif name in _PARTS:
         found = import_module(f"texpr.{name}")
     else:

@@ -6,21 +6,33 @@ import argparse
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from texpr.runtime import host, native
+from texpr.runtime import gpu, host, native
+from texpr.support.errors import ResourceError
 from texpr.support.options import current
 from texpr.targets import find_target, target_names
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Print versions, the machine record, targets and options."""
+    """Print versions, the machine record, targets, the GPU and options."""
     machine = find_target("native").machine
     rows = [("python", platform.python_version()), *((name, _version(name)) for name in ("texpr", "numpy", "llvmlite", "lark", "islpy"))]
     rows += [("cpu", host.cpu_name()), ("cores", str(host.cores())), ("threads", str(native.threads())),
              ("vectors", f"{machine.vector_bytes} bytes, {machine.vector_registers} registers"),
              ("caches", ", ".join(f"{n >> 10} KiB" for n in machine.caches)), ("targets", ", ".join(target_names())),
-             ("cache", str(current().cache_dir or "off"))]
+             ("gpu", _gpu()), ("device", current().device), ("cache", str(current().cache_dir or "off"))]
     print("\n".join(f"{name:<9} {value}" for name, value in rows))
     return 0
+
+
+def _gpu() -> str:
+    """What the first GPU is, or why there is none."""
+    try:
+        found = gpu.find_device(gpu.DEFAULT)
+    except ResourceError as error:
+        return error.message
+    assert found is not None
+    facts = found.facts
+    return f"{facts.name}, {facts.memory >> 30} GiB, capability {'.'.join(map(str, facts.capability))}, driver of {facts.driver}"
 
 
 def _version(package: str) -> str:
