@@ -151,6 +151,8 @@ def test_doctor(capsys):
         "vectors",
         "caches",
         "targets",
+        "gpu",
+        "device",
         "cache",
     ]
 
