@@ -16,6 +16,7 @@ class Machine:
         cores: threads that run at once.
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
+        lane_products: products take one element of a register for all lanes; elsewhere such a value comes from memory as cheaply.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
@@ -29,6 +30,7 @@ class Machine:
     cores: int
     gpu_threads: int = 0
     fma: bool = True
+    lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
     streams: bool = False

@@ -51,6 +51,8 @@ CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 TILE_ROWS = 8
 ROWS_TOGETHER = 4
+CROWDED = 16
+"""Operations of an element whose constants fill many registers, where instructions take none from memory."""
 FEW_OPERATIONS = 40
 """Of an element, up to which several rows of a nest without sums are worth the code."""
 
@@ -177,11 +179,11 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
-        rows = _rows_together(plan, nest, best)
+        rows = None if _crowded(plan, nest) else _rows_together(plan, nest, best)
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        registers = 1 if integer(best.extent) is None else 4 if rows is None else 2
+        registers = 1 if integer(best.extent) is None or _crowded(plan, nest) else 4 if rows is None else 2
         outer, inner = plan.cut(name, registers * plan.lanes(nest))
         rest = [n for n in names if n != name]
         row = ""
@@ -198,6 +200,11 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
                 rest.remove(qualified(loop))
         names = rest
     return names
+
+
+def _crowded(plan: Plan, nest: Nest) -> bool:
+    """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
+    return plan.machine.lane_products and operations(nest.main.value) > CROWDED
 
 
 def _tells_apart(nest: Nest, loop: For) -> bool:
@@ -349,7 +356,7 @@ def _along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]
     """Each lane sums its own part of the reduction; tiles of two spatial loops reuse what was loaded."""
     spatial = [qualified(n) for n in nest.spatial]
     tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
-    width = lanes if tiles else 4 * lanes
+    width = lanes if tiles else (2 if _crowded(plan, nest) else 4) * lanes
     name = qualified(best)
     n = integer(best.extent)
     if n is None or n > width:

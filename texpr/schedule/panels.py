@@ -14,8 +14,10 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule.elements import SHARING_TILES, rows_beside, terms_together
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.packing import LINE, in_panels, in_registers
@@ -83,7 +85,9 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(plan, nest, panel, lane))):
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
-    return _Contraction(nest, lane, row, panel, width, _height(constant_extent(row), height))
+    # Registers of rows are loaded whole.
+    tall = height if plan.machine.lane_products and constant_extent(row) >= BLOCK_ROWS else _height(constant_extent(row), height)
+    return _Contraction(nest, lane, row, panel, width, tall)
 
 
 def _saves_sums(nest: Nest, lane: For, width: int, rows: int) -> bool:
@@ -114,8 +118,9 @@ def tile_of(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
     Three vectors load least per product; two or four where less is left over.
     """
     if plan.machine.vector_registers < 32:
-        return 2 * lanes, 6
-    vectors = min((3, 4, 2), key=lambda n: -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3)))
+        return 2 * lanes, 4 if plan.machine.lane_products else 6
+    # Where rows take registers too, four vectors of few rows load more than two of many.
+    vectors = min((3, 2) if plan.machine.lane_products else (3, 4, 2), key=lambda n: -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3)))
     return vectors * lanes, {2: 12, 3: 8, 4: 6}[vectors]
 
 
@@ -148,11 +153,16 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     inside = [*sharing, *row_tiles, lane_tiles]
     if not plan.step("reorder", *row_blocks, *inside, *shallow, row, lane):
         return None
-    for a in scattered:
-        pack(plan, a, (row_blocks or outer + deep)[-1], c.row, c.height, c.sums)
-    for a in nest.accesses[1:]:
-        if row_tiles and a is not c.panel and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
+    beside: list[Tensor] = []
+    for a in (a for a in nest.accesses[1:] if a is not c.panel):
+        if a in scattered and pack(plan, a, (row_blocks or outer + deep)[-1], c.row, c.height, c.sums):
+            beside.append(plan.kernel.temporaries[-1])
+        elif row_tiles and a not in scattered and _by_lanes(plan, c, a, row_tiles[0]):
+            beside.append(plan.kernel.temporaries[-1])
+        elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
             _widened(plan, a, row_tiles[0], c.sums)
+    if plan.machine.lane_products and beside and shallow:
+        terms_together(plan, beside, shallow[-1])
     if deep:
         in_registers(plan, nest, c.lane, inside[::-1])
     plan.step("unroll", row)
@@ -193,6 +203,16 @@ def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
         _, lane = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", plan.machine.vector_bytes // sums.bytes * 4, "peel")
         plan.step("vectorize", lane)
         plan.step("pad", buffer.name, buffer.rank - 1, LINE // sums.bytes, extra=LINE // sums.bytes)
+
+
+def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
+    """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
+    along = [d for d, i in enumerate(access.indices) if c.row.var in variables(i)]
+    few = constant_extent(c.lane) < SHARING_TILES * c.width
+    if not plan.machine.lane_products or len(along) != 1 or few or not c.sums.is_float or not _copied(plan, access, at, c.sums):
+        return False
+    rows_beside(plan, plan.kernel.temporaries[-1], along[0])
+    return True
 
 
 def _scattered(c: _Contraction, access: Access) -> bool:

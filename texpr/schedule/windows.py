@@ -32,6 +32,8 @@ LEAST_POSITIONS = 32
 LEAST_ROWS = 8
 LONG_SUM = 128
 """Terms of a sum that are worth writing it alone, apart from its neighbours."""
+VALUES = 4
+"""Registers for values for all lanes, where these do not come from memory as an operand."""
 LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 FAR = 3
@@ -136,7 +138,8 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
-    most = max(1, (plan.machine.vector_registers - 1) // (width // lanes) - 1)
+    values = VALUES if plan.machine.lane_products else 1
+    most = max(1, (plan.machine.vector_registers - values) // (width // lanes) - 1)
     apart = nest.accesses[0].stride(lane.var) != 1
     most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
     height = _height(most, constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1)

@@ -27,11 +27,13 @@ def target(name: str) -> Target | None:
     """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+sve`, or `native`
     on such a host."""
     if name == "native" and platform.machine() == "aarch64":
-        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), instructions=_instructions(host.cpu_features()))
+        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), lane_products=True,
+                          instructions=_instructions(host.cpu_features()))
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     if name not in _FEATURES:
         return None
-    machine = Machine(16, 32, _CACHES, 4, instructions=_instructions(feature.removeprefix("+") for feature in _FEATURES[name].split(",")))
+    machine = Machine(16, 32, _CACHES, 4, lane_products=True,
+                      instructions=_instructions(feature.removeprefix("+") for feature in _FEATURES[name].split(",")))
     return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit, emulate=_QEMU)
 
 

@@ -1,0 +1,65 @@
+"""What default schedules become on ARM: products that fill the inner loops, and registers for all that these use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.targets.assembly import inner_loops, of_bench, on_stack, products
+from texpr.runtime import qemu
+
+needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+SQUARE = {"M": 512, "N": 512, "K": 512}
+IMAGE = {"N": 1, "C": 32, "H": 28, "W": 28, "R": 3, "Q": 3}
+ROWS = {"N": 256, "D": 1024}
+BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
+    ("gemm", "f32", {}, SQUARE), ("gemm", "f64", {}, SQUARE), ("gemm", "f32", {}, {"M": 1, "N": 512, "K": 512}),
+    ("gemm", "f32", {}, {"M": 512, "N": 1, "K": 512}), ("gemm_batched", "", {}, {"L": 8, "M": 64, "N": 64, "K": 64}),
+    ("gemm_bf16", "", {}, SQUARE), ("gemm_int8", "", {}, SQUARE), ("conv", "", {"S": 1, "P": 1}, IMAGE | {"K": 64}),
+    ("conv", "", {"S": 2, "P": 1}, IMAGE | {"K": 64}), ("conv_last", "", {"S": 1, "P": 1}, IMAGE | {"K": 64}),
+    ("depthwise", "", {"S": 1, "P": 1}, IMAGE), ("depthwise_last", "", {"S": 1, "P": 1}, IMAGE),
+    *((kind, "", {}, ROWS) for kind in ("softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu", "transpose")),
+)
+
+
+@pytest.mark.parametrize("target", ("aarch64", "aarch64+sve"))
+def test_a_product_is_products(target: str):
+    """96 products, 10 pairs of loads, 4 instructions of the loop."""
+    main = max(inner_loops(of_bench("gemm", target, "f32", **SQUARE)), key=products)
+    assert products(main) == 96 and products(main) / len(main) >= 0.85, main
+    assert all(".s[" in n for n in main if n.startswith("fmla")), "each product takes one element of a register"
+
+
+@pytest.mark.parametrize("expression", ("A[k, i] * B[k, j]", "A[i, k] * B[j, k]"))
+def test_so_are_products_of_transposed_matrices(expression: str):
+    op = tx.op(f"op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] {{ C[i, j] = sum(k: {expression}) }}")
+    main = max(inner_loops(tx.schedule(op, N=256).auto("aarch64").compile("aarch64").asm), key=products)
+    assert products(main) / len(main) >= 0.85, main
+
+
+@pytest.mark.parametrize("kind, dtype, constants, sizes", BENCH)
+def test_inner_loops_keep_off_the_stack(kind: str, dtype: str, constants: dict[str, int], sizes: dict[str, int]):
+    used = [on_stack(loop) for loop in inner_loops(of_bench(kind, "aarch64", dtype, constants, **sizes)) if on_stack(loop)]
+    assert not used
+
+
+def test_the_stack_is_seen():
+    loop = ".L1:\n\tldr\tq0, [sp, #16]\n\tfmla\tv1.4s, v0.4s, v2.s[1]\n\tb.ne\t.L1\n"
+    assert [(len(n), products(n), on_stack(n)) for n in inner_loops(loop)] == [(3, 1, ["ldr\tq0, [sp, #16]"])]
+    assert not inner_loops(loop.replace("fmla\tv1.4s, v0.4s, v2.s[1]", "bl\tworker"))
+
+
+@pytest.mark.qemu
+@needs_qemu
+@pytest.mark.parametrize("dtype", ("f32", "f64"))
+@pytest.mark.parametrize("first", ("A: {t}[M, K]", "A: {t}[K, M]"))
+def test_tiles_with_something_left_over(first: str, dtype: str):
+    read = "A[i, k]" if "[M" in first else "A[k, i]"
+    op = tx.op(f"op product({first.format(t=dtype)}, B: {dtype}[K, N]) -> C: {dtype}[M, N] {{ C[i, j] = sum(k: {read} * B[k, j]) }}")
+    generator = np.random.default_rng(0)
+    a, b = (generator.random(shape).astype(dtype.replace("f", "float")) for shape in ((77, 301), (301, 150)))
+    schedule = tx.schedule(op, M=77, K=301, N=150).auto("aarch64")
+    assert "A_cache_cache" in str(schedule), "rows are loaded as registers"
+    found = schedule.compile("aarch64").emulate(a if "[M" in first else np.ascontiguousarray(a.T), b)
+    np.testing.assert_allclose(found, a @ b, rtol=1e-5 if dtype == "f32" else 1e-13)
