@@ -24,6 +24,7 @@ class Instruction:
         emit: what a target needs to know to write it.
         flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
         reorders: it adds floats in an order of its own.
+        masked: conditions may stand in the nest: the instruction leaves out the elements for which they fail.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Instruction:
     emit: object
     flushes: bool = False
     reorders: bool = False
+    masked: bool = False
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}

@@ -53,8 +53,9 @@ def _check_indices(kernel: Kernel, registers: set[Tensor]) -> None:
     while stack:
         node, counting = stack.pop()
         if isinstance(node, For):
-            counts = node.kind != "vector" and not node.kind.startswith(("thread", INSTRUCTION)) and integer(node.extent) != 1
-            own = (node.var,) if counts else ()
+            if node.kind.startswith(INSTRUCTION):
+                continue  # it knows its registers
+            own = () if node.kind == "vector" or node.kind.startswith("thread") or integer(node.extent) == 1 else (node.var,)
             stack += [(s, counting + own) for s in node.body]
         elif isinstance(node, If):
             stack += [(s, counting) for s in node.body]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Add, Cast, Const, Expr, Mul, Read, Tensor, Var
+from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import equal, variables
@@ -25,11 +26,22 @@ class Mismatch(Exception):
     """Why a nest is no instance of the pattern."""
 
 
-def unify(pattern: Kernel, loop: For) -> Match:
+def instance(name: str, loop: For) -> Match:
+    """The nest of `loop` as an instance of what an instruction does.
+
+    Raises:
+        Mismatch: it is none.
+    """
+    return unify(meaning(name), loop, masked=INSTRUCTIONS[name].masked)
+
+
+def unify(pattern: Kernel, loop: For, *, masked: bool = False) -> Match:
     """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same operations up to the order of operands of
     sums and products, operands that lie in memory as the pattern's do (rows as far apart as they like where the pattern says so by a
     symbol).
 
+    Args:
+        masked: the nest may have conditions.
     Raises:
         Mismatch: it is none.
     """
@@ -37,6 +49,7 @@ def unify(pattern: Kernel, loop: For) -> Match:
     loops: dict[Var, Var] = {}
     theirs: Stmt = loop
     while isinstance(mine, For):
+        theirs = _inside(theirs) if masked else theirs
         if not isinstance(theirs, For) or integer(theirs.extent) != integer(mine.extent):
             raise Mismatch(f"its loop `{mine.var.name}` has {show(mine.extent)} iterations, {_instead(theirs)}")
         if len(theirs.body) != 1:
@@ -44,6 +57,7 @@ def unify(pattern: Kernel, loop: For) -> Match:
         loops[mine.var] = theirs.var
         mine, theirs = mine.body[0], theirs.body[0]
     assert isinstance(mine, Store)
+    theirs = _inside(theirs) if masked else theirs
     if not isinstance(theirs, Store):
         raise Mismatch("a loop or a condition stands inside, it has none")
     if (mine.update, mine.tensor.dtype) != (theirs.update, theirs.tensor.dtype):
@@ -55,6 +69,13 @@ def unify(pattern: Kernel, loop: For) -> Match:
     if any(name != mine.tensor.name and t is theirs.tensor for name, (t, _) in operands.items()):
         raise Mismatch(f"it reads other tensors than it writes, the nest reads {theirs.tensor.name}")
     return Match(loops, operands)
+
+
+def _inside(s: Stmt) -> Stmt:
+    """What stands alone under conditions."""
+    while isinstance(s, If) and len(s.body) == 1:
+        s = s.body[0]
+    return s
 
 
 def _instead(s: Stmt) -> str:

@@ -1,7 +1,7 @@
 """Default schedules for GPUs: which nests share a kernel, what blocks and threads of each do.
 
-Rows of sums have a warp or a block each (`rows`); sums of columns have threads along the columns and along the terms; long sums of few
-elements are cut into parts, a launch of their own; everything else has one thread for each vector of the target.
+Contractions have tiles (`gemm`). Rows of sums have a warp or a block each (`rows`); sums of columns have threads along the columns and
+the terms; long sums of few elements are cut into parts, a launch of their own; all else has one thread for each vector of the target.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.loop import For
-from texpr.ir.traverse import statements
+from texpr.schedule.gemm import contracted
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest, extent, find_nests
+from texpr.schedule.nests import Nest, extent, find_nests, free_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES, fused, summed_rows
 
@@ -28,17 +27,11 @@ LONG = 256
 def on_gpu(plan: Plan) -> None:
     """Choose the steps for all nests of a kernel."""
     for nest in find_nests(plan.kernel):
-        _in_parts(plan, nest)
+        if not (nest.reduction and contracted(plan, nest)):
+            _in_parts(plan, nest)
     summed_rows(plan)
-    for nest in find_nests(plan.kernel):
-        if not _is_bound(plan, nest):
-            _bound(plan, nest)
-
-
-def _is_bound(plan: Plan, nest: Nest) -> bool:
-    """Whether loops of the nest, or beside it in a kernel of its own, run on threads already."""
-    return any(isinstance(n, For) and n.kind not in ("serial", "unroll")
-               for s in plan.kernel.body if any(n is nest.main for n in statements(s)) for n in statements(s))
+    for nest in free_nests(plan.kernel):
+        _bound(plan, nest)
 
 
 def _in_parts(plan: Plan, nest: Nest) -> None:

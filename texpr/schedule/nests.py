@@ -147,6 +147,12 @@ def find_nests(kernel: Kernel) -> list[Nest]:
     return nests
 
 
+def free_nests(kernel: Kernel) -> list[Nest]:
+    """The nests of those statements of a kernel in which no loop is marked yet."""
+    free = [s for s in kernel.body if all(n.kind == "serial" for n in walk(s) if isinstance(n, For))]
+    return find_nests(replace(kernel, body=tuple(free)))
+
+
 def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor], again: tuple[For, ...]) -> Nest:
     loops, main, conditions = max(leaves, key=lambda leaf: len(leaf[0]))
     if main.update is not None and main.tensor in started:

@@ -12,7 +12,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.schedule.loops import free_name, qualified
-from texpr.schedule.nests import Nest, extent, find_nests
+from texpr.schedule.nests import Nest, extent, free_nests
 from texpr.schedule.plan import Plan
 
 LANES = 32
@@ -46,7 +46,7 @@ def summed_rows(plan: Plan) -> None:
     """Schedule the nests that sum rows, and those that use the sums of a row."""
     _without_long_rows(plan)
     _rows_outside(plan)
-    nests, done = find_nests(plan.kernel), set[int]()
+    nests, done = free_nests(plan.kernel), set[int]()
     for nest in reversed(nests):
         if id(nest) in done:
             continue
@@ -66,7 +66,7 @@ def summed_rows(plan: Plan) -> None:
 
 def _without_long_rows(plan: Plan) -> None:
     """What is summed of rows that no block can keep is computed again where it is used."""
-    nests = find_nests(plan.kernel)
+    nests = free_nests(plan.kernel)
     summed = {a.tensor for n in nests if n.reduction and _sums_row(n) for a in n.accesses[1:]}
     for t in plan.kernel.temporaries:
         made = [n for n in nests if n.main.tensor is t]
@@ -76,7 +76,7 @@ def _without_long_rows(plan: Plan) -> None:
 
 def _rows_outside(plan: Plan) -> None:
     """Loops over rows come first where sums of rows are used: in the order in which the sums have them."""
-    nests = find_nests(plan.kernel)
+    nests = free_nests(plan.kernel)
     sums = {n.label.partition(".")[0] for n in nests if n.reduction and _sums_row(n)}
     for nest in nests:
         used = next((a for a in nest.accesses[1:] if a.tensor.name in sums), None)
@@ -144,7 +144,9 @@ def _row(nests: list[Nest], depth: int) -> _Row:
     size = max(a.tensor.dtype.bytes for n in nests for a in n.accesses)
     lengths = {integer(loop.extent) for loop in loops}
     length = lengths.pop() if len(lengths) == 1 else None
-    vector = VECTOR_BYTES // size if length is not None and length % (VECTOR_BYTES // size) == 0 else 1
+    vector = VECTOR_BYTES // size
+    if length is None or length % vector or length < LANES * vector:
+        vector = 1
     warps = 1
     while warps < MOST_WARPS and warps * LANES * vector * VECTORS < max(map(extent, loops)):
         warps *= 2

@@ -6,10 +6,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from texpr.ir.expr import Var
-from texpr.ir.instructions import INSTRUCTIONS, meaning
+from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
 from texpr.ir.traverse import rewrite
-from texpr.passes.unify import Mismatch, unify
+from texpr.passes.unify import Mismatch, instance
 from texpr.schedule.loops import find_loops, qualified, replace_loops, span_of, stores
 from texpr.support.errors import ScheduleError
 
@@ -40,7 +40,7 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
     wrong: list[tuple[For, str]] = []
     for n in found:
         try:
-            unify(meaning(instruction), n)
+            instance(instruction, n)
             matching.append(n)
         except Mismatch as why:
             wrong.append((n, str(why)))

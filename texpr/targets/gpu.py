@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 
 from texpr.ir.affine import linear
@@ -18,7 +18,7 @@ from texpr.targets.function import Function, Value, constant
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
-from texpr.targets.sync import Uses, uses_of
+from texpr.targets.sync import Threads, Uses, uses_of
 from texpr.targets.warps import LANES, emit_warp
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
@@ -64,8 +64,15 @@ class GpuEmitter(Emitter):
         self.shared_bytes = 0
         self.copies: dict[Tensor, frozenset[str]] = {}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
+        self.threads = self._known_threads(nest)
         self.positions = POSITIONS
         self.variables |= {v: self._register("tid", axis, where.block) for axis, v in self.positions.items()}
+
+    def _known_threads(self, nest: Stmt) -> Threads:
+        loops = [n for n in walk(nest) if isinstance(n, For)]
+        extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {axis: self.where.extent(axis) for axis in AXES}
+        blocks = {n.var for n in loops if is_block(n)}
+        return Threads(self.where.several, self.thread_axes, blocks, extents, self.kernel.requires)
 
     def rare(self, e: Expr) -> Value:
         """In place: a kernel here is one function."""
@@ -145,7 +152,7 @@ class GpuEmitter(Emitter):
             self.statements(loop.body)
             return
         self.together(loop.body)
-        if self.since.conflicts(self._uses(loop.body), self.where.several):
+        if integer(loop.extent) != 1 and self.since.conflicts(self._uses(loop.body), self.threads):
             self.barrier()
 
     def prefetch(self, s: Prefetch) -> None:
@@ -228,6 +235,11 @@ class GpuEmitter(Emitter):
         """What one lane does for its warp."""
         self._if(compare("==", self.positions["x"], index(0)), work)
 
+    def where_holds(self, conditions: Sequence[Expr], work: Callable[[], None]) -> None:
+        """What each lane does if conditions hold for it."""
+        with self.known.scope():
+            self._if(conjunction(*conditions), work)
+
     def _if(self, condition: Expr, work: Callable[[], None]) -> None:
         if condition is TRUE:
             work()
@@ -281,7 +293,7 @@ class GpuEmitter(Emitter):
     def _meet(self, body: tuple[Stmt, ...]) -> None:
         """A barrier, if the statements use what other threads have used since the last one; note what they use."""
         uses = self._uses(body)
-        if self.since.conflicts(uses, self.where.several):
+        if self.since.conflicts(uses, self.threads):
             self.barrier()
         self.since.add(uses)
 
@@ -308,7 +320,7 @@ class GpuEmitter(Emitter):
 
     def _uses(self, body: tuple[Stmt, ...]) -> Uses:
         inside = {axis_of(n) for n in walk(*body) if isinstance(n, For) and is_thread(n)}
-        return uses_of(body, self.thread_axes, self.where.several - inside - set(self.bound), self.copies)
+        return uses_of(body, self.threads, self.where.several - inside - set(self.bound), self.copies)
 
     # Buffers.
 

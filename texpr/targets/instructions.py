@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.expr import Expr, Var, index
-from texpr.ir.instructions import INSTRUCTIONS, Instruction, meaning, transpose
+from texpr.ir.instructions import INSTRUCTIONS, Instruction, transpose
 from texpr.ir.loop import INSTRUCTION, For
 from texpr.passes.renew import folded
-from texpr.passes.unify import Match, unify
+from texpr.passes.unify import Match, instance
 from texpr.targets.access import Accesses
 from texpr.targets.function import memory_type, vector_type
 
@@ -84,7 +84,7 @@ for _bytes in _REGISTERS:
 def emit_instruction(emitter: Accesses, loop: For) -> None:
     """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
     name = loop.kind.removeprefix(INSTRUCTION)
-    match = unify(meaning(name), loop)
+    match = instance(name, loop)
     match INSTRUCTIONS[name].emit:
         case _Dot() as dot:
             _emit_dot(emitter, dot, match)

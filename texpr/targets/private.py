@@ -20,10 +20,9 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer
 from texpr.ir.evaluate import Points, evaluate
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
-from texpr.ir.instructions import meaning
 from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Stmt, Store
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
-from texpr.passes.unify import unify
+from texpr.passes.unify import instance
 from texpr.support.errors import CompileError
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_thread
 from texpr.targets.warps import held
@@ -138,7 +137,7 @@ def _use(indices: Sequence[Expr], above: tuple[For, ...], home: int, values: Map
 
 def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, int]) -> list[tuple[Tensor, _Use]]:
     name = loop.kind.removeprefix(INSTRUCTION)
-    match = unify(meaning(name), loop)
+    match = instance(name, loop)
     found: list[tuple[Tensor, _Use]] = []
     for operand, (tensor, indices) in match.operands.items():
         if tensor in homes:

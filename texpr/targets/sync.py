@@ -1,13 +1,19 @@
-"""Where the threads of a block must wait for each other: which memory they have used since they last met."""
+"""Where the threads of a block must wait for each other: which memory they have used since they last met.
+
+No barrier stands where it is proven, for all sizes, that no two threads use one element of which one writes it: because each uses only
+what its own index names, or by asking whether indices can meet (`poly.never`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr import poly
+from texpr.ir.build import compare, conjunction
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Stmt, Store
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import substitute, variables, walk
 
 Owner = frozenset[tuple[str, int]]
 """Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1: thread 0 does it all, -2: each thread
@@ -16,59 +22,110 @@ has a buffer of its own."""
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a tensor was used."""
+    """How an element of a tensor was used: with these indices."""
 
     written: bool
     owner: Owner
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """What is known of the threads of a nest.
+
+    Attributes:
+        axes: along which a block may have more than one thread.
+        of: the axis of each variable that is the index of a thread.
+        blocks: variables that are the same for all threads of a block.
+        extents: of all loops, and of each axis of the block.
+        facts: what the kernel requires of sizes.
+    """
+
+    axes: Set[str]
+    of: Mapping[Var, str]
+    blocks: Set[Var]
+    extents: Mapping[Var | str, Expr]
+    facts: Sequence[Expr]
 
 
 @dataclass(slots=True)
 class Uses:
     """How each tensor was used since the threads last met."""
 
-    by_tensor: dict[Tensor, Use] = field(default_factory=dict)
+    by_tensor: dict[Tensor, dict[Use, None]] = field(default_factory=dict)
 
     def add(self, other: Uses) -> None:
         """Take the uses of `other` in."""
-        for tensor, use in other.by_tensor.items():
-            before = self.by_tensor.get(tensor)
-            if before is not None:
-                use = Use(before.written or use.written, before.owner & use.owner)
-            self.by_tensor[tensor] = use
+        for tensor, uses in other.by_tensor.items():
+            self.by_tensor.setdefault(tensor, {}).update(uses)
 
     def copy(self) -> Uses:
         """An independent copy."""
-        return Uses(dict(self.by_tensor))
+        return Uses({tensor: dict(uses) for tensor, uses in self.by_tensor.items()})
 
-    def conflicts(self, later: Uses, axes: Set[str]) -> bool:
+    def conflicts(self, later: Uses, threads: Threads) -> bool:
         """Whether an element may be used here and in `later` by different threads, one of them writing."""
-        return any(
-            (use.written or after.written) and {axis for axis, _ in use.owner & after.owner} != axes
-            for tensor, after in later.by_tensor.items()
-            if (use := self.by_tensor.get(tensor)) is not None
-        )
+        return any(not _apart(first, second, threads)
+                   for tensor, uses in later.by_tensor.items() for second in uses for first in self.by_tensor.get(tensor, ())
+                   if first.written or second.written)
 
 
-def uses_of(body: tuple[Stmt, ...], threads: Mapping[Var, str], single: Set[str], copies: Mapping[Tensor, Set[str]]) -> Uses:
-    """The uses by some statements. Tensors allocated inside belong to one thread and do not count, as do registers.
+def _apart(first: Use, second: Use, threads: Threads) -> bool:
+    """Whether it is proven that no two different threads use one element."""
+    if {axis for axis, _ in first.owner & second.owner} == threads.axes:
+        return True
+    if any(isinstance(n, Read) for n in walk(*first.indices, *second.indices)):
+        return False
+    axes: dict[Var, Axis] = {}
+    sides = [_renamed(use, f"{k}", threads, axes) for k, use in enumerate((first, second))]
+    if None in sides:
+        return False
+    (here, mine), (there, theirs) = sides  # type: ignore[misc]
+    own = {axis for axis, d in first.owner & second.owner if d == -2}
+    same = conjunction(*(compare("==", i, j) for i, j in zip(here, there)))
+    return all(poly.never(conjunction(same, compare("!=", mine[a], theirs[a])), list(axes.values()), threads.facts)
+               for a in threads.axes - own)
+
+
+def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> tuple[tuple[Expr, ...], dict[str, Expr]] | None:
+    """The indices with variables of their own, the position of the thread, and in `axes` what values they take; None if that is not known.
+
+    Loops that count may be in another iteration; blocks have memory of their own, or are the same.
+    """
+    zero = {axis for axis, d in use.owner if d == -1}
+    position: dict[str, Expr] = {a: index(0) if a in zero else Var(a + suffix) for a in sorted(threads.axes)}
+    for axis, v in position.items():
+        if isinstance(v, Var):
+            axes[v] = Axis(v, index(0), threads.extents[axis])
+    values: dict[Var, Expr] = {}
+    for v in sorted(variables(*use.indices), key=lambda v: v.name):
+        if v in threads.of:
+            values[v] = position.get(threads.of[v], index(0))
+        elif v in threads.extents:
+            extent = threads.extents[v]
+            if variables(extent) & threads.extents.keys():
+                return None
+            new = v if v in threads.blocks else Var(v.name + suffix)
+            values[v], axes[new] = new, Axis(new, index(0), extent)
+    return tuple(substitute(i, values) for i in use.indices), position
+
+
+def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: Mapping[Tensor, Set[str]]) -> Uses:
+    """The uses by some statements. Others that are allocated inside belong to one thread and do not count, as do registers.
 
     Args:
-        threads: the axis of each variable that is the index of a thread.
         single: axes along which thread 0 runs all of `body`.
-        copies: axes of whose threads each has a buffer of its own.
+        copies: the buffers in shared memory, with the axes of whose threads each has one of its own.
     """
-    own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)}
+    own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys()
     found = Uses()
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":
-            found.add(Uses({node.tensor: Use(isinstance(node, Store), _owner(node.indices, threads, single) | _own(copies, node.tensor))}))
+            owner = _owner(node.indices, threads.of, single) | frozenset((axis, -2) for axis in copies.get(node.tensor, ()))
+            found.by_tensor.setdefault(node.tensor, {})[Use(isinstance(node, Store), owner, node.indices)] = None
     return found
 
 
 def _owner(indices: tuple[Expr, ...], threads: Mapping[Var, str], single: Set[str]) -> Owner:
     by_index = {(threads[i], d) for d, i in enumerate(indices) if isinstance(i, Var) and i in threads}
     return frozenset(by_index | {(axis, -1) for axis in single})
-
-
-def _own(copies: Mapping[Tensor, Set[str]], tensor: Tensor) -> Owner:
-    return frozenset((axis, -2) for axis in copies.get(tensor, ()))

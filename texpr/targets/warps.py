@@ -17,15 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import product as pairs
 from typing import TYPE_CHECKING
 
 from texpr.ir.build import add, floordiv, mod, mul
 from texpr.ir.expr import Expr, Var, index
-from texpr.ir.instructions import INSTRUCTIONS, Instruction, meaning
-from texpr.ir.loop import INSTRUCTION, For
-from texpr.passes.unify import Match, unify
+from texpr.ir.instructions import INSTRUCTIONS, Instruction
+from texpr.ir.loop import INSTRUCTION, For, If
+from texpr.ir.traverse import walk
+from texpr.passes.renew import folded
+from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
-from texpr.targets.function import Value, memory_type
+from texpr.targets.function import Value, constant, memory_type
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
@@ -56,6 +60,14 @@ class _Product:
     k: int
     word: str
     width: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The sums of a tile: set to 0, or stored to memory, where conditions may leave some out."""
+
+    m: int
+    stores: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,26 @@ _product("mma_i8", _Product("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8
 _product("mma_f64", _Product("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
 
 
+def _sums(name: str, t: str, m: int) -> None:
+    """What surrounds the products of a tile of `m` rows: `zero_NAME` and `store_NAME`."""
+    zero = "0.0" if t[0] == "f" else "0"
+    INSTRUCTIONS[f"zero_{name}"] = Instruction(f"zero_{name}", f"""kernel zero_{name}() -> (C: {t}[{m}, T, 8, U])
+  for i in 0..{m}
+    for j in 0..8
+      C[i, 0, j, 0] = {zero}
+""", _Sums(m, False))
+    INSTRUCTIONS[f"store_{name}"] = Instruction(f"store_{name}", f"""kernel store_{name}(A: {t}[{m}, P, 8, Q]) -> (C: {t}[{m}, T, 8, U])
+  for i in 0..{m}
+    for j in 0..8
+      C[i, 0, j, 0] = A[i, 0, j, 0]
+""", _Sums(m, True), masked=True)
+
+
+_sums("mma_f32", "f32", 16)
+_sums("mma_i32", "i32", 16)
+_sums("mma_f64", "f64", 8)
+
+
 def _loads(t: str, load: _Load) -> None:
     name = f"ldmatrix_{'trans_' if load.turned else ''}{t}"
     columns = 8 * load.width
@@ -115,7 +147,7 @@ _loads("i8", _Load(4, False))
 
 OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Fold)),
          75: frozenset(n for n in INSTRUCTIONS if n.startswith("ldmatrix_")),
-         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product))}
+         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))}
 """Instructions by the first processor that has them. LLVM ends the process over one that the processor lacks."""
 
 
@@ -135,21 +167,23 @@ def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var,
         case _Fold():
             return ({"l": lane}, {}) if operand == "P" else ({}, {})
         case _Product(_, m, n, k, _, w) if operand == "C":
-            return _held(lane, {"i": m, "j": n}, pairs="j", width=2)
+            return _held(lane, {"i": m, "j": n}, along="j", width=2)
         case _Product(_, m, n, k, _, w):
-            return _held(lane, {"i": m, "k": k} if operand == "A" else {"k": k, "j": n}, pairs="k", width=w)
+            return _held(lane, {"i": m, "k": k} if operand == "A" else {"k": k, "j": n}, along="k", width=w)
+        case _Sums(m, stores) if operand == "A" or not stores:
+            return _held(lane, {"i": m, "j": 8}, along="j", width=2)
         case _Load(w, turned) if operand == "B":
-            return _held(lane, {"i": 16, "k": 8 * w}, pairs="i" if turned else "k", width=w)
+            return _held(lane, {"i": 16, "k": 8 * w}, along="i" if turned else "k", width=w)
     return {}, {}
 
 
-def _held(lane: Var, loops: Mapping[str, int], pairs: str, width: int) -> tuple[dict[str, Expr], dict[Var, int]]:
-    """`pairs` is the loop of which a lane holds `width` neighbours; of the other one it holds every eighth."""
+def _held(lane: Var, loops: Mapping[str, int], along: str, width: int) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """`along` is the loop of which a lane holds `width` neighbours; of the other one it holds every eighth."""
     places: dict[str, Expr] = {}
     extents: dict[Var, int] = {}
     for name, n in loops.items():
         tile, inside = Var(f"{name}o"), Var(f"{name}i")
-        if name == pairs:
+        if name == along:
             extents |= {tile: n // (4 * width), inside: width}
             places[name] = add(add(mul(tile, index(4 * width)), mul(mod(lane, index(4)), index(width))), inside)
         else:
@@ -164,12 +198,14 @@ def _held(lane: Var, loops: Mapping[str, int], pairs: str, width: int) -> tuple[
 def emit_warp(emitter: GpuEmitter, loop: For) -> None:
     """Write the instruction that runs the nest of `loop`; that the target has it was checked."""
     name = loop.kind.removeprefix(INSTRUCTION)
-    match = unify(meaning(name), loop)
+    match = instance(name, loop)
     match INSTRUCTIONS[name].emit:
         case _Fold(update):
             _emit_fold(emitter, update, match)
         case _Product() as p:
             _emit_product(emitter, p, match)
+        case _Sums() as sums:
+            _emit_sums(emitter, sums, match, loop)
         case _Load() as load:
             _emit_load(emitter, load, match)
         case other:
@@ -215,6 +251,21 @@ def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
     after = emitter.intrinsic(f"llvm.nvvm.{p.call}", result, *(f"{p.word} {x}" for x in (*left, *right)), *(f"{t} {x}" for x in sums))
     for k, at in enumerate(places):
         f.emit(f"store {t} {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align {total.bytes}")
+
+
+def _emit_sums(emitter: GpuEmitter, sums: _Sums, match: Match, loop: For) -> None:
+    f, t = emitter.function, match.operands["C"][0].dtype
+    conditions = [n.cond for n in walk(loop) if isinstance(n, If)]
+    for h, b in pairs(range(sums.m // 8), range(2)):
+        if not sums.stores:
+            f.emit(f"store {memory_type(t)} {constant(0, t).text}, {_place(emitter, match, 'C', i=8 * h, j=b)}, align {t.bytes}")
+            continue
+        lane = emitter.positions["x"]
+        values = _values(match, i=add(index(8 * h), floordiv(lane, index(4))), j=add(mul(mod(lane, index(4)), index(2)), index(b)))
+        value = f.define(f"load {memory_type(t)}, {_place(emitter, match, 'A', i=8 * h, j=b)}, align {t.bytes}")
+        target, at = match.operands["C"]
+        element = tuple(folded(i, values) for i in at)
+        emitter.where_holds([folded(c, values) for c in conditions], partial(emitter.store, target, element, Value(value, t)))
 
 
 def _word(emitter: GpuEmitter, match: Match, operand: str, p: _Product, **first: int) -> str:

@@ -1,0 +1,248 @@
+"""Contractions on a GPU: a block computes a tile of the target, its threads share tiles of both operands and keep their sums in registers.
+
+A contraction is a sum of products of two reads, each of which moves with a loop over the target that the other one does not: matrix
+products of any layout, batched or not. Where the machine multiplies tiles of the operands' type and the number of terms is a multiple of
+such a tile, warps do so (`mma_...`); else every thread adds up a tile of its own.
+
+Source: NVIDIA, CUTLASS: Fast Linear Algebra in CUDA C++, 2017, for the hierarchy of tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Cast, Expr, Mul, Read
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Access, Nest, extent
+from texpr.schedule.plan import Plan
+from texpr.schedule.rows import LANES, VECTOR_BYTES, fused
+
+LEAST = 32
+"""Rows and columns from which on a tile pays."""
+FEW_TILES = 128
+"""Tiles below which smaller ones keep more processors busy."""
+MOST_UNROLLED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Contraction:
+    """What plays which part: loops over rows, columns and terms; the reads that move with rows and with columns; loops around."""
+
+    nest: Nest
+    row: For
+    column: For
+    term: For
+    left: Access
+    right: Access
+
+    @property
+    def outer(self) -> list[For]:
+        """Loops over the target that both reads move with, or neither."""
+        return [n for n in self.nest.spatial if n is not self.row and n is not self.column]
+
+
+def contracted(plan: Plan, nest: Nest) -> bool:
+    """Schedule a nest as a contraction, if it is one; whether it was."""
+    c = _contraction(nest)
+    if c is None:
+        return False
+    product = _product(plan, c)
+    if product and plan.whole(lambda: _by_warps(plan, c, product)) is not None:
+        return True
+    return plan.whole(lambda: _by_threads(plan, c)) is not None
+
+
+def _contraction(nest: Nest) -> _Contraction | None:
+    apart = nest.recurrent or nest.again or nest.outer
+    if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not _is_product(nest.main.value):
+        return None
+    target, term = nest.accesses[0], nest.reduction[-1]
+    column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
+    right = next((a for a in nest.accesses[1:] if column is not None and a.stride(column.var) != 0), None)
+    if column is None or right is None:
+        return None
+    left = next(a for a in nest.accesses[1:] if a is not right)
+    rows = [n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0]
+    row = max(rows, key=extent, default=None)
+    if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
+        return None
+    if min(map(extent, (row, column))) < LEAST or extent(term) < LEAST // 2:
+        return None
+    return _Contraction(nest, row, column, term, left, right)
+
+
+def _is_product(value: Expr) -> bool:
+    def is_read(e: Expr) -> bool:
+        return isinstance(e, Read) or (isinstance(e, Cast) and isinstance(e.operand, Read))
+
+    return isinstance(value, Mul) and is_read(value.lhs) and is_read(value.rhs)
+
+
+def _blocks(plan: Plan, c: _Contraction, outer: list[str], rows: str, columns: str) -> None:
+    plan.step("bind", columns, "block.x")
+    plan.step("bind", rows, "block.y")
+    if outer:
+        plan.step("bind", fused(plan, outer), "block.z")
+
+
+# Threads.
+
+
+def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
+    """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are long."""
+    tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
+    size = 8 if tiles >= FEW_TILES and c.nest.main.tensor.dtype.bytes <= 4 else 4
+    vector = min(4, VECTOR_BYTES // c.nest.main.tensor.dtype.bytes)
+    rows, row = plan.split(qualified(c.row), 16 * size, tail="pad") or ("", "")
+    columns, column = plan.split(qualified(c.column), 16 * size, tail="pad") or ("", "")
+    terms, term = plan.split(qualified(c.term), 16) or ("", "")
+    if not rows or not columns or not terms:
+        return None
+    row_threads, row = plan.split(row, size, tail="exact") or ("", "")
+    halves, column = plan.split(column, 16 * vector, tail="exact") or ("", "")
+    column_threads, column = plan.split(column, vector, tail="exact") or ("", "")
+    outer, others = [qualified(n) for n in c.outer], [qualified(n) for n in c.nest.reduction if n is not c.term]
+    if not plan.step("reorder", *outer, rows, columns, *others, terms, row_threads, column_threads, term, row, halves, column):
+        return None
+    plan.step("scope", c.nest.main.tensor.name, "register")
+    for access, along in ((c.left, c.row), (c.right, c.column)):
+        if not _shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
+            return None
+    _blocks(plan, c, outer, rows, columns)
+    plan.step("bind", row_threads, "thread.y")
+    plan.step("bind", column_threads, "thread.x")
+    plan.step("unroll", row)
+    plan.step("unroll", halves)
+    plan.step("vectorize", column)
+    return [rows]
+
+
+def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool) -> bool:
+    """Copy what a block reads at a time to shared memory, all threads together. Rows begin in different banks.
+
+    Args:
+        turned: neighbours along the target become neighbours, which they are not in the tensor.
+        threads: of the block, along its axes from the last one to x.
+    """
+    if not plan.step("cache_read", access.tensor.name, at):
+        return False
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "shared")
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    _filled(plan, [f"{buffer.name}.d{d}" for d in long], _vector(access), threads)
+    last = long[-1]
+    if turned:
+        last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
+        names = "abcdefghijklmnop"[: buffer.rank]
+        order = [n for d, n in enumerate(names) if d != last] + [names[last]]
+        if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
+            return False
+        last = buffer.rank - 1
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    plan.step("pad", buffer.name, last, size, extra=size)
+    return True
+
+
+def _vector(access: Access) -> int:
+    """Neighbours that one thread copies at once: those of a row that begins at a multiple of them."""
+    size = VECTOR_BYTES // access.tensor.dtype.bytes
+    length = integer(access.tensor.shape[-1])
+    return size if length is not None and length % size == 0 else 1
+
+
+def _filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+    """The loops of a copy shared out among the threads of a block."""
+    inner = ""
+    if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:
+        loops, inner = [*loops[:-1], cut[0]], cut[1]
+    name = fused(plan, loops)
+    rounds, name = plan.cut(name, prod(threads), "guard")
+    for axis, count in zip("xyz", reversed(threads)):
+        if axis != "xyz"[len(threads) - 1] and (cut := plan.split(name, count)) is not None:
+            name, bound = cut
+            plan.step("bind", bound, f"thread.{axis}")
+        else:
+            plan.step("bind", name, f"thread.{axis}")
+    if rounds and (integer(plan.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
+        plan.step("unroll", rounds)
+    if inner:
+        plan.step("vectorize", inner)
+
+
+# Warps.
+
+
+def _product(plan: Plan, c: _Contraction) -> str:
+    """The type whose tiles the machine multiplies; empty if it does not, or terms are left over."""
+    left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
+    name, terms = {"bf16": ("mma_bf16", 16), "f16": ("mma_f16", 16), "i8": ("mma_i8", 32)}.get(left, ("", 1))
+    fits = left == right and total == ("i32" if left == "i8" else "f32") and name in plan.machine.instructions
+    n = integer(c.term.extent)
+    if not fits or n is None or n % terms or c.left.stride(c.term.var) != 1:
+        return ""
+    if c.right.stride(c.term.var) != 1 and (left == "i8" or c.right.stride(c.column.var) != 1):
+        return ""
+    return left
+
+
+def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
+    """Eight warps, each with a tile of 64 x 32 sums; four with 32 x 32 where tiles are few."""
+    tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
+    high, tall, wide = (2, 64, 4) if tiles >= FEW_TILES else (2, 32, 2)
+    total = "mma_i32" if left == "i8" else "mma_f32"
+    deep = 32 if left == "i8" else 16
+    rows, row = plan.split(qualified(c.row), high * tall, tail="pad") or ("", "")
+    columns, column = plan.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
+    n = integer(c.term.extent) or 0
+    terms, term = plan.split(qualified(c.term), 2 * deep if n % (2 * deep) == 0 else deep, tail="exact") or ("", "")
+    if not rows or not columns or not terms:
+        return None
+    parts, term = plan.split(term, deep, tail="exact") or ("", "")
+    row_warps, row = plan.split(row, tall, tail="exact") or ("", "")
+    row_tiles, row = plan.split(row, 16, tail="exact") or ("", "")
+    column_warps, column = plan.split(column, 32, tail="exact") or ("", "")
+    column_tiles, column = plan.split(column, 8, tail="exact") or ("", "")
+    outer, others = [qualified(n) for n in c.outer], [qualified(n) for n in c.nest.reduction if n is not c.term]
+    inside = [row_warps, column_warps, parts, row_tiles, column_tiles, row, column, term]
+    if not plan.step("reorder", *outer, rows, columns, *others, terms, *inside):
+        return None
+    plan.step("scope", c.nest.main.tensor.name, "register")
+    for access, along in ((c.left, c.row), (c.right, c.column)):
+        if not _shared(plan, access, along, terms, (high, wide, LANES), turned=False):
+            return None
+        if not _fragments(plan, access, parts, left, along):
+            return None
+    _blocks(plan, c, outer, rows, columns)
+    plan.step("bind", row_warps, "thread.z")
+    plan.step("bind", column_warps, "thread.y")
+    for name, options in ((f"zero_{total}", {}), (f"store_{total}", {}), (f"mma_{left}", {} if left == "i8" else {"reassoc": True})):
+        if not plan.step("tensorize", row, name, **options):
+            return None
+    for name in (row_tiles, column_tiles, parts):
+        plan.step("unroll", name)
+    return [rows]
+
+
+def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For) -> bool:
+    """What a warp multiplies at a time in registers, loaded by rows of 16 elements or of 32 bytes."""
+    shared = plan.kernel.temporaries[-1]
+    if not plan.step("cache_read", shared.name, at):
+        return False
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "register")
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    if len(long) != 2:
+        return False
+    turned = along.var in variables(access.indices[long[1]])
+    first, second = (f"{buffer.name}.d{d}" for d in long)
+    tiles, inner = plan.cut(second if turned else first, 16)
+    names = [first, inner] if turned else [inner, second]
+    if tiles and not plan.step("reorder", tiles, *names):
+        return False
+    if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{kind}"):
+        return False
+    return not tiles or plan.step("unroll", tiles)
