@@ -27,9 +27,9 @@ def case(name: str, text: str, *shapes: tuple[int, ...], fixed: bool = True) -> 
 
 
 THREADS = [
-    case("f32", MATMUL, (128, 64), (64, 128)), case("f32", MATMUL, (100, 50), (50, 70)), case("f32", MATMUL, (66, 33), (33, 70), fixed=False),
-    case("batched", BATCHED, (3, 64, 32), (3, 32, 64)), case("f64", MATMUL.replace("f32", "f64"), (64, 32), (32, 64)),
-    case("terms", HALF, (40, 50), (50, 72)),
+    case("f32", MATMUL, (128, 64), (64, 128)), case("f32", MATMUL, (100, 50), (50, 70)),
+    case("f32", MATMUL, (66, 33), (33, 70), fixed=False), case("batched", BATCHED, (3, 64, 32), (3, 32, 64)),
+    case("f64", MATMUL.replace("f32", "f64"), (64, 32), (32, 64)), case("terms", HALF, (40, 50), (50, 72)),
 ]  # fmt: skip
 WARPS = [
     case("half", HALF, (128, 64), (64, 128)), case("half", HALF, (70, 48), (48, 72)), case("linear", LINEAR, (64, 32), (72, 32)),

@@ -4,7 +4,7 @@ A contraction is a sum of products of two reads, each of which moves with a loop
 products of any layout, batched or not. Where the machine multiplies tiles of the operands' type and the number of terms is a multiple of
 such a tile, warps do so (`mma_...`); else every thread adds up a tile of its own.
 
-Source: NVIDIA, CUTLASS: Fast Linear Algebra in CUDA C++, 2017, for the hierarchy of tiles.
+Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008, for tiles of sums in the registers of threads.
 """
 
 from __future__ import annotations
