@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr import nn
 from texpr.graph import Variable
 
 
@@ -194,3 +195,30 @@ def test_tensors_that_leave_a_function_say_that_they_have_no_values():
     tx.jit(lambda x: kept.append(x * 2))(np.ones(3))
     with pytest.raises(tx.CallError, match=r"stands for f64\[3\] while a program is captured, without values, and an array was asked"):
         kept[0].numpy()
+
+
+def test_modules_in_another_mode_are_traced_anew():
+    """Of modules that the function calls, or is, the structure counts as that of arguments does."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.999999))
+    x = np.ones((2, 4), np.float32)
+    whole, part = tx.jit(model), tx.jit(lambda x: model(x) * 2)
+    assert not whole(x).numpy().any() and not part(x).numpy().any()
+    model.eval()
+    np.testing.assert_array_equal(whole(x).numpy() * 2, part(x).numpy())
+    assert whole(x).numpy().any() and whole.traces == part.traces == 2
+    model.train()
+    assert not whole(x).numpy().any() and whole.traces == 2, "the first trace serves again"
+    model[1] = nn.Linear(4, 3)
+    assert whole(x).shape == part(x).shape == (2, 3)
+
+
+@pytest.mark.parametrize("x", [
+    np.arange(6, dtype=">f4").reshape(2, 3), np.arange(6, dtype="f4").reshape(3, 2).T, np.arange(12, dtype="f4").reshape(2, 6)[:, ::2],
+    np.float32(3), np.ma.masked_array([1.0], [False]).filled(), np.asfortranarray(np.ones((2, 3), "f4")),
+])
+def test_arrays_of_any_layout_give_the_same_each_time(x):
+    """Arrays by position are asked for less from the second call on."""
+    f = tx.jit(lambda x: x * 2 + 1)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x).numpy(), np.asarray(x) * 2 + 1)
+    assert f.traces == 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import Token
 from dataclasses import replace
 from itertools import chain, count
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +25,14 @@ from texpr.passes.renew import over_tensors
 from texpr.support.errors import CallError
 
 
+class Structured(Protocol):
+    """An object that programs are made by, such as a module."""
+
+    def __texpr_structure__(self) -> tuple:
+        """What such programs depend on besides shapes."""
+        ...
+
+
 class Capture:
     """A program while it grows. In a `with` block, operators applied to variables alone are captured too.
 
@@ -35,6 +45,7 @@ class Capture:
         rows: for inputs whose rows must hold each value once, the lengths of such rows.
         updates: for each variable that the program assigns to, its next value.
         equations: calls, and sums of cotangents; every tensor is defined before it is read.
+        sources: objects such as modules that the program was made by. It is theirs as long as their structure stays what it is.
     """
 
     def __init__(self, name: str = "graph") -> None:
@@ -45,6 +56,8 @@ class Capture:
         self.rows: dict[Tensor, set[int]] = {}
         self.updates: dict[Variable, Tensor] = {}
         self.equations: list[Equation | Invoke] = []
+        self.sources: list[Structured] = []
+        self._source: Structured | None = None
         self._names: set[str] = set()
         self._ranges: dict[Tensor, tuple[int, int]] = {}
         self._outer: list[Token[Capture | None]] = []
@@ -55,6 +68,20 @@ class Capture:
 
     def __exit__(self, *_: object) -> None:
         active_capture.reset(self._outer.pop())
+
+    @contextmanager
+    def made_by(self, source: Structured) -> Iterator[None]:
+        """What is captured here is the work of `source`, unless that is a part of another source which is at work already."""
+        if self._source is not None:
+            yield
+            return
+        self._source = source
+        if not any(known is source for known in self.sources):
+            self.sources.append(source)
+        try:
+            yield
+        finally:
+            self._source = None
 
     def input(self, name: str, shape: Sequence[int], dtype: DType) -> Symbolic:
         """Declare data of the given shape."""

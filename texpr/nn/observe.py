@@ -37,7 +37,8 @@ def observed(module: Module, capture: Capture, inputs: tuple[Any, ...], options:
     """Run `forward` and the hooks around it, tell the observer, and add the module's name to complaints."""
     before = len(capture.equations)
     try:
-        outputs = _with_hooks(module, inputs, options)
+        with capture.made_by(module):
+            outputs = _with_hooks(module, inputs, options)
     except CallError as error:
         if not any(note.startswith("in the layer ") for note in error.notes):
             error.notes = (*error.notes, f"in the layer {module!r}")

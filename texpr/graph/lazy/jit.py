@@ -6,14 +6,14 @@ import functools
 import inspect
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.graph.capture import Capture
+from texpr.graph.capture import Capture, Structured
 from texpr.graph.lazy.tensor import Tensor, common_device, tensor
 from texpr.graph.lazy.trees import Tree, flattened
 from texpr.graph.place import on_host
@@ -24,9 +24,14 @@ from texpr.ir import expr as ir
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
+from texpr.support.options import current
 from texpr.support.suggest import did_you_mean
 
+_HELD = frozenset(map(np.dtype, ("?", *"bhiq", *"BHIQ", *"efd")))
+"""The dtypes of arrays that plans take as they are."""
 MOST_TRACES = 64
+MOST_VARIANTS = 8
+"""Traces for arguments of one structure that are kept: for modules in other modes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +57,22 @@ class Trace:
     Attributes:
         results: how what it returned is nested.
         leaves: dtypes of the tensors among its leaves; others as they were.
+        sources: the modules that the function calls, each with the structure it had.
     """
 
     plan: Plan
     results: Tree
     leaves: tuple[DType | _Static, ...]
+    sources: tuple[tuple[Structured, tuple], ...]
 
-    def __call__(self, arrays: list[Tensor]) -> Any:
-        """The results for these arguments."""
-        values = iter(self.plan(*(a.value for a in arrays)))  # type: ignore[arg-type]
+    @property
+    def holds(self) -> bool:
+        """Whether the function would compute the same today: modules may be in another mode, or have other parts."""
+        return all([source.__texpr_structure__() == was for source, was in self.sources])
+
+    def __call__(self, arrays: Iterable[Any]) -> Any:
+        """The results for the values of the arguments."""
+        values = iter(self.plan(*arrays))
         return self.results.built(iter([x.value if isinstance(x, _Static) else _computed(next(values), x) for x in self.leaves]))
 
 
@@ -84,7 +96,8 @@ class Jitted:
         self._rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), None)
         self._options = next((p.name for p in parameters if p.kind == p.VAR_KEYWORD), None)
         self._by_position = all(p.kind != p.KEYWORD_ONLY for p in parameters)
-        self._traces: OrderedDict[tuple, Trace] = OrderedDict()
+        self._traces: OrderedDict[tuple, list[Trace]] = OrderedDict()
+        self._plain: dict[tuple, list[Trace]] = {}
         self._lock = threading.RLock()
         self.traces = 0
         functools.update_wrapper(self, function)
@@ -95,17 +108,29 @@ class Jitted:
         Raises:
             CallError: arguments that do not fit; values were asked of tensors while the function was traced.
         """
+        plain = None if kwargs or self._static else _plain(args)
+        known = None if plain is None else self._plain.get(plain)
+        if known is not None and known[0].holds:
+            return known[0](args)
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         named, arrays, key = self._taken(args, kwargs)
         with self._lock:
-            trace = self._traces.get(key)
+            traces = self._traces.setdefault(key, [])
+            trace = next((t for t in traces if t.holds), None)
             if trace is None:
-                trace = self._traces[key] = self._traced(named)
+                trace = self._traced(named)
+            else:
+                traces.remove(trace)
+            traces[:] = [trace, *traces][:MOST_VARIANTS]
             self._traces.move_to_end(key)
             if len(self._traces) > MOST_TRACES:
                 self._traces.popitem(last=False)
-        return trace(arrays)
+            if plain is not None:
+                if len(self._plain) >= MOST_TRACES:
+                    self._plain.clear()
+                self._plain[plain] = traces
+        return trace(a.value for a in arrays)
 
     def _taken(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
         """The leaves of each argument, the tensors among them with their values, and what decides which trace serves the call."""
@@ -157,13 +182,14 @@ class Jitted:
         if device == gpu.HOST and not any(x.shape for x in placed):
             device = None  # numbers go where the variables are
         plan = Plan(capture, [r for r in results if isinstance(r, Symbolic)], device=device)
-        return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results))
+        made = tuple((source, source.__texpr_structure__()) for source in capture.sources)
+        return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results), made)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        return f"<jit {_name(self._function)}{self._signature}, {len(self._traces)} traces>"
+        return f"<jit {_name(self._function)}{self._signature}, {sum(map(len, self._traces.values()))} traces>"
 
 
 @overload
@@ -184,7 +210,8 @@ def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[
     Arrays and numbers anywhere in dicts, lists, tuples and data classes are arguments; strings, None and objects are part of the
     structure, and so are arguments named in `static`. The results are tensors, nested as the function returned them. Python's `if` and
     `for` on values are not possible inside, on shapes and static arguments they are. Side effects happen while tracing only, but for
-    assignments to variables (`parameter.data = value`), which every call makes.
+    assignments to variables (`parameter.data = value`), which every call makes. Modules that it calls may change between calls: in another
+    mode, or with other parts, it is traced anew.
 
     Args:
         static: names of parameters whose values the function sees; each value is traced on its own.
@@ -267,6 +294,16 @@ def _leaf(name: str, x: Any) -> Any:
         raise CallError(f"`{name}` holds {type(x).__name__}, which is no array and cannot be compared", code="arguments",
                         help="pass arrays, numbers and containers of them") from None
     return _Static(x)
+
+
+def _plain(args: tuple) -> tuple | None:
+    """What decides which trace serves arrays that can be used as they are; None if some cannot, or are something else."""
+    found: list[object] = [current().device]
+    for a in args:
+        if type(a) is not np.ndarray or a.dtype not in _HELD or not a.flags.c_contiguous:
+            return None
+        found += a.shape, a.dtype
+    return tuple(found)
 
 
 def _specification(x: Tensor | _Static) -> tuple[object, ...]:
