@@ -55,13 +55,16 @@ def copy_rate(device: Device, size: int) -> float:
 def compared(row: Row, device: Device, tiny: bool) -> dict[str, Any]:
     """The times of a row, in seconds."""
     start = time.perf_counter()
-    work = row.ours(device.name)
-    work()
+    ours = row.ours(device.name)
+    ours.run()
     device.synchronize()
-    found: dict[str, Any] = {"first": time.perf_counter() - start, "ours": seconds_of(work, device, 1 if tiny else SAMPLES)}
+    found: dict[str, Any] = {"first": time.perf_counter() - start, "ours": seconds_of(ours.run, device, 1 if tiny else SAMPLES)}
     torch = None if tiny else _torch()
     if torch is not None:
-        times = _peers(row, torch)
+        works = row.peers(torch)
+        if ours.result is not None:
+            found["apart"] = _apart(ours.result(), list(works.values())[-1]().float().cpu().numpy())
+        times = _peers(row, works, torch)
         found |= {"peer": min(times.values()), "peer name": min(times, key=lambda name: times[name])} if times else {}
     return found
 
@@ -99,10 +102,15 @@ def _torch() -> Any:
     return torch if torch.cuda.is_available() else None
 
 
-def _peers(row: Row, torch: Any) -> dict[str, float]:
+def _apart(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The largest difference, relative to the largest element."""
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
+
+
+def _peers(row: Row, works: dict[str, Work], torch: Any) -> dict[str, float]:
     """Times of all peers that can do it."""
     found = {}
-    for name, work in row.peers(torch).items():
+    for name, work in works.items():
         try:
             found[name] = _seconds_of_peer(work, torch)
         except RuntimeError as error:  # a backend of attention that does not take these shapes

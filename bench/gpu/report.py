@@ -57,18 +57,20 @@ def _library(checked: Sequence[Checked]) -> list[str]:
 
 
 def _times(timed: Sequence[Timed], copy: float) -> list[str]:
-    lines = ["Medians. The ratio is torch's time over texpr's, or, of what is bound by memory, the share of the rate of a copy.", "",
-             "| what | texpr ms | rate | torch ms | ratio | bar | first run s |", "|---|---|---|---|---|---|---|"]
+    lines = ["Medians. The ratio is torch's time over texpr's, or, of what is bound by memory, the share of the rate of a copy. "
+             "`apart`: from torch's result, relative to the largest element.", "",
+             "| what | texpr ms | rate | torch ms | ratio | bar | apart | first run s |", "|---|---|---|---|---|---|---|---|"]
     return [*lines, *(_row(t, copy) for t in timed)]
 
 
 def _row(t: Timed, copy: float) -> str:
     if "ours" not in t.found:
-        return f"| {t.name} | {t.found.get('error', 'not measured')} | | | | {t.bar} | |"
+        return f"| {t.name} | {t.found.get('error', 'not measured')} | | | | {t.bar} | | |"
     ours, peer = t.found["ours"], t.found.get("peer")
     rate = t.moved / ours / 1e9 if t.moved else t.operations / ours / 1e12
     shown = f"{rate:.0f} GB/s" if t.moved else f"{rate:.1f} TFLOP/s" if t.operations else ""
     ratio = t.moved / ours / copy if t.moved and copy else peer / ours if peer else None
     said = "" if ratio is None else f"{ratio:.2f}{'' if ratio >= t.bar else ', below'}"
+    apart = f"{t.found['apart']:.1e}" if "apart" in t.found else ""
     other = f"{peer * 1e3:.3f} ({t.found['peer name']})" if peer else ""
-    return f"| {t.name} | {ours * 1e3:.3f} | {shown} | {other} | {said} | {t.bar} | {t.found['first']:.1f} |"
+    return f"| {t.name} | {ours * 1e3:.3f} | {shown} | {other} | {said} | {t.bar} | {apart} | {t.found['first']:.1f} |"

@@ -10,10 +10,18 @@ import numpy as np
 
 from texpr import nn, ops
 from texpr.graph import Capture, Plan
-from texpr.ir.dtypes import DTYPES, stored
+from texpr.ir.dtypes import DTYPES, readable, stored
 
-Work = Callable[[], object]
-"""One run, queued or done."""
+Work = Callable[[], Any]
+"""One run, queued or done; torch's give their result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """texpr's work, and its result as f32 after a run; None where there is nothing to compare."""
+
+    run: Work
+    result: Callable[[], np.ndarray] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,7 @@ class Row:
     bar: float
     operations: int
     moved: int
-    ours: Callable[[str], Work]
+    ours: Callable[[str], Ours]
     peers: Callable[[Any], dict[str, Work]]
 
 
@@ -51,8 +59,12 @@ def planned(function: Callable[..., Any], shapes: Sequence[Sequence[int]], dtype
     return plan
 
 
-def _ours(function: Callable[..., Any], shapes: Sequence[Sequence[int]], dtype: str) -> Callable[[str], Work]:
-    return lambda device: planned(function, shapes, dtype, device).run
+def _ours(function: Callable[..., Any], shapes: Sequence[Sequence[int]], dtype: str) -> Callable[[str], Ours]:
+    def made(device: str) -> Ours:
+        plan = planned(function, shapes, dtype, device)
+        return Ours(plan.run, lambda: readable(plan.value(0), DTYPES[dtype]).astype(np.float32))
+
+    return made
 
 
 def _given(torch: Any, shapes: Sequence[Sequence[int]], dtype: str) -> list[Any]:
@@ -102,11 +114,11 @@ def _memory(name: str, ours: Callable[..., Any], peer: Callable[[Any], Callable[
 def _training(layers: int, width: int, heads: int, length: int, batch: int) -> Row:
     x, y = _drawn((batch, length, width), 1), _drawn((batch, length, width), 2)
 
-    def ours(device: str) -> Work:
+    def ours(device: str) -> Ours:
         parts = [nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True) for _ in range(layers)]
         model = nn.Sequential(*parts).to(device)
         step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.Adam(model.parameters(), lr=1e-4))
-        return lambda: step(x, y)
+        return Ours(lambda: step(x, y))
 
     def peers(torch: Any) -> dict[str, Work]:
         parts = [torch.nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, batch_first=True) for _ in range(layers)]

@@ -34,7 +34,7 @@ def test_no_such_device(capsys: pytest.CaptureFixture[str]):
 
 def test_the_report():
     about = {"device": "GPU of tests", "copy": 2e12}
-    timed = [Timed("product", 0.9, 2 * 10**12, 0, {"ours": 0.01, "peer": 0.008, "peer name": "torch", "first": 3.0}),
+    timed = [Timed("product", 0.9, 2 * 10**12, 0, {"ours": 0.01, "peer": 0.008, "peer name": "torch", "apart": 1e-3, "first": 3.0}),
              Timed("softmax", 0.9, 0, 10**9, {"ours": 0.5e-3, "first": 1.0}), Timed("attention", 0.8, 1, 0, {"error": "no"})]
     checked = [Checked("a.tx", (3, 4, 1, 1), ["cuda:0: f: Y differs"]), Checked("b.tx", (2, 2, 0, 0))]
     assert report(about, checked, timed, 12.3, "make gpu") == """# On a GPU
@@ -60,13 +60,14 @@ Results on the device against the interpreter's, at small sizes.
 
 ## Times
 
-Medians. The ratio is torch's time over texpr's, or, of what is bound by memory, the share of the rate of a copy.
+Medians. The ratio is torch's time over texpr's, or, of what is bound by memory, the share of the rate of a copy. `apart`: from torch's \
+result, relative to the largest element.
 
-| what | texpr ms | rate | torch ms | ratio | bar | first run s |
-|---|---|---|---|---|---|---|
-| product | 10.000 | 200.0 TFLOP/s | 8.000 (torch) | 0.80, below | 0.9 | 3.0 |
-| softmax | 0.500 | 2000 GB/s |  | 1.00 | 0.9 | 1.0 |
-| attention | no | | | | 0.8 | |
+| what | texpr ms | rate | torch ms | ratio | bar | apart | first run s |
+|---|---|---|---|---|---|---|---|
+| product | 10.000 | 200.0 TFLOP/s | 8.000 (torch) | 0.80, below | 0.9 | 1.0e-03 | 3.0 |
+| softmax | 0.500 | 2000 GB/s |  | 1.00 | 0.9 |  | 1.0 |
+| attention | no | | | | 0.8 | | |
 """
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from texpr import ahead
-from texpr.compiler import pipeline, stored
+from texpr.compiler import on_device, pipeline, stored
 from texpr.compiler.extern import extern_functions, externs_of, knowing
-from texpr.compiler.on_device import DeviceCode, Specified, run_on_device
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -215,7 +214,7 @@ class CompiledKernel(callable.Callable):
             CompileError: the kernel is not for this device.
             ResourceError: the device has not enough memory.
         """
-        return run_on_device(self, self._device_code, device, arrays, out)
+        return on_device.run_on_device(self, self._device_code, device, arrays, out)
 
     def bound_on(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray]) -> gpu.Bound:
         """The kernel's launches on inputs and outputs in its flat shapes, sizes constant: for those who run it again and again.
@@ -226,7 +225,7 @@ class CompiledKernel(callable.Callable):
         """
         return self._device_code.bound(device, arrays, {})
 
-    def specified(self, shapes: tuple[Shape, ...]) -> Specified:
+    def specified(self, shapes: tuple[Shape, ...]) -> on_device.Specified:
         """What a call on inputs of these shapes takes, checked, its sizes, and the shapes of the outputs.
 
         Raises:
@@ -236,9 +235,17 @@ class CompiledKernel(callable.Callable):
         return spec, sizes, tuple(caller_shape(t, sizes, packs) for t in self.program.outputs)
 
     @cached_property
-    def _device_code(self) -> DeviceCode:
-        self._prove()
-        return DeviceCode(self.kernel, self.target)
+    def _device_code(self) -> on_device.DeviceCode:
+        """Code for devices, from the disk cache or made now."""
+        kept = bool(self._schedule) and not self.symbolic and stored.usable()
+        key = f"device\0{stored.key_of(self.program, self.sizes, self._schedule, self.target)}" if kept else ""
+        found = on_device.find(key, self.target) if key else None
+        if found is not None and (found.certificate or current().certify is False):
+            return found
+        made = on_device.emitted(self.kernel, self.target, self._prove())
+        if key:
+            on_device.keep(key, made)
+        return made
 
     def prepare(self, shapes: tuple[Shape, ...]) -> None:
         """Make the code for a call of these shapes now.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from texpr.compiler import pipeline
 from texpr.ir.dtypes import numpy_dtype
@@ -11,34 +12,78 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import Shape
 from texpr.runtime import gpu
+from texpr.runtime.cache import shared
 from texpr.runtime.spec import CallSpec, DistinctCheck, RangeCheck
 from texpr.support.errors import CallError
-from texpr.targets import Artifact, Target, emit_llvm, load_on, plan
+from texpr.targets import Artifact, Plan, Target, emit_llvm, load_on, plan
 
 if TYPE_CHECKING:
     from texpr.compiler.kernel import CompiledKernel
 
 
 class DeviceCode:
-    """A kernel for GPUs, emitted once, and loaded into each device when it is first used there.
+    """A kernel for GPUs as text, loaded into each device when it is first used there.
 
-    Raises:
-        CompileError: the target cannot express the kernel.
+    Attributes:
+        text: LLVM IR as emitted.
+        certificate: what was proven of its loops, in words; empty if nothing was.
     """
 
-    def __init__(self, kernel: Kernel, target: Target) -> None:
-        final = pipeline.prepared(kernel, target)
-        text, launches = emit_llvm(final, target)
-        self._artifact = Artifact(target, text, "", "", b"", launches, final.temporaries)
+    def __init__(self, target: Target, text: str, launches: Callable[[Mapping[Var, int]], Plan], certificate: str) -> None:
+        """Args: launches: gives what is launched at symbolic sizes."""
+        self.text, self.certificate = text, certificate
+        self._target, self._launches = target, launches
         self._code = gpu.Code(text, lambda: pipeline.assembly(text, target))
         self._loaded: dict[str, gpu.Loaded] = {}
 
     def bound(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> gpu.Bound:
         """The launches on inputs and outputs, for these symbolic sizes."""
         if device.name not in self._loaded:
-            self._loaded[device.name] = load_on(device, self._artifact.target, self._code)
-        ready = plan(self._artifact, sizes)
+            self._loaded[device.name] = load_on(device, self._target, self._code)
+        ready = self._launches(sizes)
         return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()))
+
+
+def emitted(kernel: Kernel, target: Target, certificate: str) -> DeviceCode:
+    """The code of scheduled loops.
+
+    Raises:
+        CompileError: the target cannot express the kernel.
+    """
+    final = pipeline.prepared(kernel, target)
+    text, launches = emit_llvm(final, target)
+    artifact = Artifact(target, text, "", "", b"", launches, final.temporaries)
+    if final.sizes:
+        return DeviceCode(target, text, lambda sizes: plan(artifact, sizes), certificate)
+    return _fixed(target, text, plan(artifact, {}), certificate)
+
+
+def _fixed(target: Target, text: str, ready: Plan, certificate: str) -> DeviceCode:
+    return DeviceCode(target, text, lambda sizes: ready, certificate)
+
+
+def keep(key: str, code: DeviceCode) -> None:
+    """Keep the code of a kernel without symbolic sizes on disk."""
+    ready = code._launches({})
+    data = {"text": code.text, "launches": ready.launches, "scratch": ready.scratch, "certificate": code.certificate}
+    shared().put(key, json.dumps(data).encode())
+
+
+def find(key: str, target: Target) -> DeviceCode | None:
+    """The code that was kept under a key. What is damaged or of another form counts as absent."""
+    record = shared().get(key)
+    try:
+        match None if record is None else json.loads(record):
+            case {"text": str(text), "launches": list(launches), "scratch": list(scratch), "certificate": str(certificate)}:
+                return _fixed(target, text, Plan(_tuples(launches), _tuples(scratch)), certificate)
+    except ValueError:
+        pass
+    return None
+
+
+def _tuples(value: Any) -> Any:
+    """Lists of JSON as the tuples that they were."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def run_on_device(kernel: CompiledKernel, code: DeviceCode, device: gpu.Device, arrays: Sequence[gpu.DeviceArray],
