@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.poly.nests import at, e, less, plus, tensor, times
-from texpr.ir.dtypes import BOOL, I32, I64
-from texpr.ir.expr import And, Axis, Call, Cast, Compare, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
+from texpr.ir.dtypes import BOOL, I8, I32, I64
+from texpr.ir.expr import And, Axis, Call, Cast, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Not, Or, Select, Sub, Var
+from texpr.ir.reach import LARGEST_FACTOR
 from texpr.poly import always, never
 
 N, M, i, j, o = (Var(x) for x in "NMijo")
@@ -18,6 +19,15 @@ element = Cast(at(idx, i), dtype=I64)
 wide = at(tensor("k", N, dtype=I64), i)
 narrow = Cast(at(tensor("b", N, dtype=I32), i), dtype=I64)
 mask = at(tensor("mask", N, dtype=BOOL), i)
+between = Cast(at(tensor("between", N, dtype=I32, value_range=(Min(N, M), Max(N, M))), i), dtype=I64)
+half = FloorDiv(wide, e(2))
+square = Mul(Const(46341, dtype=I32), Const(46341, dtype=I32))
+
+
+def converted(value: int) -> Expr:
+    """A number as one of 8 bits, and back."""
+    return Cast(Cast(Const(value, dtype=I64), dtype=I8), dtype=I64)
+
 
 TRUE = {
     "a loop variable is below its extent": (less(i, N), AXES, []),
@@ -34,6 +44,9 @@ TRUE = {
     "a choice of conditions": (Select(less(i, j), less(i, plus(j, 1)), Compare(">=", i, j)), AXES, []),
     "no choice of conditions": (Not(Select(less(i, j), less(j, i), less(i, j))), AXES, []),
     "the magnitude of fewer bits": (Compare(">=", Call("abs", (narrow,)), e(0)), AXES, []),
+    "a factor on the left": (less(Mul(e(2), i), plus(i, N)), AXES, []),
+    "the largest number of 8 bits": (Compare("==", converted(127), e(127)), [], []),
+    "the smallest number of 8 bits": (Compare("==", converted(-128), e(-128)), [], []),
     "excluded middle": (Or(less(i, j), Compare(">=", i, j)), AXES, []),
 }
 OPEN = {
@@ -46,6 +59,17 @@ OPEN = {
     "the magnitude of the least number": (Compare(">=", Call("abs", (wide,)), e(0)), AXES, []),
     "the quotient of the least number": (Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, e(-1)), e(0))), AXES, []),
     "the successor of the largest number": (less(wide, plus(wide, 1)), AXES, []),
+    "twice as much as half of the largest number, and again": (Or(less(half, 0), Compare(">=", times(half, 4), e(0))), AXES, []),
+    "a quotient that may be of the least number": (
+        Or(Compare(">=", wide, e(0)), Compare(">", FloorDiv(wide, Select(less(M, 3), e(-1), e(2))), e(0))), AXES, [less(M, 3)]),
+    "a product with a large number": (Compare(">=", times(i, LARGEST_FACTOR + 1), e(0)), AXES, []),
+    "a negative product of sizes": (Compare(">", Mul(times(N, -1), M), e(0)), [], [less(0, N), less(0, M)]),
+    "a product of 32 bits": (Compare(">=", Cast(square, dtype=I64), e(0)), [], []),
+    "a quotient by a size or a number": (
+        Compare(">", FloorDiv(plus(i, N), Select(less(M, 3), e(2), N)), e(0)), AXES, [less(3, M)]),
+    "what is no less than the smaller of two": (Compare(">=", between, N), AXES, []),
+    "what is below the larger of two": (less(between, N), AXES, []),
+    "a number of 9 bits": (less(converted(128), i), AXES, []),
     "data beyond its range": (less(plus(element, 1), M), AXES, []),
 }
 

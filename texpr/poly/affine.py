@@ -138,12 +138,12 @@ class Converter:
         found = self._convert(e)
         return found if isinstance(found, Values) else self._unknown(e)
 
-    def truth(self, e: Expr | None) -> Truth:
-        """A condition; None is no condition."""
-        found = ALWAYS if e is None else self._convert(e)
+    def truth(self, e: Expr) -> Truth:
+        """A condition."""
+        found = self._convert(e)
         return found if isinstance(found, Truth) else ANYTHING
 
-    def tuples(self, indices: Sequence[Expr], happens: Callable[[Piece], bool] | None = None) -> tuple[tuple[Case, ...], bool]:
+    def tuples(self, indices: Sequence[Expr], happens: Callable[[Piece], bool] = lambda _: True) -> tuple[tuple[Case, ...], bool]:
         """Several integer expressions at once: the cases of all, and whether they are exact.
 
         Args:
@@ -152,7 +152,7 @@ class Converter:
         cases: tuple[Case, ...] = (((), ()),)
         exact = True
         values = [self.values(e) for e in indices]
-        if happens is not None and prod(len(v.cases) for v in values) > CASES_LIMIT:
+        if prod(len(v.cases) for v in values) > CASES_LIMIT:
             values = [replace(v, cases=tuple(c for c in v.cases if happens(c[0]))) for v in values]
         for e, found in zip(indices, values):
             if len(cases) * len(found.cases) > CASES_LIMIT:
@@ -189,10 +189,7 @@ class Converter:
 
     def _combine(self, e: Expr, of: list) -> Values | Truth:
         found = _condition(e, of) if e.dtype == BOOL else self._integer(e, of)
-        if found is None:
-            return ANYTHING if e.dtype == BOOL else self._unknown(e)
-        size = len(found.cases) if isinstance(found, Values) else max(len(found.true), len(found.false))
-        if size > CASES_LIMIT:
+        if found is None or _cases(found) > CASES_LIMIT:
             return ANYTHING if e.dtype == BOOL else self._unknown(e)
         return found if all(o.exact for o in of) else replace(found, exact=False)
 
@@ -202,7 +199,7 @@ class Converter:
         if _may_wrap(e, of, self.ranges):
             return None
         match e:
-            case Const(value) if e.dtype.is_int:
+            case Const(value):
                 return Values((((), Form((), int(value))),))
             case Var():
                 return Values((((), variable(e)),))
@@ -300,7 +297,7 @@ class Converter:
     def _bounds(self, e: Expr, form: Form) -> Piece:
         """What is known of a value of data: its declared range, the range of its type, the range of a binder."""
         bounds: list[Constraint] = []
-        if e.dtype.is_int and e.dtype != I64:
+        if e.dtype != I64:
             lo, hi = int_range(e.dtype)
             bounds += [Constraint(form.shifted(-lo)), Constraint(form.times(-1).shifted(hi))]
         if isinstance(e, Mul) and e.dtype == I64 and self._is_not_negative(e):
@@ -348,13 +345,13 @@ def _may_wrap(e: Expr, of: list[Values], ranges: Mapping[Tensor, Range]) -> bool
 
     The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
     """
-    if not (isinstance(e, Add | Sub | Mul | Neg) or isinstance(e, Call) and e.function == "abs"
+    if not (isinstance(e, Add | Sub | Mul | Neg | Call)
             or isinstance(e, FloorDiv) and any(f.constant == -1 for _, f in of[1].cases)):
         return False
     if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
         return True
     keys = {k for v in of for _, form in v.cases for k, _ in form.terms}
-    return any(isinstance(k, Unknown) and k.opaque and _is_wild(k.node, ranges) for k in keys)
+    return any(isinstance(k, Unknown) and _is_wild(k.node, ranges) for k in keys)  # Four times half of it may wrap, too.
 
 
 def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
@@ -376,11 +373,11 @@ def _operands(e: Expr) -> tuple[Expr, ...]:
         case Compare(_, a, b) if a.dtype.is_int or a.dtype == BOOL:
             parts = taken_apart(e)
             return (a, b) if parts is None else (parts,)
-        case Select(c, t, o) if e.dtype.is_int or e.dtype == BOOL:
+        case Select(c, t, o):
             return c, t, o
         case Cast(a) if a.dtype.is_int:
             return (a,)
-        case Max(a, b) | Min(a, b) if e.dtype.is_int:
+        case Max(a, b) | Min(a, b):
             return a, b
         case Add(a, b) | Sub(a, b) | Mul(a, b) | FloorDiv(a, b) | Mod(a, b) if e.dtype == I64:
             return a, b
@@ -410,6 +407,10 @@ def _condition(e: Expr, of: list) -> Truth | None:
         case Compare(op) if of and isinstance(of[0], Values):
             return compared(op, *of)
     return None
+
+
+def _cases(found: Values | Truth) -> int:
+    return len(found.cases) if isinstance(found, Values) else max(len(found.true), len(found.false))
 
 
 def _pairwise(of: list[Values], combine) -> Values:

@@ -88,13 +88,13 @@ def _lent(nest: Nest, uses: Uses, whole: Buffer) -> _Loan | None:
     buffer = replace(whole, home=tuple(same[0] for same in takewhile(lambda at: all(n.var is at[0].var for n in at), zip(*around))))
     cell = tuple(Var(f"c{k}") for k in range(whole.tensor.rank))
     stays: Fixed = buffer.private | set(nest.parameters.variables) | nest.parameters.inputs
-    pairs = [(r, d.indices) for r, d in zip(fetched, whole.definitions)]
-    pairs += [(Read(lender, s.indices), _source(s).indices) for s in returns]
-    places = [carried_over(r, at, stays, cell) if r is not None else None for r, at in pairs]
-    told = [p for p in places if isinstance(p, Read)]
-    if len(told) != len(places) or not all(alike(p, told[0]) for p in told):
+    pairs = [(r.indices, d.indices) for r, d in zip(fetched, whole.definitions) if r is not None and r.tensor is lender]
+    pairs += [(s.indices, _source(s).indices) for s in returns]
+    places = [tuple(p for i in indices if (p := carried_over(i, at, stays, cell)) is not None) for indices, at in pairs]
+    told = all(len(p) == lender.rank and all(map(alike, p, places[0])) for p in places)
+    if not told or len(pairs) < len(whole.definitions) + len(returns):
         return None
-    return _Loan(buffer, lender, cell, told[0].indices, readers, returns)
+    return _Loan(buffer, lender, cell, places[0], readers, returns)
 
 
 def _copied(s: Statement) -> Read | None:

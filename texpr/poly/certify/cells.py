@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from texpr.ir.build import FALSE, TRUE, compare, fold
 from texpr.ir.dtypes import BOOL, I64
-from texpr.ir.expr import And, Call, Cast, Compare, Const, Expr, Max, Min, Node, Not, Or, Read, Select
+from texpr.ir.expr import And, Call, Cast, Compare, Expr, Max, Min, Node, Not, Or, Read, Select
 from texpr.ir.traverse import children, rewrite, walk
 from texpr.poly.certify.frame import alike
 
@@ -61,19 +61,9 @@ def _choice(roots: tuple[Node, ...], below: Callable[[Node], tuple[Node, ...]]) 
 
 def _atomic(e: Expr) -> Expr:
     """The first part of a condition that is not put together of others."""
-    return next((n for n in _parts(e) if not isinstance(n, Const)), e)
-
-
-def _parts(e: Expr) -> list[Expr]:
-    found: list[Expr] = []
-    stack: list[Node] = [e]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, And | Or | Not | Select):
-            stack += reversed(children(node))
-        else:
-            found.append(node)  # type: ignore[arg-type]
-    return found
+    while isinstance(e, And | Or | Not | Select):
+        e = children(e)[0]  # type: ignore[assignment]
+    return e
 
 
 def answered(e: Expr, condition: Expr, holds: bool) -> Expr:

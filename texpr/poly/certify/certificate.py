@@ -23,7 +23,7 @@ from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
-from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of, reads
+from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of
 from texpr.poly.certify.sums import Sums, name_of
 from texpr.poly.certify.trace import written
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
@@ -207,7 +207,7 @@ def _flushed(proof: Proof) -> Iterator[str]:
     names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes or each.reorders}
     for u in proof.nest.statements:
         used = next((names[n.kind] for n in u.loops if n.kind in names), None)
-        if isinstance(u.node, Store) and used is not None:
+        if used is not None:
             if not u.store.reassoc:
                 raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
             if used.flushes:
@@ -219,7 +219,7 @@ def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
     conditions += [compare("<=", index(0), n) for t in (*kernel.inputs, *kernel.outputs) for n in t.shape]
-    conditions += [c for c in (*kernel.requires, *program.requires) if not reads(c)]
+    conditions += [*kernel.requires, *program.requires]
     plain = frame.plain(conjunction(*conditions))
     return frame.holds(conjunction(plain, frame.bounds())).params()
 
@@ -248,7 +248,7 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
     with proof.asking("values"):
         for d in buffer.definitions:
             _holds(proof, d, sums.tracer.claim(d), Read(output, d.indices))
-    if buffer.updates or any(d.is_fold for d in proof.meaning.of.get(output, ())):
+    if any(d.is_fold for d in proof.meaning.of.get(output, ())):
         sums.complete(proof, buffer, use)
 
 

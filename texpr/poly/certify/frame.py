@@ -62,10 +62,7 @@ class Parameters:
 
     def term(self, e: Expr) -> Var | None:
         """The parameter that stands for `e`, if nothing in it differs between instances."""
-        nodes = list(walk(e))
-        if any(isinstance(n, Var) and n not in self.position or isinstance(n, Read) and n.tensor not in self.inputs for n in nodes):
-            return None
-        if not all(isinstance(n, Expr) for n in nodes):
+        if any(isinstance(n, Var) and n not in self.position or isinstance(n, Read) and n.tensor not in self.inputs for n in walk(e)):
             return None
         return found_like(self.terms, e) or self._new(e)
 
@@ -98,7 +95,7 @@ def alike(a: Expr, b: Expr) -> bool:
             continue
         if type(x) is not type(y):
             return False
-        if isinstance(x, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):  # type: ignore[attr-defined]
+        if x.dtype == y.dtype == I64 and same_value(x, y):  # type: ignore[attr-defined]
             continue
         if not same_node(x, y):
             return False
@@ -168,7 +165,7 @@ class Frame:
     def number(self, e: Expr) -> Expr:
         """An atom as an integer, 0 or 1 for a bool."""
         match self.plain(e):
-            case Compare("==", Var() as var, Const(1)) if e.dtype == BOOL:
+            case Compare("==", Var() as var, Const(1)):
                 return var
             case Const(value):
                 return index(int(value))
@@ -176,13 +173,13 @@ class Frame:
                 assert e.dtype != BOOL, "an atom is one column"
                 return found
 
-    def _plainer(self, node: Node, whole: Node) -> Expr | None:
-        if not isinstance(node, Expr) or not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
+    def _plainer(self, node: Expr, whole: Expr) -> Expr | None:
+        if not (node.dtype.is_int or node.dtype == BOOL) or _affine(node) and not self._may_wrap(node):
             return None
         if isinstance(node, Cast) and widens(node):
             return node.operand
         var = self.parameters.term(node) or found_like(self.atoms, node) or self._atom(node)
-        self.whole.setdefault(var, whole)  # type: ignore[arg-type]
+        self.whole.setdefault(var, whole)
         return var if node.dtype != BOOL else compare("==", var, index(1))
 
     def _may_wrap(self, node: Expr) -> bool:
@@ -344,7 +341,7 @@ def _affine(node: Expr) -> bool:
         case Add() | Sub() | Neg():
             return node.dtype == I64
         case Mul(a, b):
-            return node.dtype == I64 and (isinstance(a, Const) or isinstance(b, Const))
+            return node.dtype == I64 and isinstance(b, Const)
         case FloorDiv(_, b) | Mod(_, b):
             return node.dtype == I64 and isinstance(b, Const)
         case Max() | Min():

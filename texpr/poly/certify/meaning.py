@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from texpr.ir.build import add, compare, conjunction, fold, maximum, minimum, select, sub
-from texpr.ir.dtypes import BOOL, DType, int_range
-from texpr.ir.expr import Axis, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
+from texpr.ir.dtypes import DType, int_range
+from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, tensors, walk
 
@@ -179,23 +179,17 @@ def _folded_back(i: Expr, n: Expr, mode: str) -> Expr:
     raise AssertionError(f"no guard {mode}")
 
 
-def is_identity(op: str, e: Expr) -> bool:
-    """Whether folding from `e` changes nothing."""
-    return repr(getattr(e, "value", None)) == repr(_identity(op, e.dtype))
+def is_identity(op: str | None, e: Expr) -> bool:
+    """Whether folding from `e` changes nothing; of no update, nothing does."""
+    return isinstance(e, Const) and repr(e.value) == repr(_identity(op, e.dtype))
 
 
-def is_neutral(op: str, e: Expr) -> bool:
+def is_neutral(op: str | None, e: Expr) -> bool:
     """Whether folding it into any value changes no bit of that: -0.0 + 0.0 is 0.0."""
     return repr(getattr(e, "value", None)) == "-0.0" if op == "add" and e.dtype.is_float else is_identity(op, e)
 
 
-def _identity(op: str, dtype: DType) -> int | float | bool:
+def _identity(op: str | None, dtype: DType) -> int | float | None:
     kind = float if dtype.is_float else int
-    if op in ("add", "mul"):
-        return kind(op == "mul")
-    if dtype == BOOL:
-        return op == "min"
-    if dtype.is_float:
-        return float("-inf") if op == "max" else float("inf")
-    lo, hi = int_range(dtype)
-    return lo if op == "max" else hi
+    low, high = (float("-inf"), float("inf")) if dtype.is_float else int_range(dtype)
+    return {"add": kind(0), "mul": kind(1), "max": low, "min": high}.get(op or "")

@@ -10,7 +10,6 @@ import islpy as isl
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction
 from texpr.ir.expr import Expr, Read, Var, index
-from texpr.ir.loop import Store
 from texpr.ir.traverse import substitute
 from texpr.poly.certify.frame import Frame
 from texpr.poly.certify.statements import Statement
@@ -102,22 +101,16 @@ def met(joint: Joint, a: Access, b: Access) -> Expr:
 def different(joint: Joint, a: Access, b: Access, pairs: isl.Set) -> isl.Set:
     """The pairs but for those that write one instance of one equation: whichever is last, the element holds the same."""
     s, t = a.statement, b.statement
-    if not (a.writes and b.writes and isinstance(s.node, Store) and isinstance(t.node, Store)):
-        return pairs
-    if s.node.update or t.node.update or s.node.equation != t.node.equation or len(s.at) != len(t.at) or not s.at:
+    if not (a.writes and b.writes) or s.store.update or t.store.update or s.store.equation != t.store.equation or not s.at:
         return pairs
     mine, theirs = map(s.frame.plain, s.at), map(t.frame.plain, t.at)
     return pairs.subtract(joint.frame.holds(conjunction(*(compare("==", x, joint.there(y)) for x, y in zip(mine, theirs)))))
 
 
-def later(a: Statement, b: Statement, *, same_instance: bool = False) -> Iterator[Order]:
-    """The ways in which an instance of `b` comes after one of `a`.
-
-    Args:
-        same_instance: count what b does after what a does in one instance of one statement.
-    """
+def later(a: Statement, b: Statement) -> Iterator[Order]:
+    """The ways in which an instance of `b` comes after one of `a`."""
     common = a.common(b)
-    if a.order < b.order or a is b and same_instance:
+    if a.order < b.order:
         yield Order(common, None)
     for k in reversed(range(common)):
         yield Order(k, "<")
@@ -182,15 +175,10 @@ def _ends(t: Var, c: int, d: int, a: Statement, b: Statement, at: Var | None) ->
     """c*t of one minus d*t of the other as factors of numbers from a least to a largest one."""
     if t is at and c == d:
         return [(-c, 1, a.ranges[t][1])]
-    return [(f, 0, s.ranges.get(t, (0, None))[1] if _starts_at_zero(t, s) else None) if _starts_at_zero(t, s) else (f, -_FAR, _FAR)
-            for f, s in ((c, a), (-d, b)) if f]
+    return [(f, 0, s.ranges[t][1]) if t in s.ranges else (f, -_FAR, _FAR) for f, s in ((c, a), (-d, b)) if f]
 
 
 _FAR = 1 << 80
-
-
-def _starts_at_zero(t: Var, s: Statement) -> bool:
-    return t in s.ranges and s.ranges[t][0] == 0
 
 
 def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
@@ -216,7 +204,7 @@ def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
 def _plainly_before(source: Access, a: Access) -> bool:
     """The source stands before, in loops and under conditions that are also around `a`, and uses the same element there."""
     s, t = source.statement, a.statement
-    if not (s.order < t.order and s.common(t) == len(s.loops)) or source.when is not None or s.frame.atoms:
+    if not (s.order < t.order and s.common(t) == len(s.loops)) or s.frame.atoms:
         return False
     around = {id(c) for c in t.conditions}
     return all(id(c) in around for c in s.conditions) and all(same_value(x, y) for x, y in zip(source.place, a.place))

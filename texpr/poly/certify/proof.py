@@ -38,7 +38,7 @@ class Refuted(Exception):
 
     def witness(self) -> tuple[dict[str, int], dict[str, int]]:
         """The smallest sizes and then the earliest instance, by name."""
-        if self.instances is None or self.instances.is_empty():
+        if self.instances is None:
             return {}, {}
         assert self.frame is not None, "instances are of a frame"
         count = self.instances.dim(_PARAM)
@@ -173,7 +173,7 @@ class Context:
                 holds = here._where(e)
                 if not here.set.is_subset(holds):
                     return here.set - holds
-            if isinstance(self._base, Statement) and self.known is TRUE:
+            if isinstance(self._base, Statement):
                 self._base.proven.append(c)
         return None
 

@@ -24,7 +24,7 @@ from texpr.poly.certify.pairs import Access, Joint, apart, later, met
 from texpr.poly.certify.proof import Proof, Refuted, Reused
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written, extract
 from texpr.poly.certify.sums import folds
-from texpr.poly.certify.trace import access, carried_over, contexts_of, happens, integral_part
+from texpr.poly.certify.trace import Fixed, access, carried_over, contexts_of, happens, integral_part
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_
 Name = tuple[Expr, ...]
@@ -68,6 +68,7 @@ class _Lives:
     def __init__(self, proof: Proof, nest: Nest, buffer: Buffer, why: Reused) -> None:
         self.proof, self.nest, self.buffer, self.why = proof, nest, buffer, why
         self._first = _first_places(nest)
+        self._stays: Fixed = buffer.private | set(nest.parameters.variables) | nest.parameters.inputs
         stored = [*buffer.definitions, *buffer.updates]
         conditions = [e for s in nest.statements for e in (*(n.extent for n in s.loops), *s.conditions)]
         if any(s.data() for s in stored) or any(self._is_read(e) for e in conditions) or self._is_passed():
@@ -98,10 +99,10 @@ class _Lives:
             if copied is None:
                 raise self.why
             return self.proof.named.get(copied.tensor, copied.tensor), copied.indices
-        if d is not None and store.part:
-            return d.equation.target, store.at
-        if d is None or len(store.at) < len(d.axes):
+        if d is None or not store.part and len(store.at) < len(d.axes):
             raise self.why
+        if store.part:
+            return d.equation.target, store.at
         axes = store.at[: len(d.axes)]
         if store.start or store.update is not None and not folds(self.buffer, d):
             return d, axes
@@ -109,9 +110,8 @@ class _Lives:
 
     def _told(self, values: Sequence[Expr], stored: Sequence[Statement]) -> bool:
         """Whether the indices of the buffer tell this part of what is stored."""
-        stays = self.buffer.private | set(self.nest.parameters.variables)
         cell = tuple(Var(f"c{k}") for k in range(self.buffer.tensor.rank))
-        told = [carried_over(e, s.indices, stays, cell) for e, s in zip(values, stored)]
+        told = [carried_over(e, s.indices, self._stays, cell) for e, s in zip(values, stored)]
         return all(t is not None and alike(t, told[0]) for t in told)  # type: ignore[arg-type]
 
     def renamed(self, s: Statement) -> Store:
@@ -161,10 +161,9 @@ class _Lives:
                 yield name  # type: ignore[misc]
 
     def _by_indices(self, read: Read) -> Iterator[tuple[Expr | None, ...]]:
-        stays = self.buffer.private | set(self.nest.parameters.variables)
         whole = tuple(map(_whole, read.indices))
         for w in self.writes:
-            yield tuple(carried_over(e, tuple(map(_whole, w.statement.indices)), stays, whole) for e in w.name)
+            yield tuple(carried_over(e, tuple(map(_whole, w.statement.indices)), self._stays, whole) for e in w.name)
 
     def _by_program(self, s: Statement) -> Iterator[tuple[Expr | None, ...]]:
         d = self.proof.meaning.definitions.get(s.store.equation)

@@ -183,6 +183,8 @@ class Sums:
                 self.tracer.initialised(buffer, u)
                 for start in starts:
                     self._never(u, start, "sums", f"{buffer.tensor.name} is started after an update", start.statement)
+                    if start.statement.store.equation < 0:  # All of a sum is there when it is copied.
+                        self._never(start, u, "sums", f"more is folded into {buffer.tensor.name} than what was copied there", u.statement)
 
     def _into_its_own(self, buffer: Buffer, folded: Sequence[Contribution]) -> None:
         """An update folds into the element that its instance belongs to."""

@@ -23,7 +23,7 @@ from texpr.poly.certify.statements import Buffer, Statement, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
 Fixed = Set[Var | Tensor]
-"""Variables and inputs that are the same for all instances in question."""
+"""Variables, and tensors, that are the same for all instances in question."""
 
 
 def access(buffer: Buffer, s: Statement, indices: Sequence[Expr], *, writes: bool = False, when: isl.Set | None = None) -> Access:
@@ -222,10 +222,10 @@ class Tracer:
         if store.equation < 0:
             return self.value(s)
         d = self.proof.meaning.definitions.get(store.equation)
-        if d is not None and store.part and len(s.at) == len(d.element):
-            return Read(d.equation.target, s.at)
-        if d is None or len(s.at) != len(d.axes):
+        if d is None or len(s.at) != len(d.element if store.part else d.axes):
             raise Refuted("values", "the store does not say which instance of its equation it computes", s)
+        if store.part:
+            return Read(d.equation.target, s.at)
         if store.start:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
@@ -322,6 +322,8 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr
 
     Depth is that of what a copy copies.
     """
+    if isinstance(e, Read) and e.tensor not in stays:
+        return None
     if isinstance(e, Read) and len(e.indices) == len(cells):
         offsets = [linear(Sub(i, c)) for i, c in zip(e.indices, cells)]
         if not any(_free(f, stays) for f in offsets):

@@ -121,7 +121,7 @@ def _linear(*roots: Expr) -> bool:
     """Whether isl is to compare two integers: they are indices, or what choices have left of data is not multiplied with data."""
     nodes = list(walk(*roots))
     return not any(isinstance(n, Read) for n in nodes) or question(*roots) is None and not any(
-        isinstance(n, Mul) and not (isinstance(n.lhs, Const) or isinstance(n.rhs, Const)) for n in nodes)
+        isinstance(n, Mul) and not isinstance(n.rhs, Const) for n in nodes)
 
 
 def _by_cases(a: Expr, b: Expr, here: Context, condition: Expr | None) -> list[_Item] | None:
@@ -187,7 +187,7 @@ def _written_out(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Ite
     assert isinstance(b, Read), "what is defined is read"
     if set(d.element) == set(d.axes):
         return [(a, at_instance(d.value, d.element, b.indices), here)]  # type: ignore[arg-type]
-    value = carried_over(d.value, d.element, set(here.frame.parameters.variables), b.indices)
+    value = carried_over(d.value, d.element, set(here.frame.parameters.variables) | meaning.tensors, b.indices)
     return None if value is None else [(a, value, here)]
 
 
@@ -255,7 +255,7 @@ def _check_equation(proof: Proof, s: Statement, value: Expr, context: Context) -
     if beyond(proof, s, d) is not None:
         context = _past_the_end(s, d, context)
     if store.start:
-        if d.reduction is None or binders or not is_identity(_update(d), store.value) or store.tensor.dtype != d.reduction.dtype:
+        if d.reduction is None or not is_identity(_update(d), store.value) or store.tensor.dtype != d.reduction.dtype:
             raise Refuted("values", "the reduction starts from another value", s)
         return
     if binders or store.update is not None and not d.is_fold:
@@ -274,8 +274,8 @@ def _update(d: Definition) -> str:
 
 def _check_part(s: Statement, d: Definition, context: Context) -> None:
     """A partial result of a fold begins as nothing, and says which element of the target it is a part of."""
-    target, update = d.equation.target, d.equation.update
-    if not d.is_fold or len(s.at) != target.rank or s.store.tensor.dtype != target.dtype or not is_neutral(update or "", s.store.value):
+    target = d.equation.target
+    if len(s.at) != target.rank or not is_neutral(d.equation.update, s.store.value):
         raise Refuted("values", "the parts of a fold start from another value", s)
     _inside(s, within(s.at, target.shape), context)
 
