@@ -7,7 +7,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Expr, FloorDiv, Max, Min, Or, Select, Sub, Tensor, Var
 from texpr.ir.loop import If, Kernel, Store
 from texpr.ir.traverse import substitute
-from texpr.poly import carried, flow_stays_within, reordered, same_work
+from texpr.poly import carried, flow_stays_within, footprint, nest, reordered, runs_in_order, same_work
 
 N, M, K = Var("N"), Var("M"), Var("K")
 i, j, k = Var("i"), Var("j"), Var("k")
@@ -138,3 +138,57 @@ def test_a_loop_of_which_one_access_of_several_depends():
     for body, free in (((one,), True), ((other,), False), ((one, other), False), ((other, one), False)):
         nest = kernel(loop(i, 4, *(put(s.tensor, s.indices, s.value) for s in body)))
         assert (carried(nest, outer(nest)) is None) == free
+
+
+def test_one_statement_of_two_that_keeps_its_place():
+    """The second runs one iteration ahead: the loop is shared as before, and only the first runs when it did."""
+    X = tensor("X", 4)
+    first, second = put(T, (i,), at(X, i)), put(Y, (i,), at(T, i))
+    before = kernel(loop(i, 4, first, second), inputs=(X,))
+    for by, kept in ((0, True), (1, False)):
+        one, ahead, rest = put(T, (i,), at(X, i)), put(Y, (plus(i, by),), at(T, plus(i, by))), put(Y, (0,), at(T, 0))
+        parts = (loop(i, 4, one, If(less(plus(i, by), 4), (ahead,))), *((rest,) if by else ()))
+        origin, instance = {one: first, ahead: second, rest: second}, {one: {}, ahead: {i: plus(i, by)}, rest: {i: e(0)}}
+        assert (reordered(before, kernel(*parts, inputs=(X,)), origin, instance) is None) == kept
+
+
+def test_two_kernels_whose_expressions_are_remembered_apart(monkeypatch):
+    """A loop of one of them is no size of the other."""
+    monkeypatch.setattr(nest, "_MOST_EXPRESSIONS", -1)
+    first, r = put(Y, (plus(i, 1),), at(Y, i)), Var("r")
+    before = kernel(loop(i, 4, first))
+    for at_iteration, kept in ((r, True), (Sub(e(3), r), False)):
+        one = put(Y, (plus(at_iteration, 1),), at(Y, at_iteration))
+        assert (reordered(before, kernel(loop(r, 4, one)), {one: first}, {one: {i: at_iteration}}) is None) == kept
+
+
+def test_folds_of_two_nests_that_change_places():
+    """As equations say it, where the sum may not be another; one whose updates are marked may."""
+    X = tensor("X", 4)
+    for marked in (False, True):
+        old, new = ([put(Y, (0,), at(X, v), "add", reassoc=marked) for v in (i, j)] for _ in range(2))
+        before = kernel(loop(i, 4, old[0]), loop(j, 4, old[1]), inputs=(X,))
+        for turned in (False, True):
+            nests = [loop(i, 4, new[0]), loop(j, 4, new[1])]
+            after = kernel(*(nests[::-1] if turned else nests), inputs=(X,))
+            assert runs_in_order(after, before, {Y}, dict(zip(new, old)), {s: {} for s in new}) == (marked or not turned)
+
+
+def test_a_box_that_holds_an_access_in_one_case_only():
+    """At j > 5 the index is below the box that begins at j."""
+    X, clipped = tensor("X", 20), Min(plus(j, i), e(5))
+    for where, held in ((less(j, 3), True), (Or(less(j, 3), less(7, j)), False), (less(7, j), False)):
+        around = loop(j, 9, If(where, (loop(i, 4, put(Y, (i,), at(X, clipped))),)))
+        box = footprint(kernel(around, inputs=(X,)), X, [around])
+        assert box is not None
+        assert (box.bases == (j,)) == held
+
+
+def test_many_cases_of_which_some_happen_in_one_of_two():
+    """Six indices of two cases each are too many at once; each happens where the loop is on one side of a gap or the other."""
+    W = tensor("W", *([9] * 6))
+    places = tuple(Max(Sub(i, e(4)), e(0)) for _ in range(6))
+    where = Or(less(i, 3), less(5, i))
+    for other, apart in ((0, True), (4, False)):
+        nest_of = loop(i, 9, If(where, (put(W, places, ZERO), put(Y, (i,), at(W, *([other] * 6))))))
+        assert (carried(kernel(nest_of), nest_of) is not None) == (other in (0, 4)), apart

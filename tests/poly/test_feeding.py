@@ -66,6 +66,7 @@ NOT_FED = {
     "the first alone": "if i == 0\n      T[i] = X[i]\n    Y[i] = T[i]",
     "where data say so": "if X[i] < 1.0\n      T[i] = X[i]\n    Y[i] = T[i]",
     "one of two that data choose": "T[if X[i] < 1.0 then 0 else 1] = X[i]\n    Y[i] = T[0]",
+    "where data say so, but for one": "if X[i] < 1.0\n      if i != 3\n        T[i] = X[i]\n    if i != 3\n      Y[i] = T[i]",
     "every second element": "for j in 0..N\n      if 2*j < N\n        T[2*j] = X[j]\n    Y[i] = T[i]",
     "fewer tiles": TILED.replace("0..4", "0..3") + "for ro in 0..4\n      for ri in 0..8\n        if 8*ro + ri < N\n"
                    "          Y[8*ro + ri] = T[8*ro + ri]",

@@ -14,7 +14,7 @@ from texpr.ir.dtypes import BOOL, I32, I64
 from texpr.ir.expr import Cast, Compare, Const, Expr, Var, index
 from texpr.ir.loop import Alloc, For, If, Kernel, Store
 from texpr.ir.traverse import rewrite, substitute, walk
-from texpr.poly import carried, flow_stays_within, reassociable, same_work
+from texpr.poly import carried, flow_stays_within, reassociable, runs_in_order, same_work
 
 Origin = dict[Store, Store]
 Instance = dict[Store, dict[Var, Expr]]
@@ -85,6 +85,23 @@ def test_an_instance_that_runs_twice():
     twice = kernel(loop(i, N, one), loop(k, 1, two), inputs=(X,))
     assert same_work(before, kernel(loop(i, N, one), inputs=(X,)), {one: first}, {one: {}})
     assert not same_work(before, twice, {one: first, two: first}, {one: {}, two: {i: e(k)}})
+    assert not runs_in_order(twice, before, (), {one: first, two: first}, {one: {}, two: {i: e(k)}})
+    again = kernel(loop(i, N, one, put(Y, (i,), at(X, i))), inputs=(X,))
+    other = next(s for s in walk(again) if isinstance(s, Store) and s is not one)
+    assert not same_work(before, again, {one: first, other: first}, {one: {}, other: {}})
+    alone, before = put(Y, (0,), ZERO), kernel(first := put(Y, (0,), ZERO))
+    assert same_work(before, kernel(alone), {alone: first}, {alone: {}})
+    other = put(Y, (0,), ZERO)
+    assert not same_work(before, kernel(alone, other), {alone: first, other: first}, {alone: {}, other: {}})
+
+
+def test_one_statement_of_two_that_runs_less():
+    i, j, Y, Z = Var("i"), Var("j"), tensor("Y", 4), tensor("Z", 4)
+    old, new = ((put(Y, (i,), ZERO), put(Z, (j,), ZERO)) for _ in range(2))
+    before = kernel(loop(i, 4, old[0]), loop(j, 4, old[1]))
+    for extents in ((4, 4), (3, 4), (4, 3)):
+        after = kernel(loop(i, extents[0], new[0]), loop(j, extents[1], new[1]))
+        assert same_work(before, after, dict(zip(new, old)), {s: {} for s in new}) == (extents == (4, 4))
 
 
 def test_a_buffer_is_of_all_loops_around_its_allocation():

@@ -391,3 +391,21 @@ def test_what_is_not_known_is_not_called_wrong():
 def test_a_recurrence_that_only_a_size_of_zero_closes():
     text = "op f(W: f32[N], X: f32[M]) -> Y: f32[M] { Y[i] = Y[i - N | 0] * 0.5 + X[i] }"
     assert [show(r) for r in check_program(program(text))] == ["N >= 1 or M == 0"]
+
+
+CALLED = """op g(X: f32[N]) -> (A: f32[N], B: f32[N]) { A[i] = X[i]  B[i] = X[i] }
+op f(Z: f32[N]) -> (Y: f32[N], B: f32[N]) {
+  let A: f32[N]
+  let C: f32[N]
+  A, B = g(C)
+  C[i] = A[i] + 1
+  Y[i] = A[i] }"""
+BOTH_WAYS = """op f(X: f32[N], Z: f32[M], W: f32[K]) -> Y: f32[N] {
+  Y[i] = X[i] + (if i < M then Y[i - K | 0] else if i > M then Y[i + K | 0] else 0) }"""
+"""Without a circle, if K is not 0; in each half another order would do."""
+
+
+@pytest.mark.parametrize(("text", "said"), [(CALLED, "A, B needs itself through a call"),
+                                            (BOTH_WAYS, "no order was found in which Y can be computed")])
+def test_elements_that_need_each_other(text: str, said: str):
+    assert complaint(text).startswith(f"error[cycle]: {said}\n")

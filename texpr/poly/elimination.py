@@ -72,8 +72,6 @@ class Remainder:
 
     def _is_excluded(self, terms: _Terms, constant: int) -> bool:
         """Whether they say the opposite of a row that they do not say: most questions about order are decided so."""
-        if not terms:
-            return True
         least, most = self._range(terms)
         return most is not None and most + constant < 0 or least is not None and least + constant > 0
 

@@ -175,9 +175,9 @@ def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
 
 def _quotients(form: Linear, loop: For, sign: int) -> Linear:
     """The form with its quotients by constants at their extremes in the loop: they grow with what is divided."""
-    terms = [(t, c) for t, c in form.terms if isinstance(t, FloorDiv) and (integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
-    for t, c in terms:
-        by = integer(t.rhs) or 1
+    terms = [(t, c, by) for t, c in form.terms
+             if isinstance(t, FloorDiv) and (by := integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
+    for t, c, by in terms:
         x = _extreme(linear(t.lhs), [loop], sign if c > 0 else -sign)
         if x is None or any(k % by for _, k in x.terms):
             continue

@@ -113,7 +113,7 @@ def reordered(before: Kernel, after: Kernel, origin: Mapping[Store, Store],
             before_what = "fuse" if old.parted.loops else "the loops are split"
             raise ScheduleError("which iterations run in the new order cannot be proven", code="order",
                                 help=f"their ranges are not linear in the loops around; take this step before {before_what}")
-        free = {s for s, of in found.items() if any(reassociable(i.statement.store) for i in of)}
+        free = {s for s, of in found.items() for i in of if reassociable(i.statement.store)}
         pairs = access_pairs(old.statements, free.__contains__, ())
         turns = Turns(old, new)
         return _smallest(old, (w for pair in pairs for w in _turned_around(turns, pair, found)))

@@ -274,12 +274,11 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     domain = Truth(((),), ())
     for truth in sorted(truths, key=lambda t: len(t.true) != 1):
         domain = _restricted(converter, domain, truth)
-    exact = domain.exact and not any(c.form.opaque for piece in domain.true for c in piece)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
     for site in sites((*store.indices, store.value, *conditions), converter, domain):
         if isinstance(site.node, Read) and site.node.tensor in written:
             accesses.append(_access(converter, site.node.tensor, "read", site.node.indices, site.condition))
-    return Statement(store, loops, order, domain.true, exact, _distinct(accesses))
+    return Statement(store, loops, order, domain.true, domain.exact, _distinct(accesses))
 
 
 def _restricted(converter: Converter, domain: Truth, truth: Truth) -> Truth:
