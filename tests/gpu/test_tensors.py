@@ -260,6 +260,18 @@ def test_dlpack_shares_memory():
     assert there(A).value.address == address
 
 
+def test_dlpack_that_is_refused():
+    """The capsule ends while the exception is on its way, and so does its hold on the memory."""
+    x = there(A)
+    address = x.value.address
+    for _ in range(3):
+        with pytest.raises((RuntimeError, BufferError), match="device"):
+            np.from_dlpack(x)
+    capsule = x.__dlpack__()
+    del capsule, x
+    assert there(A).value.address == address
+
+
 def test_dlpack_and_streams():
     found = gpu.find_device(DEVICE)
     producer = Producer(gpu.to_device(found, A))

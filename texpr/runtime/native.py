@@ -1,4 +1,7 @@
-"""The native support library: pool of threads, Ctrl-C, scratch memory, call path. Its source is the `.ll` files next to this one."""
+"""The native support library: pool of threads, Ctrl-C, scratch memory, call path, ends of DLPack's capsules.
+
+Its source is the `.ll` files next to this one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
-PARTS = ("pool", "interrupt", "memory", "arguments", "call", "sequence")
+PARTS = ("pool", "interrupt", "memory", "arguments", "call", "sequence", "dlpack")
 FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free")
 """What kernels may refer to."""
 RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
@@ -40,6 +43,8 @@ EXPORTS = (
     "tx_run",
     "tx_sequence",
     "tx_check_range",
+    "tx_give_back",
+    "tx_end_capsule",
     *RANGES.values(),
     *DISTINCT.values(),
 )
@@ -53,6 +58,13 @@ PYTHON_API = (
     "PyEval_RestoreThread",
     "PyErr_CheckSignals",
     "PyErr_Clear",
+    "PyErr_Fetch",
+    "PyErr_Restore",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyCapsule_IsValid",
+    "PyCapsule_GetPointer",
+    "Py_IsInitialized",
     "Py_IncRef",
     "Py_DecRef",
     "PyTuple_Type",

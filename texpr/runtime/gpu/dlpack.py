@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from texpr.runtime import native
 from texpr.runtime.gpu.array import DeviceArray
 from texpr.runtime.gpu.device import Device, find_device, found_device
 from texpr.runtime.gpu.driver import DEFAULT_STREAM
@@ -48,22 +49,6 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _python))
 
-_lent: dict[int, tuple[object, ...]] = {}
-"""Records that others hold, by address, with what they need."""
-
-
-@_Deleter
-def _give_back(record: Any) -> None:
-    _lent.pop(ctypes.addressof(record.contents), None)
-
-
-@_Destructor
-def _unused(capsule: int) -> None:
-    """A capsule that nobody took over ends."""
-    if _is_valid(capsule, _NAME):
-        _lent.pop(_pointer(capsule, _NAME), None)
-
-
 def exported(array: DeviceArray, stream: int | None = None) -> Any:
     """A DLPack capsule over an array's memory.
 
@@ -80,9 +65,12 @@ def exported(array: DeviceArray, stream: int | None = None) -> Any:
     kind, number = array.device.facts.dlpack
     address = array.used_here() if array.size else 0
     tensor = _Tensor(address, kind, number, array.ndim, _CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1, shape, None, 0)
-    record = _Managed(tensor, None, _give_back)
-    _lent[ctypes.addressof(record)] = record, shape, array
-    return _new(ctypes.addressof(record), _NAME, _unused)
+    ends = native.symbols()
+    record = _Managed(tensor, None, _Deleter(ends["tx_give_back"]))
+    owner = ctypes.py_object((record, shape, array))  # the record's holder has a reference to it
+    ctypes.pythonapi.Py_IncRef(owner)
+    record.context = ctypes.cast(ctypes.pointer(owner), ctypes.POINTER(ctypes.c_void_p)).contents.value
+    return _new(ctypes.addressof(record), _NAME, _Destructor(ends["tx_end_capsule"]))
 
 
 class _Borrowed:
