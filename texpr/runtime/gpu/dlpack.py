@@ -67,9 +67,9 @@ def exported(array: DeviceArray, stream: int | None = None) -> Any:
     tensor = _Tensor(address, kind, number, array.ndim, _CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1, shape, None, 0)
     ends = native.symbols()
     record = _Managed(tensor, None, _Deleter(ends["tx_give_back"]))
-    owner = ctypes.py_object((record, shape, array))  # the record's holder has a reference to it
-    ctypes.pythonapi.Py_IncRef(owner)
-    record.context = ctypes.cast(ctypes.pointer(owner), ctypes.POINTER(ctypes.c_void_p)).contents.value
+    owner = record, shape, array
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))  # the record's holder has a reference to it
+    record.context = id(owner)
     return _new(ctypes.addressof(record), _NAME, _Destructor(ends["tx_end_capsule"]))
 
 
