@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tests.targets.cases import CASES, Case, assert_close, emulated, kernel_of, matmul, problem
+import texpr as tx
+from tests.targets.cases import CASES, MATMUL, Case, assert_close, emulated, kernel_of, matmul, problem
 from texpr.runtime import qemu
 from texpr.support.errors import CompileError, ResourceError
 from texpr.targets import compile_kernel, find_target
@@ -27,7 +30,8 @@ def test_neon(case: Case):
 
 @pytest.mark.qemu
 @needs_qemu
-@pytest.mark.parametrize("cpu", ("max,sve-default-vector-length=16", LONG_VECTORS))
+@pytest.mark.parametrize("cpu", ("max,sve-default-vector-length=16", "max,sve-default-vector-length=32", LONG_VECTORS,
+                                 "max,sve-default-vector-length=256"))
 def test_sve_of_any_length(cpu: str):
     case = matmul(33, 17, 65)
     script = 'split("j", 8)\nvectorize("ji")'
@@ -43,6 +47,31 @@ def test_masks_use_sve():
     target = find_target("aarch64+sve")
     kernel = kernel_of(matmul(33, 17, 65), target, 'split("j", 8)\nvectorize("ji")')
     assert "p0/z" in compile_kernel(kernel, target, alone=True).assembly
+
+
+@pytest.mark.qemu
+@needs_qemu
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_vectors_of_512_bits(case: Case):
+    assert_close(run(case, "a64fx", LONG_VECTORS), problem(case).expected)
+
+
+@pytest.mark.qemu
+@needs_qemu
+@pytest.mark.parametrize("length", (16, 32, 128))
+def test_vectors_of_another_length_are_refused(length: int):
+    with pytest.raises(CompileError) as error:
+        run(matmul(33, 17, 65), "a64fx", f"max,sve-default-vector-length={length}")
+    assert str(error.value) == "error[target]: texpr_matmul is for vectors of another length than the emulated processor has"
+
+
+def test_code_for_512_bits(tmp_path: Path):
+    schedule = tx.schedule(tx.op(MATMUL), M=64, K=64, N=64).auto("a64fx")
+    kernel = schedule.compile("a64fx")
+    assert "fmla\tz" in kernel.asm and "bl\ttx_fits" in kernel.asm
+    kernel.save(tmp_path / "f.o", header=tmp_path / "f.h")
+    assert "Returns 3, and does nothing, where the vectors of the processor do not have 64 bytes." in " ".join(
+        (tmp_path / "f.h").read_text().replace(" * ", "").split())
 
 
 def test_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch):

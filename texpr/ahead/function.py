@@ -70,7 +70,8 @@ def function_of(kernel: Kernel, target: Target, facts: Sequence[str] = ()) -> Fu
     """The function that a kernel becomes."""
     parameters = (*(parameter_of(t) for t in kernel.inputs), *(parameter_of(t, written=True) for t in kernel.outputs),
                   *(Parameter(v.name, "int64_t", note="an extent, at least 0") for v in kernel.sizes))
-    return Function(kernel.name, described(target), parameters, (*_asked(kernel), *_memory(kernel), *facts), tuple(_externs(kernel)))
+    facts = (*_asked(kernel), *_memory(kernel), *_checked(target), *facts)
+    return Function(kernel.name, described(target), parameters, facts, tuple(_externs(kernel)))
 
 
 def parameter_of(tensor: Tensor, name: str = "", *, written: bool = False) -> Parameter:
@@ -101,6 +102,11 @@ def _memory(kernel: Kernel) -> Iterator[str]:
     if own:
         arrays = ", ".join(f"{c_type(t.dtype.name)}{shape_text(t.shape)}" for t in own)
         yield f"Workspace: {arrays}, on the stack or from malloc, and free again when it returns."
+
+
+def _checked(target: Target) -> Iterator[str]:
+    if target.vectors_checked:
+        yield f"Returns 3, and does nothing, where the vectors of the processor do not have {target.machine.vector_bytes} bytes."
 
 
 def _externs(kernel: Kernel) -> list[str]:

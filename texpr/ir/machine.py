@@ -16,7 +16,8 @@ class Machine:
         cores: threads that run at once.
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
-        lane_products: products take one element of a register for all lanes; elsewhere such a value comes from memory as cheaply.
+        loads_apart: only loads read memory, so that constants and values for all lanes take registers.
+        lane_products: products take one element of a register for all lanes.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
@@ -30,6 +31,7 @@ class Machine:
     cores: int
     gpu_threads: int = 0
     fma: bool = True
+    loads_apart: bool = False
     lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0

@@ -204,7 +204,7 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
 
 def _crowded(plan: Plan, nest: Nest) -> bool:
     """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
-    return plan.machine.lane_products and operations(nest.main.value) > CROWDED
+    return plan.machine.loads_apart and operations(nest.main.value) > CROWDED
 
 
 def _tells_apart(nest: Nest, loop: For) -> bool:

@@ -138,7 +138,7 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
     guarded = any(edges(nest, n) != (0, 0) for n in slid)
     width = _width(constant_extent(lane), lanes)
-    values = VALUES if plan.machine.lane_products else 1
+    values = VALUES if plan.machine.loads_apart else 1
     most = max(1, (plan.machine.vector_registers - values) // (width // lanes) - 1)
     apart = nest.accesses[0].stride(lane.var) != 1
     most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))

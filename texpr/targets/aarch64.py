@@ -1,4 +1,4 @@
-"""AArch64: NEON, as the host or as a foreign target; with SVE for masks and gathers."""
+"""AArch64: NEON, as the host or as a foreign target; with SVE for masks and gathers; SVE of 512 bits."""
 
 from __future__ import annotations
 
@@ -14,25 +14,38 @@ from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
 from texpr.targets.instructions import transposes
 
-NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+sve")
+NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+sve", "a64fx")
 _TRIPLE = "aarch64-unknown-linux-gnu"
 _QEMU = in_qemu("aarch64")
 _CACHES = (64 << 10, 512 << 10)
 _FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+bf16": "+neon,+dotprod,+bf16", "aarch64+sve": "+neon,+sve"}
+_WIDE = 64
+"""Bytes of a64fx's vectors."""
+_LENGTH = """declare i64 @llvm.vscale.i64()
+define internal i1 @tx_fits() noinline nounwind {
+  %n = call i64 @llvm.vscale.i64()
+  %fits = icmp eq i64 %n, 4
+  ret i1 %fits
+}"""
+"""Without the promise that kernels make of the length: LLVM would believe it."""
 _DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot"}}
 """The instructions that add products, by LLVM's name of the feature."""
 
 
 def target(name: str) -> Target | None:
-    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+sve`, or `native`
-    on such a host."""
+    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+sve`, `a64fx` (SVE
+    of 512 bits), or `native` on such a host."""
     if name == "native" and platform.machine() == "aarch64":
-        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), lane_products=True,
+        machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), loads_apart=True, lane_products=True,
                           instructions=_instructions(host.cpu_features()))
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
+    if name == "a64fx":
+        # Squares are transposed in the lower parts of registers: shuffles of 512 bits go through memory.
+        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, loads_apart=True, instructions=transposes(16))
+        return Target(name, _TRIPLE, name, "+sve", machine, _emit_wide, emulate=in_qemu("aarch64", "a64fx"), vectors_checked=True)
     if name not in _FEATURES:
         return None
-    machine = Machine(16, 32, _CACHES, 4, lane_products=True,
+    machine = Machine(16, 32, _CACHES, 4, loads_apart=True, lane_products=True,
                       instructions=_instructions(feature.removeprefix("+") for feature in _FEATURES[name].split(",")))
     return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit, emulate=_QEMU)
 
@@ -45,3 +58,8 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     # Vectors have 128 bits, so the code is right on every length of SVE; code for longer ones is silently wrong on shorter machines.
     attributes = "vscale_range(1,16)" if "+sve" in target.features.split(",") else ""
     return emit_module(kernel, attributes, alone=alone), ()
+
+
+def _emit_wide(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
+    """Vectors of exactly 512 bits: on shorter ones the code would be silently wrong, so it asks for their length first."""
+    return emit_module(kernel, "vscale_range(4,4)", alone=alone, check=_LENGTH), ()

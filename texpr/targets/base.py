@@ -49,6 +49,7 @@ class Target:
         build: the emitted text to code. Unless given, LLVM does that, in a child process where the target is not native.
         run: a call of a kernel, where it is not called by address.
         emulate: the same in an emulator on this CPU.
+        vectors_checked: kernels return 3, and do nothing, where the processor's vectors do not have `machine.vector_bytes`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Target:
     build: Callable[[str, Target], Code] | None = None
     run: Runner | None = None
     emulate: Runner | None = None
+    vectors_checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

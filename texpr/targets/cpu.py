@@ -55,7 +55,8 @@ _METADATA = """!0 = distinct !{!0, !1}
 !2 = !{i32 1}"""
 
 
-def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter, address_bits: int = 64) -> str:
+def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter, address_bits: int = 64,
+                check: str = "") -> str:
     """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
 
     Args:
@@ -63,6 +64,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
         alone: define what the runtime would provide, for objects that are linked without it.
         using: the emitter of a target that differs.
         address_bits: of the target; slots have 64 bits everywhere.
+        check: defines `i1 @tx_fits()`, whether the processor is the right one; where it is not, the kernel returns 3.
     """
     emitter = using(kernel)
     arguments = (*kernel.inputs, *kernel.outputs)
@@ -75,11 +77,11 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
         emitter.allocate(tensor)
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
-    functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes))]
+    functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes), bool(check))]
     passes = "" if carries(kernel) else llvm.BY_FUNCTION
     tail = f"attributes #0 = {{ nounwind {attributes} {passes} }}\n{_METADATA}"
     head = f"{_ALONE}\n{_ALLOC[address_bits]}" if alone else _RUNTIME
-    return "\n".join([head, *emitter.declared.values(), *functions, tail, ""])
+    return "\n".join([head, check, *emitter.declared.values(), *functions, tail, ""])
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
@@ -93,8 +95,10 @@ def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:
             emitter.allocate(node.tensor)
 
 
-def _entry(symbol: str, arguments: tuple[Tensor, ...], sizes: int) -> str:
+def _entry(symbol: str, arguments: tuple[Tensor, ...], sizes: int, checked: bool) -> str:
     lines = [f'define i32 @"{symbol}"(ptr %args) #0 {{']
+    if checked:
+        lines += ["  %fits = call i1 @tx_fits()", "  br i1 %fits, label %run, label %other", "other:", "  ret i32 3", "run:"]
     types = ["ptr"] * len(arguments) + ["i64"] * sizes
     for k, t in enumerate(types):
         lines += [f"  %a{k} = getelementptr i64, ptr %args, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
