@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
 
 import texpr as tx
@@ -21,6 +24,10 @@ BACKWARDS = "op backwards(X: f32[N]) -> Y: f32[N] {\n  let T: f32[N]\n  T[N - 1 
 BOTH = "op both(X: f32[N]) -> y: f32 {\n  let T: f32[2]\n  T[i] = X[i | 0] for i in 0..2\n  y = T[0] - T[1] }"
 ALL = "op all_of(X: f32[4]) -> Y: f32[4] {\n  T[i] = X[i] * 2\n  Y[i] = T[3 - i] }"
 LENGTHS = "op lengths(X: f32[N, M], n: i64[N] in 0..M) -> Y: f32[N] { Y[i] = sum(j in 0..n[i]: X[i, j]) }"
+COUNTED = """op counted(X: f32[N, M], L: i32[N] in 0..4) -> Y: f32[N] {
+  n[i] = L[i] + 1
+  Y[i] = sum(j in 0..n[i]: X[i, j | 0]) }"""
+BLUR = "op blur(X: f32[N]) -> Y: f32[N] { h[i] = X[i] * 2  Y[i] = h[i] + h[i-1 | 0] }"
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 
 
@@ -86,3 +93,29 @@ def test_all_that_an_iteration_fetches_is_fetched_ahead(sizes: dict[str, int]):
     for n in (0, 1, 4, 7):
         bound = {v: sizes.get(v.name, n) for v in s.program.sizes}
         check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound))
+
+
+@pytest.mark.parametrize("script", ["", 'compute_at("n", "Y.i")', 'compute_at("n", "Y.i", recompute=True)', 'inline("n")',
+                                    'compute_at("n", "Y.i")\npipeline("n")', 'compute_at("n", "Y.i")\nfold("n", 0, 1)',
+                                    'layout("n", "i -> i/4 i%4")', 'cache_read("n", "Y.i")',
+                                    'compute_at("n", "Y.i")\nsplit("Y.i", 4)\ncache_write("n", "Y.io")'])
+def test_a_range_reads_what_the_kernel_computes(script: str):
+    s = scheduled(COUNTED, script)
+    computes(s, 1, 2, 5)
+    x, lengths = np.arange(20, dtype=np.float32).reshape(5, 4), np.array([0, 3, 1, 2, 0], np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tx.CertificateWarning)
+        assert s.compile()(x, lengths).tolist() == [x[i, : lengths[i] + 1].sum() for i in range(5)]
+
+
+def test_a_range_that_is_not_computed_yet():
+    said = refusal(COUNTED.replace("Y: f32", "(Z: f32[N], Y: f32").replace("f32[N] {\n", "f32[N]) {\n  Z[i] = X[i, 0 | 0]\n"),
+                   'compute_at("Y", "Z.i", recompute=False)')
+    assert "reverses a dependence" in said and "both use n[0]" in said
+
+
+def test_dimensions_and_loops_by_handle():
+    s = tx.schedule(tx.op(BLUR))
+    loop = s.loops[1]
+    s.compute_at("h", loop).fold("h", loop)
+    assert "h: f32[2]" in show_kernel(s.kernel)

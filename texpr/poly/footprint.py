@@ -94,15 +94,21 @@ def _uses(nest: Nest, tensor: Tensor, loops: Sequence[For], kinds: Collection[st
         inner = around[len(loops) :]
         domain = Truth((nest.facts,), ())
         for loop in around:
+            if loop in inner and "read" in kinds:
+                yield from _reads((loop.extent,), tensor, inner, domain, nest.converter)
             domain = conjoined(domain, within_extent(nest.converter, loop))
         for condition in conditions:
             domain = conjoined(domain, nest.converter.truth(condition))
         if "write" in kinds and store.tensor is tensor:
             yield _Use(store.indices, inner, domain)
         if "read" in kinds:
-            yield from (_Use(site.node.indices, inner, site.condition)
-                        for site in sites((*store.indices, store.value, *conditions), nest.converter, domain)
-                        if isinstance(site.node, Read) and site.node.tensor is tensor)
+            yield from _reads((*store.indices, store.value, *conditions), tensor, inner, domain, nest.converter)
+
+
+def _reads(roots: Sequence[Expr], tensor: Tensor, inner: tuple[For, ...], domain: Truth, converter: Converter) -> Iterator[_Use]:
+    for site in sites(roots, converter, domain):
+        if isinstance(site.node, Read) and site.node.tensor is tensor:
+            yield _Use(site.node.indices, inner, site.condition)
 
 
 def _along(uses: Sequence[_Use], d: int, size: Expr, loops: Sequence[For], converter: Converter) -> tuple[Expr, Expr]:

@@ -195,7 +195,7 @@ class _Shared:
                *map(id, conditions))
         known = self._statements.get(key)
         if known is None or known[2] & written != known[3]:
-            reads = set(tensors(store.value, *store.indices, *conditions))
+            reads = set(tensors(store.value, *store.indices, *conditions, *(n.extent for n in loops)))
             found = _statement(self.converter, store, loops, conditions, order, written)
             self._statements[key] = found, conditions, reads, reads & written
             return found
@@ -233,9 +233,10 @@ def placed_stores(kernel: Kernel) -> list[tuple[Store, tuple[For, ...], tuple[Ex
         node, loops, conditions = stack.pop()
         match node:
             case For():
+                _stays(node, node.extent, "a range")
                 stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
             case If():
-                _stays_true(node)
+                _stays(node, node.cond, "a condition")
                 stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
             case ExternCall():
                 stack += [(s, loops, conditions) for s in reversed(node.effect)]
@@ -260,12 +261,12 @@ def _private(kernel: Kernel) -> dict[Tensor, tuple[Var, ...]]:
     return found
 
 
-def _stays_true(node: If) -> None:
-    """The condition is modelled as read by each statement below; so it must not change below."""
-    read = tensors(node.cond)
-    if any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
-        raise ScheduleError(f"a condition reads {next(iter(read)).name}, which the statements under it write", code="order",
-                            help="compute the condition into a tensor of its own")
+def _stays(node: For | If, asked: Expr, what: str) -> None:
+    """What is asked once is modelled as read by each statement below; so it must not change below."""
+    read = tensors(asked)
+    if read and any(isinstance(s, Store) and s.tensor in read for s in statements(node)):
+        raise ScheduleError(f"{what} reads {next(iter(read)).name}, which the statements under it write", code="order",
+                            help=f"compute {what} into a tensor of its own")
 
 
 def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
@@ -275,7 +276,7 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
     for truth in sorted(truths, key=lambda t: len(t.true) != 1):
         domain = _restricted(converter, domain, truth)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
-    for site in sites((*store.indices, store.value, *conditions), converter, domain):
+    for site in sites((*store.indices, store.value, *conditions, *(n.extent for n in loops)), converter, domain):
         if isinstance(site.node, Read) and site.node.tensor in written:
             accesses.append(_access(converter, site.node.tensor, "read", site.node.indices, site.condition))
     return Statement(store, loops, order, domain.true, domain.exact, _distinct(accesses))

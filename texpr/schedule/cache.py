@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -12,9 +12,9 @@ from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, int
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, rewrite, statements, walk
+from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.nests import guarded
-from texpr.schedule.independent import check_moved, check_shared
+from texpr.schedule.independent import check_inside, check_moved
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
 from texpr.schedule.refuse import refused
 from texpr.schedule.tensors import find_tensor, unused_name
@@ -116,7 +116,7 @@ def _converted(kernel: Kernel, box: _Box, dtype: str) -> _Box:
     if wanted is None:
         raise ScheduleError(f"there is no type {dtype!r}", code="cache", help=f"one of {', '.join(DTYPES)}")
     for above, s in _below(kernel, box.chain[-1]):
-        nodes = list(walk(s, *(n.cond for n in above if isinstance(n, If))))
+        nodes = list(walk(s, *_heads(above)))
         converted = {id(n.operand.then if isinstance(n.operand, Select) else n.operand) for n in nodes
                      if isinstance(n, Cast) and n.dtype == wanted}
         if any(isinstance(n, Read) and n.tensor is box.tensor and id(n) not in converted for n in nodes):
@@ -148,7 +148,7 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
     elif not _used(alone := _with_body(box, body[:-1]), box.tensor):
         after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
     check_moved(kernel, after, "cache_write")
-    check_shared(after, box.buffer, box.chain[-1].var, "cache_write")
+    check_inside(after, box.chain[-1:], "cache_write")
     return after
 
 
@@ -178,7 +178,7 @@ def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> 
         raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
                             span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
     strides = _strides(t, at, found.bases, writes=kind == "write")
-    extents = (n if by == 1 else floordiv(add(n, index(by - 1)), index(by)) for n, by in zip(found.extents, strides))
+    extents = (floordiv(add(n, index(by - 1)), index(by)) for n, by in zip(found.extents, strides))
     # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
     extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in extents)
     buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
@@ -213,7 +213,7 @@ def _padding(kernel: Kernel, box: _Box) -> Const | None:
     value: Const | None = None
     for above, s in _below(kernel, box.chain[-1]):
         padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
-        reads = {id(n) for n in walk(s, *(n.cond for n in above if isinstance(n, If))) if isinstance(n, Read) and n.tensor is box.tensor}
+        reads = {id(n) for n in walk(s, *_heads(above)) if isinstance(n, Read) and n.tensor is box.tensor}
         if reads != {id(n.then) for n in padded} or not all(_guards_bounds(kernel, above, n) and _holds(box, above, n) for n in padded):
             return None
         for n in padded:
@@ -225,6 +225,11 @@ def _padding(kernel: Kernel, box: _Box) -> Const | None:
 
 def _below(kernel: Kernel, loop: For) -> list[tuple[tuple[For | If, ...], Stmt]]:
     return [(above, s) for above, s in paths(kernel) if any(n is loop for n in above)]
+
+
+def _heads(above: tuple[For | If, ...]) -> Iterator[Expr]:
+    """The conditions and the extents of what stands around a statement."""
+    return (n.cond if isinstance(n, If) else n.extent for n in above)
 
 
 def _guards_bounds(kernel: Kernel, above: tuple[For | If, ...], e: Select) -> bool:
@@ -248,20 +253,19 @@ def _holds(box: _Box, above: tuple[For | If, ...], e: Select) -> bool:
 def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ...]:
     """The body of the loop with the buffer in place of the tensor."""
     at, t = box.chain[-1], box.tensor
-    extents = {n.var: n.extent for n in statements(*at.body) if isinstance(n, For)}
 
     def rule(node: Node) -> Node | None:
         match node:
-            case Select(_, Read(tensor, indices) as read) if pad is not None and tensor is t:  # all reads are in such a choice
+            case Select(_, Read(tensor, indices) as read) if tensor is t:  # with a pad all reads are in such a choice
                 return replace(read, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
             case Read(tensor, indices) if pad is None and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
             case Cast(Read(tensor) as read) if tensor is box.buffer and tensor.dtype != t.dtype:
                 return read
+            case Cast(Select(cond, Read(tensor) as read, other)) if tensor is box.buffer and tensor.dtype != t.dtype:
+                return select(cond, read, Cast(other, dtype=tensor.dtype))
             case Store(tensor, indices) if writes and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices))
-            case For(var):
-                return replace(node, extent=extents[var])
         return None
 
     return tuple(rewrite(s, rule) for s in at.body)

@@ -62,26 +62,15 @@ def check_changed(after: Kernel, changed: Collection[Store], step: str) -> None:
             _check_still(after, loop, step)
 
 
-def check_inside(after: Kernel, lanes: Collection[For], step: str) -> None:
-    """Prove again what holds of loops that run at once inside lanes.
-
-    Raises:
-        ScheduleError: such a loop is no longer independent, now that its iterations have no buffers of their own.
-    """
-    for loop in all_loops(after):
-        if _at_once(loop) and any(n.var in {m.var for m in lanes} for n in loops_around(after, loop)):
-            _check_still(after, loop, step)
-
-
-def check_shared(after: Kernel, buffer: Tensor, around: Var, step: str) -> None:
-    """Prove again what holds of loops that run at once in an iteration of a loop, where they now share a buffer: before, each of their
+def check_inside(after: Kernel, around: Collection[For], step: str) -> None:
+    """Prove again what holds of loops that run at once inside others, which became lanes or got a buffer: before, each of their
     iterations may have had one of its own.
 
     Raises:
-        ScheduleError: such a loop is no longer independent.
+        ScheduleError: such a loop is no longer independent, now that its iterations share a buffer.
     """
     for loop in all_loops(after):
-        if _at_once(loop) and around in _outer(after, loop) and any(s.tensor is buffer for s in stores(loop)):
+        if _at_once(loop) and any(n.var in _outer(after, loop) for n in around):
             _check_still(after, loop, step)
 
 

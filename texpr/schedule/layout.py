@@ -113,8 +113,8 @@ def moved(kernel: Kernel, old: Tensor, new: Tensor, place: Place) -> Kernel:
             case For(var, extent, body):
                 longest = ceiling(extent)
                 inner = {**ranges, var: extent if longest is None else index(longest)}
-                below = tuple(over(s, inner) for s in body)
-                return statement if _unchanged(below, body) else replace(statement, body=below)
+                below, count = tuple(over(s, inner) for s in body), rewrite(extent, rule)
+                return statement if count is extent and _unchanged(below, body) else replace(statement, extent=count, body=below)
             case If(cond, body):
                 below, asked = tuple(over(s, ranges) for s in body), rewrite(cond, rule)
                 return statement if asked is cond and _unchanged(below, body) else replace(statement, cond=asked, body=below)

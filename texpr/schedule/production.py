@@ -149,7 +149,7 @@ def check_pure(kernel: Kernel, production: Production, step: str, after: Kernel 
 def _may_change(kernel: Kernel, production: Production, depth: int) -> bool:
     """Whether something that the production reads is written after it, or in a loop around it that repeats."""
     own = set(production.stores)
-    read = {n.tensor for s in own for n in walk(s) if isinstance(n, Read)} - production.private
+    read = {n.tensor for n in walk(*production.statements) if isinstance(n, Read)} - production.private
     after = depth < len(production.loops)
     for s in statements(kernel):
         if s in own:

@@ -38,7 +38,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.shapes import evaluate_size, flat_shape
-from texpr.ir.traverse import children
+from texpr.ir.traverse import children, walk
 
 Element = tuple[str, tuple[int, ...]]
 Value = Callable[[dict[Var, int]], int]
@@ -62,6 +62,7 @@ class Event:
     Attributes:
         name: the same in every order of the same statements.
         loops: the loops around it with their iterations, outermost first.
+        reads: what it reads, and what the conditions and the ranges around it do.
     """
 
     name: tuple[object, ...]
@@ -128,6 +129,7 @@ class Machine:
 
     Attributes:
         data: integers of the inputs, by name; floats are terms.
+        asked: what the conditions and the ranges around have read.
         most: how many instances may run.
         events: the instances that ran, in order, if they are `watched`.
     """
@@ -142,6 +144,7 @@ class Machine:
     memory: dict[Tensor, dict[tuple[int, ...], int]] = field(default_factory=dict)
     shapes: dict[Tensor, tuple[int, ...]] = field(default_factory=dict)
     reads: set[Element] = field(default_factory=set)
+    asked: list[frozenset[Element]] = field(default_factory=list)
     loops: list[tuple[Var, int]] = field(default_factory=list)
     count: int = 0
 
@@ -192,7 +195,7 @@ class Machine:
                 return self._loop(s)
             case If(cond, body):
                 holds, inside = self.value(cond), self._body(body)
-                return lambda env: inside(env) if holds(env) else None
+                return self._under(cond, lambda env: inside(env) if holds(env) else None)
             case Store():
                 return self._store(s)
             case Alloc(tensor):
@@ -216,7 +219,22 @@ class Machine:
                 inside(env)
                 around.pop()
 
-        return run
+        return self._under(loop.extent, run)
+
+    def _under(self, e: Expr, run: _Run) -> _Run:
+        """What runs under a condition or in a range, and has read what that reads."""
+        if not any(isinstance(n, Read) for n in walk(e)):
+            return run
+        value = self.value(e)
+
+        def asked(env: dict[Var, int]) -> None:
+            self.reads = set()
+            value(env)
+            self.asked.append(frozenset(self.reads))
+            run(env)
+            self.asked.pop()
+
+        return asked
 
     def _store(self, s: Store) -> _Run:
         indices, value, at = [self.value(i) for i in s.indices], self.value(s.value), [self.value(e) for e in s.at]
@@ -239,7 +257,8 @@ class Machine:
             self.memory[tensor][place] = new
             if self.watched:
                 name = (s.equation, tensor.name, s.start, update, tuple([e(env) for e in at]))
-                self.events.append(Event(name, s, tuple(self.loops), frozenset(self.reads), (tensor.name, place)))
+                reads = frozenset(self.reads).union(*self.asked)
+                self.events.append(Event(name, s, tuple(self.loops), reads, (tensor.name, place)))
 
         return run
 
