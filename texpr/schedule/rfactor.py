@@ -12,11 +12,11 @@ from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.narrow import conjuncts
 from texpr.passes.ranges import largest
-from texpr.passes.reductions import identity
+from texpr.passes.reductions import identity, neutral
 from texpr.passes.renew import folded
 from texpr.schedule.loops import find_loops, paths, replace_loops, span_of, stores, text_of
 from texpr.schedule.refuse import About
-from texpr.schedule.scatter import privatized, scatters, uses
+from texpr.schedule.scatter import element_of, privatized, scatters, uses
 from texpr.support.errors import ScheduleError
 
 
@@ -92,10 +92,10 @@ def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
         raise ScheduleError(f"the length of `{at.var.name}` has no known maximum, so partial results have no shape", span_of(kernel, at),
                             code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, length))
-    at_total = _elements(kernel, update)
+    at_total, part = _origin(kernel, update)
     start, combine = replace(at.var), replace(at.var, name=f"{at.var.name}_sum")
-    zero = Store(partial, (*update.indices, start), identity(_op(update), total.dtype), start=True, equation=update.equation,
-                 at=at_total)
+    nothing = (neutral if part else identity)(_op(update), total.dtype)
+    zero = Store(partial, (*update.indices, start), nothing, start=True, equation=update.equation, at=at_total, part=part)
     joined = Store(total, update.indices, Read(partial, (*update.indices, combine)), update.update, reassoc=True, equation=update.equation,
                    at=at_total)
     first, last = _nest(kernel, r, start, zero), _nest(kernel, r, combine, joined)
@@ -139,11 +139,11 @@ def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
 def _check_once(kernel: Kernel, r: _Reduction, loops: Sequence[For], indices: Sequence[Expr]) -> None:
     """Each element is added to once: the loops over elements never meet in one."""
     twins: dict[Var, Expr] = {n.var: replace(n.var) for n in loops}
-    axes = [Axis(n.var, index(0), n.extent) for n in (*r.around, *loops)]
+    axes = [Axis(n.var, index(0), n.extent) for n in loops]
     axes += [Axis(v, index(0), folded(n.extent, twins)) for n in loops if isinstance(v := twins[n.var], Var)]
     meet = conjunction(*(compare("==", i, folded(i, twins)) for i in indices))
     same = conjunction(*(compare("==", v, w) for v, w in twins.items()))
-    if loops and not poly.never(conjunction(meet, negation(same)), axes, kernel.requires):
+    if not poly.never(conjunction(meet, negation(same)), axes, kernel.requires):
         raise ScheduleError(f"several iterations add to one element of `{r.update.tensor.name}`, which would get the partial results "
                             "several times", text_of(kernel, r.update), code="rfactor", help="rfactor the innermost of these loops")
 
@@ -156,8 +156,7 @@ def _op(update: Store) -> str:
 def _reductions(kernel: Kernel, found: list[For]) -> tuple[For, list[Store], bool]:
     """The last of the loops that reduces something, the updates that it reduces, and whether data or a sum of loops says into what."""
     for loop in reversed(found):
-        updates = [s for s in stores(loop) if s.update is not None and loop.var not in variables(*s.indices) and not uses(loop, s)
-                   and tensors(*s.indices).keys() <= set(kernel.inputs)]
+        updates = [s for s in scatters(loop) if loop.var not in variables(*s.indices) and not tensors(*s.indices)]
         if updates:
             return loop, updates, False
     for loop in reversed(found):
@@ -184,10 +183,12 @@ def _reduction(kernel: Kernel, var: Var, update: Store) -> _Reduction:
     return _Reduction(update, loops[at], tuple(loops[:outer]), inner, kept, complete)
 
 
-def _elements(kernel: Kernel, update: Store) -> tuple[Expr, ...]:
-    """The axes of the instance that `update` computes, without the binders of the reduction."""
-    start = next((s for _, s in paths(kernel) if isinstance(s, Store) and s.start and s.tensor is update.tensor), None)
-    return () if start is None else update.at[: len(start.at)]
+def _origin(kernel: Kernel, update: Store) -> tuple[tuple[Expr, ...], bool]:
+    """The axes of the instance that `update` computes, without the binders of the reduction; or the element that it folds a part into."""
+    start = next((s for s in stores(kernel) if s.start and s.tensor is update.tensor), None)
+    if start is None or start.part:
+        return element_of(kernel, update, update.indices), True
+    return update.at[: len(start.at)], False
 
 
 def replace_store(root: For, old: Store, new: Store) -> For:

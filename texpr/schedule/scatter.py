@@ -66,10 +66,10 @@ def _privatized(kernel: Kernel, var: Var, update: Store) -> Kernel:
     count = loop.extent if variables(loop.extent) <= {*kernel.sizes, *(n.var for n in around)} else length
     start = For(replace(var), count, (), tensor=loop.tensor)
     each = For(replace(var, name=f"{var.name}_sum"), count, (), tensor=loop.tensor)
-    before = _nest(kernel, around, start, update, known, lambda at: _started(update, private, start.var, at, _element(kernel, update, at)),
-                   inside=False)
-    after = _nest(kernel, around, each, update, known, lambda at: _joined(update, private, each.var, at, _element(kernel, update, at)),
-                  inside=True)
+    before = _nest(kernel, around, start, update, known, inside=False,
+                   store=lambda at: _started(update, private, start.var, at, element_of(kernel, update, at)))
+    after = _nest(kernel, around, each, update, known, inside=True,
+                  store=lambda at: _joined(update, private, each.var, at, element_of(kernel, update, at)))
     apart = replace(update, tensor=private, indices=(var, *update.indices))
     swapped = rewrite(kernel, lambda n: apart if n is update else None)
     made = replace_loops(swapped, [chain[first]], lambda n: (before, n, after))
@@ -93,7 +93,7 @@ def _joined(update: Store, private: Tensor, var: Var, at: tuple[Expr, ...], elem
     return Store(update.tensor, at, Read(private, (var, *at)), update.update, reassoc=True, equation=update.equation, at=element)
 
 
-def _element(kernel: Kernel, update: Store, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
+def element_of(kernel: Kernel, update: Store, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The element of the equation's tensor of which an element of the updated one is a part, or which it is."""
     start = next((s for s in stores(kernel) if s.part and s.tensor is update.tensor), None)
     if start is None:
