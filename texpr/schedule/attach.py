@@ -10,7 +10,7 @@ from texpr.ir.affine import same_value
 from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, substitute, tensors
+from texpr.ir.traverse import equal, substitute
 from texpr.passes.nests import guarded
 from texpr.schedule.copies import copied
 from texpr.schedule.independent import check_moved
@@ -116,7 +116,7 @@ def _matched(depth: int, producer: Stmt, path: Sequence[For | If]) -> _Matched |
     conditions: list[Expr] = []
     inside: tuple[Stmt, ...] = (producer,)
     for node in path[depth:]:
-        while len(inside) == 1 and isinstance(inside[0], If) and not tensors(inside[0].cond):
+        while len(inside) == 1 and isinstance(inside[0], If):
             conditions.append(substitute(inside[0].cond, renamed))
             inside = inside[0].body
         if isinstance(node, If):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.schedule.leaves import apart, checked, leaves, rearranged
@@ -44,15 +46,15 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None) -> Kernel
     return checked(kernel, moved, "fission", f'fission("{at.var.name}")', "cut the loop elsewhere: fission(loop, tensor)")
 
 
-def _parts(kernel: Kernel, given: list[Leaf], found: set[Var], after: str | None) -> list[int]:
-    """For each leaf, the number of the loop it goes to; 0 for those outside the loop as well."""
-    inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
+def _parts(kernel: Kernel, given: list[Leaf], found: set[Var], after: str | None) -> Sequence[int | None]:
+    """For each leaf in the loop, the number of the loop it goes to; for those outside any that one in it has, or None."""
     if after is not None:
+        inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
         writers = [k for k in inside if isinstance(s := given[k].statement, Store) and s.tensor.name == after]
         return [int(bool(writers) and k in inside and k > writers[-1]) for k in range(len(given))]
     top = next(s for s in kernel.body if leaves(kernel, s)[0].statement is given[0].statement)
     steps = _statements(top, found)
-    return [steps.get(id(leaf.statement), 0) for leaf in given]
+    return [steps.get(id(leaf.statement)) for leaf in given]
 
 
 def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:

@@ -146,7 +146,7 @@ def _solve(at: Expr, wanted: Expr, unknown: dict[Var, For], values: dict[Var, Ex
         values[new[0][0]] = tidy(sub(offset, wanted))
         return []
     radix = all(outer == inner * (integer(unknown[v].extent) or 0) for (_, outer), (v, inner) in zip(new, new[1:]))
-    if not radix or any(c <= 0 for _, c in new):
+    if not radix or new[0][1] < 0:
         return None
     for k, (v, c) in enumerate(new):
         whole = floordiv(left, index(c))

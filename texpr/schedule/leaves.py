@@ -97,18 +97,19 @@ def _loops_of(kernel: Kernel, tensor: Tensor) -> tuple[For, ...]:
     return tuple(level[0] for level in takewhile(lambda level: all(n is level[0] for n in level), shared))
 
 
-def apart(given: Sequence[Leaf], parts: Sequence[int], found: Collection[Var]) -> list[Leaf]:
+def apart(given: Sequence[Leaf], parts: Sequence[int | None], found: Collection[Var]) -> list[Leaf]:
     """The leaves with a copy per part of every loop in `found`, and inside, that several parts have.
 
-    The part of the deepest leaf keeps the handles.
+    The part of the deepest leaf in such a loop keeps the handles.
     """
-    users: dict[Var, set[int]] = {}
+    users: dict[Var, set[int | None]] = {}
     for leaf, p in zip(given, parts):
         first = next((k for k, n in enumerate(leaf.loops) if n.var in found), len(leaf.loops))
         for n in leaf.loops[first:]:
             users.setdefault(n.var, set()).add(p)
-    keeps = parts[max(range(len(given)), key=lambda k: len(given[k].loops))]
-    copies: dict[tuple[int, Var], Expr] = {(p, v): replace(v) for v, of in users.items() if len(of) > 1 for p in of - {keeps}}
+    inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
+    keeps = parts[max(inside, key=lambda k: len(given[k].loops))]
+    copies: dict[tuple[int | None, Var], Expr] = {(p, v): replace(v) for v, of in users.items() if len(of) > 1 for p in of - {keeps}}
     return [_renamed(leaf, {v: e for (q, v), e in copies.items() if p == q}) for leaf, p in zip(given, parts)]
 
 

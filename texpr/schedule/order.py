@@ -50,13 +50,10 @@ def _named(kernel: Kernel, names: Sequence[str | Var]) -> tuple[list[list[For]],
     order = [qualified(f[0]) for f in families]
     if len(set(order)) != len(order):
         raise ScheduleError(f"reorder names a loop twice: {', '.join(order)}", code="reorder")
-    for above, _ in paths(kernel):
-        if {qualified(n) for n in above if isinstance(n, For)} >= set(order):
-            return families, order
-    if not families:
-        return families, order
-    raise ScheduleError(f"the loops {', '.join(order)} are not nested in one another", span_of(kernel, families[0][0]), code="reorder",
-                        help="reorder takes loops that enclose one statement")
+    if families and not any({qualified(n) for n in above if isinstance(n, For)} >= set(order) for above, _ in paths(kernel)):
+        raise ScheduleError(f"the loops {', '.join(order)} are not nested in one another", span_of(kernel, families[0][0]), code="reorder",
+                            help="reorder takes loops that enclose one statement")
+    return families, order
 
 
 def _permuted(leaf: Leaf, order: Sequence[str]) -> Leaf:
@@ -83,7 +80,7 @@ def in_scope(kernel: Kernel, leaf: Leaf) -> Leaf:
         for m in reversed(leaf.origin):
             if extent is not None and any(m.var is each.var for each in inside):
                 extent = largest(extent, {m.var: m.extent})
-        if extent is None or n.kind not in ("serial", "parallel"):
+        if extent is None:
             needed = next(m.var.name for m in inside if m.var in variables(n.extent))
             raise ScheduleError(f"the extent of `{n.var.name}` depends on `{needed}`, and no largest one is known for it to stand outside",
                                 span_of(kernel, n), code="reorder",

@@ -9,7 +9,7 @@ from texpr import poly
 from texpr.ir.build import add, compare, integer, minimum, mod, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
-from texpr.ir.traverse import rewrite, tensors, walk
+from texpr.ir.traverse import rewrite, walk
 from texpr.passes.nests import guarded
 from texpr.passes.renew import over_tensors, with_fresh_variables
 from texpr.schedule.independent import check_changed
@@ -89,7 +89,7 @@ def _spread(loop: For) -> For:
 
 
 def _apart(s: Stmt) -> Iterator[Stmt]:
-    if isinstance(s, If) and not tensors(s.cond):
+    if isinstance(s, If):
         below = [each for n in s.body for each in _apart(n)]
         yield from (replace(s, body=(n,)) for n in below) if len(below) > 1 else (s,)
     else:
@@ -115,17 +115,15 @@ def _stage(kernel: Kernel, what: str | Var, lead: int) -> tuple[For, list[Produc
 
 def _first_stage(kernel: Kernel, loop: For, lead: int) -> list[Production]:
     """What the loop's iterations compute for themselves from what the loop does not compute, or did more than `lead` iterations before."""
-    written = {s.tensor for s in stores(loop)}
     stage: list[Production] = []
     for t in kernel.temporaries:
-        if t not in written or any(t in p.private for p in stage):
+        if any(t in p.private for p in stage):
             continue
         try:
             production = find_production(kernel, t, "pipeline")
         except ScheduleError:
             continue  # computed together with another, which is or is not there itself
-        read = {u for s in production.statements for u in tensors(s)} - production.private - {t}
-        if production.above and production.above[-1] is loop and (not read & written or _early_enough(kernel, loop, production, lead)):
+        if production.above and production.above[-1] is loop and _early_enough(kernel, loop, production, lead):
             stage.append(production)
     return stage
 

@@ -67,7 +67,7 @@ def _skewed(leaf: Leaf, at: For, around: For, factor: int) -> Leaf:
     old = sub(at.var, shift)
     inside = conjunction(compare("<=", index(0), old), compare("<", old, at.extent))
     loops = tuple(replace(n, extent=extent) if n.var is at.var else replace(n, extent=folded(n.extent, {at.var: old})) for n in leaf.loops)
-    return replace(leaf, loops=loops, guards=(inside, *leaf.guards), values={at.var: old})
+    return replace(leaf, loops=loops, guards=(inside,), values={at.var: old})
 
 
 def reverse(kernel: Kernel, loop: str | Var) -> Kernel:
