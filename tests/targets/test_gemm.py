@@ -105,3 +105,25 @@ def test_an_instruction_of_a_warp_needs_one():
 
 def test_picture(golden):
     golden(tx.schedule(tx.op(HALF), M=256, N=256, K=64).auto("sm_80").script())
+
+
+ATTENTION = """
+op attention(Q: f32[S, D], K: f32[T, D], V: f32[T, D]) -> O: f32[S, D] {
+  s[i, j] = sum(d: Q[i, d] * K[j, d])
+  m[i] = max(j: s[i, j])
+  e[i, j] = exp(s[i, j] - m[i])
+  O[i, d] = sum(j: e[i, j] * V[j, d]) / sum(j: e[i, j])
+}"""
+
+
+def test_what_a_product_reads_too_leaves_the_registers():
+    """A row of `e` is summed by a block, and read by another launch as an operand."""
+    given = case("attention", ATTENTION, (36, 32), (64, 32), (64, 32))
+    np.testing.assert_allclose(emulated(given)[0], problem(given).expected[0], rtol=1e-4, atol=1e-4)
+
+
+def test_many_dimensions():
+    """Elements of threads are told apart in tensors of many dimensions too."""
+    text = "op many(A: f32[2, 2, 2, 2, M, K], B: f32[2, 2, 2, 2, K, N]) -> C: f32[2, 2, 2, 2, M, N] {" \
+           " C[a, b, c, d, i, j] = sum(k: A[a, b, c, d, i, k] * B[a, b, c, d, k, j]) }"
+    emit_llvm(kernel_of(case("many", text, (2, 2, 2, 2, 64, 16), (2, 2, 2, 2, 16, 64)), SM80), SM80)

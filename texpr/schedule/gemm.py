@@ -82,11 +82,19 @@ def _is_product(value: Expr) -> bool:
     return isinstance(value, Mul) and is_read(value.lhs) and is_read(value.rhs)
 
 
-def _blocks(plan: Plan, c: _Contraction, outer: list[str], rows: str, columns: str) -> None:
-    plan.step("bind", columns, "block.x")
-    plan.step("bind", rows, "block.y")
-    if outer:
-        plan.step("bind", fused(plan, outer), "block.z")
+def _blocks(plan: Plan, outer: list[str], rows: str, columns: str) -> bool:
+    """Whether a block could be given each tile."""
+    if not plan.step("bind", columns, "block.x") or not plan.step("bind", rows, "block.y"):
+        return False
+    if not outer:
+        return True
+    name = outer[0]
+    for n in outer[1:]:
+        joined = fused(plan, [name, n])
+        if joined == name:
+            return False
+        name = joined
+    return plan.step("bind", name, "block.z")
 
 
 # Threads.
@@ -112,7 +120,8 @@ def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not _shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
             return None
-    _blocks(plan, c, outer, rows, columns)
+    if not _blocks(plan, outer, rows, columns):
+        return None
     plan.step("bind", row_threads, "thread.y")
     plan.step("bind", column_threads, "thread.x")
     plan.step("unroll", row)
@@ -216,7 +225,8 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
             return None
         if not _fragments(plan, access, parts, left, along):
             return None
-    _blocks(plan, c, outer, rows, columns)
+    if not _blocks(plan, outer, rows, columns):
+        return None
     plan.step("bind", row_warps, "thread.z")
     plan.step("bind", column_warps, "thread.y")
     for name, options in ((f"zero_{total}", {}), (f"store_{total}", {}), (f"mma_{left}", {} if left == "i8" else {"reassoc": True})):

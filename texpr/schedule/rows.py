@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor
+from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
-from texpr.schedule.loops import free_name, qualified
+from texpr.ir.traverse import walk
+from texpr.schedule.loops import free_name, qualified, stores
 from texpr.schedule.nests import Nest, extent, free_nests
 from texpr.schedule.plan import Plan
 
@@ -160,6 +161,9 @@ def _held(plan: Plan, nests: list[Nest], depth: int, row: _Row) -> list[Tensor]:
     made = {n.main.tensor for n in nests if not n.reduction and len(n.spatial) == depth + 1 and n.main.tensor in plan.kernel.temporaries}
     used = [(a, (n.reduction or n.spatial[depth:] or (None,))[-1]) for n in nests for a in n.accesses if a.tensor in made]
     apart = {a.tensor for a, loop in used if loop is None or a.stride(loop.var) != 1}
+    equations = {n.main.equation for n in nests}
+    outside = [s for s in stores(plan.kernel) if s.equation not in equations]
+    apart |= {n.tensor for n in walk(*outside) if isinstance(n, Read)}
     return sorted(made - apart, key=lambda t: t.name)
 
 

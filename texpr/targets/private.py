@@ -204,7 +204,8 @@ def _check_apart(tensor: Tensor, whose: Sequence[Linear], every: set[tuple[int, 
     flat = np.zeros((count, len(every)), np.int64)
     for d, form in enumerate(whose):
         mine = np.broadcast_to(evaluate(form.expr(), points, {}).values, (count,))
-        flat = flat * (1 << 16) + mine[:, None] + places[None, :, d]
+        values, rank = np.unique(mine[:, None] + places[None, :, d], return_inverse=True)
+        flat = flat * values.size + rank.reshape(flat.shape)
     if np.unique(flat).size != flat.size:
         raise _refused(tensor, "threads use the same elements of it")
 
