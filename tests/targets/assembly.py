@@ -39,7 +39,7 @@ def products(loop: list[str]) -> int:
 
 def on_stack(loop: list[str]) -> list[str]:
     """The instructions of a loop that use the stack."""
-    return [n for n in loop if "[sp" in n]
+    return [n for n in loop if re.search(r"\bsp\b", n)]
 
 
 @cache

@@ -17,7 +17,7 @@ from texpr.schedule.plan import Plan
 SHARING_TILES = 4
 """Tiles of lanes that share rows below which copying these costs more than it saves."""
 TERMS = 4
-"""Of a sum, that are added together."""
+"""Of a sum, that are added together where there are 32 registers; half of them where there are 16: LLVM loads for all of them first."""
 
 
 def rows_beside(plan: Plan, buffer: Tensor, rows: int) -> None:
@@ -34,7 +34,7 @@ def rows_beside(plan: Plan, buffer: Tensor, rows: int) -> None:
 
 def terms_together(plan: Plan, buffers: Sequence[Tensor], terms: str) -> None:
     """Some terms are added together; what buffers, whose last dimension is rows, have for each is loaded as registers."""
-    _, term = plan.cut(terms, TERMS)
+    _, term = plan.cut(terms, TERMS if plan.machine.vector_registers >= 32 else TERMS // 2)
     for buffer in buffers:
         if plan.step("cache_read", buffer.name, term):
             registers = plan.kernel.temporaries[-1]
