@@ -113,7 +113,7 @@ class _Run:
         for k, (name, bar, operations, moved) in enumerate(json.loads(out) if code == 0 else []):
             if which is None or k in which:
                 more = ["--row", str(k), *(["--tiny"] if self.tiny else [])]
-                result = self.record(*more, timeout=min(90, self.left())) if self.left() > 5 else {"error": "no time was left"}
+                result = self.record(*more, timeout=min(150, self.left())) if self.left() > 5 else {"error": "no time was left"}
                 found.append(Timed(name, bar, operations, moved, result))
         return found or [Timed("rows", 0, 0, 0, {"error": (err.strip().splitlines() or ["none"])[-1]})]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import pickle
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,19 @@ def test_runs_on_several_streams_take_turns():
             results += made(x.value)
     for k, r in enumerate(results):
         np.testing.assert_allclose(r.numpy(), A @ B * 2.0**k, rtol=1e-6)
+
+
+def test_runs_of_several_threads_take_turns():
+    """Two threads with streams of their own, which nothing else orders. The emulated device does the work of the second one first."""
+    made, _ = plan(DEVICE)
+    found, x = gpu.find_device(DEVICE), there(A)
+    found.synchronize()
+    threads = [copy_context(), copy_context()]
+    for thread in threads:
+        thread.run(found._current.set, found.driver.make_stream())
+    results = [thread.run(made, x.value)[0] for thread in threads]
+    np.testing.assert_allclose(threads[1].run(results[1].numpy), A @ B * 2, rtol=1e-6)
+    np.testing.assert_allclose(threads[0].run(results[0].numpy), A @ B, rtol=1e-6)
 
 
 def test_a_profile_of_a_device():
