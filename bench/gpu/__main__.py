@@ -18,6 +18,8 @@ from bench.gpu.report import Checked, Timed, report
 from bench.gpu.wheels import Missing, environment, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
+PART = 1500
+"""Characters of a file of operators that one process checks."""
 LIBRARY_SHARE = 0.5
 """Of the time, for the operator library."""
 
@@ -87,21 +89,22 @@ class _Run:
         return done.returncode, done.stdout, done.stderr
 
     def library(self, files: Sequence[str]) -> list[Checked]:
-        """All files, the largest first, several at once."""
+        """All files, large ones in parts, several at once."""
         until = time.monotonic() + LIBRARY_SHARE * self.left()
-        order = sorted(files, key=lambda f: -os.path.getsize(f))
+        parts = [(f, k, n) for f in sorted(files) for n in [1 + os.path.getsize(f) // PART] for k in range(1, n + 1)]
         with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1)) as pool:
-            found = list(pool.map(lambda f: self._checked(f, until), order))
-        return sorted(found, key=lambda c: c.file)
+            found = list(pool.map(lambda p: self._checked(p[0], p[1], p[2], until), parts))
+        return [_together([c for c in found if c.file == name]) for name in dict.fromkeys(c.file for c in found)]
 
-    def _checked(self, file: str, until: float) -> Checked:
+    def _checked(self, file: str, part: int, parts: int, until: float) -> Checked:
         name = Path(file).name
-        code, out, err = self._process("texpr", "bench", "targets", file, "--targets", self.device, timeout=until - time.monotonic())
+        code, out, err = self._process("texpr", "bench", "targets", file, "--targets", self.device, "--part", f"{part}/{parts}",
+                                       timeout=until - time.monotonic())
         lines = out.splitlines()
         counts = next((re.findall(r"(\d+) / (\d+)", line) for line in lines if line.startswith(self.device)), [])
         if len(counts) != 2:
             said = "did not end in time" if code is None else (err.strip().splitlines() or [f"ended with {code}"])[-1]
-            return Checked(name, wrong=[f"{name}: {said}"])
+            return Checked(name, wrong=[f"{name}, part {part} of {parts}: {said}"])
         (right, of), (right_of_gradients, of_gradients) = [(int(a), int(b)) for a, b in counts]
         wrong = [line for line in lines if re.match(rf"{self.device}(:\d+)?: ", line)]
         return Checked(name, (right, of, right_of_gradients, of_gradients), wrong)
@@ -116,6 +119,12 @@ class _Run:
                 result = self.record(*more, timeout=min(150, self.left())) if self.left() > 5 else {"error": "no time was left"}
                 found.append(Timed(name, bar, operations, moved, result))
         return found or [Timed("rows", 0, 0, 0, {"error": (err.strip().splitlines() or ["none"])[-1]})]
+
+
+def _together(parts: Sequence[Checked]) -> Checked:
+    """The parts of one file."""
+    a, b, c, d = (sum(p.counts[k] for p in parts) for k in range(4))
+    return Checked(parts[0].file, (a, b, c, d), [line for p in parts for line in p.wrong])
 
 
 if __name__ == "__main__":

@@ -35,6 +35,15 @@ def test_devices_are_targets(tmp_path, capsys):
     assert capsys.readouterr().out == ON_A_DEVICE
 
 
+def test_parts(tmp_path, capsys):
+    (tmp_path / "ops.tx").write_text("".join(f"op f{k}(X: f32[N]) -> Y: f32[N] {{ Y[i] = {k} * X[i] }}\n" for k in range(2, 5)))
+    for part, count in (("1/2", 2), ("2/2", 1)):
+        assert main(["bench", "targets", str(tmp_path / "ops.tx"), "--targets", "native", "--part", part]) == 0
+        assert f"native                   {count} / {count}       {count} / {count}" in capsys.readouterr().out
+    assert main(["bench", "targets", "--targets", "native", "--part", "3/2"]) == 1
+    assert "--part 3/2: expected a part of all, such as 1/3" in capsys.readouterr().err
+
+
 def test_wrong_kernels_are_listed(tmp_path, capsys, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "ops.tx").write_text("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\n")
     monkeypatch.setattr(CompiledKernel, "emulate", lambda self, *arrays: np.zeros_like(arrays[0]))

@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
     parser.add_argument("--targets", help="of `targets`: names with commas between (default: a list of CPUs and GPUs)")
     parser.add_argument("--load", metavar="FILE", help="of `targets`: a Python file that registers targets")
+    parser.add_argument("--part", default="1/1", help="of `targets`: so many of all operators of each file, as in 2/5 (default: 1/1)")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
 
 

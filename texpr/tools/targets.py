@@ -8,6 +8,7 @@ rounding in another order, and another exp, make of them.
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from texpr.ir.shapes import Shape, caller_shape, flat_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.schedule.replay import random_inputs
-from texpr.support.errors import CertificateWarning, CompileError, Error
+from texpr.support.errors import CallError, CertificateWarning, CompileError, Error
 from texpr.support.progress import progress
 from texpr.targets import find_target
 from texpr.tools.certificates import small
@@ -58,7 +59,7 @@ def bench_targets(arguments: argparse.Namespace) -> int:
         _run_file(Path(arguments.load))
     names = arguments.targets.split(",") if arguments.targets else TARGETS
     tallies = {_known(name): Tally() for name in names}
-    cases = list(_cases(Path(arguments.file) if arguments.file else None))
+    cases = list(_cases(Path(arguments.file) if arguments.file else None, _part(arguments.part)))
     for name, program, sizes, is_gradient in progress(cases, " operators"):
         try:
             given, expected = _expected(program, sizes)
@@ -107,10 +108,27 @@ def _share(counts: list[int]) -> str:
     return f"{counts[0]} / {counts[1]}"
 
 
-def _cases(file: Path | None) -> Iterator[tuple[str, Program, dict[Var, int], bool]]:
-    """Every operator of the files that some small sizes meet, and its gradient where it has one."""
+def _part(text: str) -> tuple[int, int]:
+    """Which part of how many, from `2/5`.
+
+    Raises:
+        CallError: it says something else.
+    """
+    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise CallError(f"--part {text}: expected a part of all, such as 1/3", code="arguments")
+    return int(found[1]), int(found[2])
+
+
+def _cases(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Program, dict[Var, int], bool]]:
+    """Every operator of the files that some small sizes meet, and its gradient where it has one.
+
+    Args:
+        part: which operators of each file: of `(2, 5)` the second of every five.
+    """
+    which, of = part
     for path in [file] if file is not None else sorted(Path(str(files("texpr.ops"))).glob("*.tx")):
-        for name, op in vars(load(path)).items():
+        for name, op in list(vars(load(path)).items())[which - 1 :: of]:
             program, sizes = small(op, SIZE)
             if sizes is None:
                 continue
