@@ -31,6 +31,7 @@ op entropy(X: f32[B, T, V], y: i32[B, T] in 0..V) -> L: f32[B, T] {
 }"""
 ROWS = "op rows(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j: X[i, j]) }"
 COLUMNS = "op columns(X: f32[M, N]) -> Y: f32[N] { Y[j] = sum(i: X[i, j]) }"
+ONE = "op one(X: f32[M, K], W: f32[N, K]) -> Y: f32[M, N] { Y[i, o] = sum(k: X[i, k] * W[o, k]) }"
 TOTAL = "op total(X: f32[N]) -> Y: f32[] { Y = sum(i: X[i] * X[i]) }"
 BIAS = "op bias(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = max(X[i, j] + b[j], 0.0) }"
 HALF = "op half(X: bf16[N], Z: f64[N]) -> Y: bf16[N] { Y[i] = bf16(f32(X[i]) + f32(Z[i])) }"
@@ -41,7 +42,8 @@ CASES = [
     Case("entropy", ENTROPY, ((3, 4, 130), (3, 4))), Case("rows", ROWS, ((6, 37),)), Case("rows", ROWS, ((7, 1000),)),
     Case("rows", ROWS, ((7, 1000),), fixed=False), Case("rows", ROWS, ((3, 70000),)), Case("columns", COLUMNS, ((1030, 70),)),
     Case("columns", COLUMNS, ((300, 5),), fixed=False), Case("total", TOTAL, ((40003,),)), Case("total", TOTAL, ((4003,),), fixed=False),
-    Case("bias", BIAS, ((33, 72), (72,))), Case("bias", BIAS, ((33, 71), (71,)), fixed=False), Case("half", HALF, ((1030,), (1030,))),
+    Case("one", ONE, ((1, 34), (34, 34))), Case("bias", BIAS, ((33, 72), (72,))), Case("bias", BIAS, ((33, 71), (71,)), fixed=False),
+    Case("half", HALF, ((1030,), (1030,))),
 ]  # fmt: skip
 
 

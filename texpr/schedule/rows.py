@@ -228,7 +228,8 @@ def _fold(plan: Plan, nest: Nest, total: str, row: _Row) -> None:
 
 
 def _bind_rows(plan: Plan, names: list[str], row: _Row) -> None:
-    names = [n for n in names if integer(plan.loop(n).extent) != 1] or names[:1]
+    while len(names) > 1 and integer(plan.loop(names[-1]).extent) == 1:
+        names = names[:-1]
     if not names:
         return
     name = fused(plan, names)
