@@ -26,7 +26,7 @@ check: venv
 arm: venv
 	$(BIN)/python -m pytest -n $(WORKERS) -m qemu
 	$(BIN)/python examples/arm.py
-	$(BIN)/python -m texpr bench targets --targets aarch64,aarch64+sve,armv7
+	$(BIN)/python -m texpr bench targets --targets aarch64,aarch64+sve,a64fx,armv7
 
 demo: venv
 	$(BIN)/python examples/demo.py

@@ -163,8 +163,8 @@ figure.tight_layout()
 plt.show()
 
 # %% [markdown]
-# On x86 many products take an operand from memory, so that a loop needs few loads; AArch64 loads pairs of registers. Of 16 registers armv7
-# keeps fewer sums, and most of its loop is not products.
+# On x86 many products take an operand from memory, so that a loop needs few loads; AArch64 loads pairs of registers. armv7, with 16
+# registers, keeps fewer sums.
 #
 # ## Whole networks
 #

@@ -34,7 +34,7 @@ from texpr.support.progress import progress
 from texpr.targets import find_target
 from texpr.tools.certificates import small
 
-TARGETS = ("native", "x86-64", "x86-64-v3", "aarch64", "aarch64+dotprod", "aarch64+sve", "armv7", "sm_80")
+TARGETS = ("native", "x86-64", "x86-64-v3", "aarch64", "aarch64+dotprod", "aarch64+sve", "a64fx", "armv7", "sm_80")
 SIZE = 6
 TOLERANCE = {16: 2e-2, 32: 1e-4, 64: 1e-9}
 """Of programs whose narrowest floats have so many bits: relative to the largest element of a result."""
