@@ -55,9 +55,9 @@ def summed_rows(plan: Plan) -> None:
         if depth is None:
             continue
         names = [qualified(n) for n in nest.spatial[:depth]]
-        members = [nest]
+        members, needed = [nest], _needed(nest, nests)
         for other in reversed(nests[: nests.index(nest)]):
-            joins = names and id(other) not in done and _may_join(other, depth)
+            joins = names and id(other) not in done and any(other is n for n in needed) and _may_join(other, depth)
             if joins and plan.step("compute_at", other.label, names[-1], recompute=False):
                 members.append(other)
         if any(n.reduction for n in members):
@@ -96,7 +96,7 @@ def _fits(loop: For) -> bool:
 
 def _depth(nest: Nest, nests: list[Nest], done: set[int]) -> int | None:
     """How many loops over rows stand around: those of a sum itself, or of the sums that are used; None where rows are not summed."""
-    if nest.again or nest.outer:
+    if nest.again or nest.outer or (nest.main.update is not None and not nest.reduction):
         return None
     if nest.reduction:
         return len(nest.spatial) if _sums_row(nest) else None
@@ -125,7 +125,12 @@ def _sums_row(nest: Nest) -> bool:
 
 
 def _may_join(nest: Nest, depth: int) -> bool:
-    return not nest.again and (len(nest.spatial) == depth if nest.reduction else len(nest.spatial) >= depth)
+    """Whether a nest sums a row too, or computes elements of one."""
+    if nest.again or nest.outer:
+        return False
+    if nest.reduction:
+        return len(nest.spatial) == depth and _sums_row(nest)
+    return len(nest.spatial) >= depth and nest.main.update is None
 
 
 def _scheduled(plan: Plan, names: list[str], nests: list[Nest], depth: int) -> None:
