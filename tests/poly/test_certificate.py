@@ -13,7 +13,8 @@ from tests.repo.source import ROOT
 from texpr.compiler.pipeline import ready
 from texpr.lang import parse_kernel
 from texpr.passes import specialize
-from texpr.poly.certify import certify
+from texpr.poly.certify import certify, proof
+from texpr.poly.certify.proof import Proof
 
 OPS = {
     "matmul": "op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }",
@@ -70,6 +71,15 @@ def test_the_time_of_a_certificate_is_that_of_its_parts():
     taken = [seconds for _, seconds in certificate.obligations.values()]
     assert sum(taken) == certificate.seconds <= most and min(taken) >= 0
     assert all(seconds > 0 for questions, seconds in certificate.obligations.values() if questions)
+
+
+def test_what_inner_questions_take_counts_for_them_alone(monkeypatch):
+    times = iter((0, 1, 3, 7, 15, 31))
+    monkeypatch.setattr(proof, "perf_counter", lambda: next(times))
+    asked = Proof(None, None, {}, None)  # type: ignore[arg-type]
+    with asked.asking("values"), asked.asking("bounds"), asked.asking("sums"):
+        pass
+    assert [asked.counts[name].seconds for name in ("values", "bounds", "sums")] == [1 + 16, 2 + 8, 4]
 
 
 @pytest.mark.parametrize("name", OPS)

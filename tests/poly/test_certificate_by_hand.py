@@ -194,7 +194,23 @@ VALUES: Rows = {
     "from the other end": (*each(TURNED.format("i32"), "X[3 - i] * 2 + 1", "eq 1  "), ""),
     "not from the other end": (*each(TURNED.format("i32"), "X[i] * 2 + 1", "eq 1  "), "values"),
 }
-NAMED = {"copies": COPIES, "loans": LOANS, "reused": REUSED, "folds": FOLDS, "races": RACES, "values": VALUES}
+RANGED = "op moved(X: i64[4] in 0..4, E: f32[4]) -> Y: f32[4] { let T: i64[4] in 0..4\n T[i] = X[i]  Z[i] = E[T[i]]  Y[i] = Z[i] * 2 }"
+PADDED = """
+kernel moved(X: i64[4] in 0..4, E: f32[4]) -> (Y: f32[4])
+  let T: i64[5]
+  let Z: f32[5]
+  for i in 0..5
+    T[i] = if i < 4 then X[i] else 9  at[i]
+  for i1 in 0..5
+    Z[i1] = E[T[i1]]  eq 1  at[i1]
+  for i2 in 0..4
+    Y[i2] = Z[i2] * 2.0  eq 2  at[i2]
+"""
+PADS: Rows = changed(RANGED, PADDED, {
+    "places that are not needed, looked up where there is nothing": ("", "", "values"),
+    "places that are needed": ("0..5", "0..4", ""),
+})
+NAMED = {"pads": PADS, "copies": COPIES, "loans": LOANS, "reused": REUSED, "folds": FOLDS, "races": RACES, "values": VALUES}
 TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row in rows.items()}
 
 

@@ -45,7 +45,7 @@ def test_isl_agrees(k: Kernel):
         assert is_covered(model(k), reader, read, [(writer, write)], reader.common(writer)), show_kernel(k)
 
 
-KERNEL = """kernel k(X: f32[N]) -> (Y: f32[N])
+KERNEL = """kernel k(X: f32[N], a: i64) -> (Y: f32[N])
   let T: f32[N + 1]
   for i in 0..N
     {0}
@@ -55,6 +55,7 @@ FED = {
     "the element before": "T[i] = X[i]\n    Y[i] = T[i]",
     "a row": "for j in 0..i + 1\n      T[j] = X[j]\n    Y[i] = T[i]",
     "further on": "for j in 0..N\n      T[j + 1] = X[j]\n    for r in 0..i\n      Y[r] = T[r + 1]",
+    "where a number says so": "if 0 < a\n      T[i] = X[i]\n    if 0 < a\n      Y[i] = T[i]",
     "backwards": "for j in 0..N\n      T[N - j] = X[j]\n    for r in 0..i\n      Y[r] = T[r + 1]",
     "tiles": TILED + "for ro in 0..4\n      for ri in 0..8\n        if 8*ro + ri < N\n          Y[8*ro + ri] = T[8*ro + ri]",
 }

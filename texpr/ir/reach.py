@@ -47,8 +47,11 @@ _LIMIT = 1 << 63
 
 
 def is_wild(e: Expr) -> bool:
-    """Whether a value of 64 bits of which nothing is known is part of an expression, so that arithmetic on it may wrap."""
-    return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None
+    """Whether a value of 64 bits of which nothing is known, or a product that is no index arithmetic, is part of an expression, so that
+    arithmetic in it may wrap.
+    """
+    return any(isinstance(n, Mul) and n.dtype == I64 and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (n.lhs, n.rhs))
+               or isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None
                or isinstance(n, Reduce) and n.dtype == I64 and n.op in ("sum", "prod")
                or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
 

@@ -8,12 +8,12 @@ from itertools import combinations_with_replacement
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
-from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var, index
+from texpr.ir.expr import Axis, Cast, Expr, Guard, Read, Tensor, Var
 from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
 from texpr.poly.congruence import distinct_arguments
-from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, is_exact, is_parameter, variable
+from texpr.poly.forms import Form, Key, Piece, Truth, Unknown, at_least, below, conjoined, fresh, is_exact, is_parameter, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import folded, inside
 from texpr.poly.solver import Given, Question, Region, System
@@ -94,7 +94,7 @@ def _check_covered(proof: Proof, tensor: Tensor, definitions: Sequence[Place]) -
     """Outputs everywhere; intermediates at each read, and everywhere if a call takes them."""
     written = [element for place in definitions for found, sure in [writes(proof, place)] if sure for element in found]
     whole = Truth(proof.facts.true, ())
-    axes = [Unknown(False, True, index(k)) for k in range(tensor.rank)]
+    axes = fresh(tensor.rank)
     given = any(tensor in e.args for e in proof.program.equations if isinstance(e, Invoke))
     if tensor in proof.program.outputs or given:
         shape = _shape(proof, whole, tensor, axes)

@@ -10,7 +10,7 @@ from texpr.ir.affine import Linear
 from texpr.ir.build import add, floordiv, maximum, minimum, neg
 from texpr.ir.expr import Expr, FloorDiv, Mod, Var, index
 from texpr.poly.affine import Converter
-from texpr.poly.forms import ALWAYS, Form, Key, Piece, Unknown, conjoined, variable
+from texpr.poly.forms import ALWAYS, Form, Key, Piece, Unknown, conjoined, fresh, variable
 from texpr.poly.solver import OutOfQuota, Question, Region, Row, System, asked
 
 
@@ -50,7 +50,7 @@ def _system(converter: Converter, keys: Sequence[Key], piece: Piece, form: Form)
     question = Question(converter.is_shared)
     for key in keys:
         question.column(key)
-    value = Unknown(False, True, index(0))
+    value, = fresh(1)
     question.column(value)
     question.require(piece)
     question.add(question.compare(variable(value), 0, form, 0))

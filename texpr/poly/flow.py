@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
-from texpr.ir.expr import Read, Tensor, Var, index
+from texpr.ir.expr import Read, Tensor, Var
 from texpr.ir.loop import For, Kernel, Stmt, Store
 from texpr.ir.traverse import walk
 from texpr.poly.feeding import is_fed
-from texpr.poly.forms import Key, Unknown, is_parameter, variable
+from texpr.poly.forms import Key, Unknown, fresh, is_parameter, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
 from texpr.poly.order import in_order
 from texpr.poly.solver import OutOfQuota, Question, Region, System, asked
@@ -64,7 +64,7 @@ def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[S
 def is_covered(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:
     """The same, by what writes cover of all instances of the read."""
     keys = parameters(nest, [access, *(a for _, a in writes)])
-    elements = [Unknown(False, True, index(k)) for k in range(access.tensor.rank)]
+    elements = fresh(access.tensor.rank)
     count = len(keys) + len(reader.loops) + len(elements)
     reads = [(q, q.system()) for q in _reads(nest, keys, elements, reader, access)]
     left = Region(count, [system for _, system in reads])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from texpr.ir.expr import Expr, Var
+from texpr.ir.expr import Expr, Var, index
 
 CASES_LIMIT = 32
 """More cases than this are given up: the value or the condition counts as unknown."""
@@ -79,6 +79,11 @@ class Form:
     def opaque(self) -> bool:
         """A value of data is part of it, so that it can be anything within its bounds."""
         return any(isinstance(k, Unknown) and k.opaque and not k.shared for k, _ in self.terms)
+
+
+def fresh(count: int) -> list[Unknown]:
+    """Numbers that a question is about beside variables, such as the indices of an element."""
+    return [Unknown(False, True, index(k)) for k in range(count)]
 
 
 @dataclass(frozen=True, slots=True)

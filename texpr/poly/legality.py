@@ -13,11 +13,11 @@ from itertools import product
 
 from texpr.ir.affine import linear
 from texpr.ir.build import sub
-from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.digits import in_other_digits, is_digit
-from texpr.poly.forms import Unknown, variable
+from texpr.poly.forms import Unknown, fresh, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part, shared_by
 from texpr.poly.order import at_level, in_order
@@ -352,7 +352,7 @@ def _shown(question: Question, nest: Nest, pair: Pair) -> list[Unknown]:
     for statement, copy in ((pair.source, SOURCE), (pair.sink, SINK)):
         for n in statement.loops:
             question.column(n.var, copy)
-    elements = [Unknown(False, True, index(k)) for k in range(pair.first.tensor.rank)]
+    elements = fresh(pair.first.tensor.rank)
     for e in elements:
         question.column(e)
     return elements

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 
-from texpr.ir.expr import Read, Tensor, index
+from texpr.ir.expr import Read, Tensor
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import variables
 from texpr.poly.coverage import Element, elements, writes
-from texpr.poly.forms import Truth, Unknown, variable
+from texpr.poly.forms import Truth, fresh, variable
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.solver import Question, Region
 from texpr.poly.times import order_of_places
@@ -107,7 +107,7 @@ def _check_circles(proof: Proof, needs: Sequence[Need]) -> None:
     """An element that needs itself in a few steps; the example tells which they are."""
     for length in range(1, LONGEST_CIRCLE + 1):
         for path in islice(_circles(needs, length), ATTEMPTS):
-            elements = [[Unknown(False, True, index(k)) for k in range(len(n.written[1]))] for n in path]
+            elements = [fresh(len(n.written[1])) for n in path]
             keys = [*(a.var for a in path[0].place.equation.axes), *(i for e in elements for i in e)]
             question = proof.question([(v, 0) for v in keys])
             _require_circle(question, path)

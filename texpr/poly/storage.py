@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
-from texpr.ir.expr import Tensor, index
+from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel, Store
 from texpr.poly.elimination import Row
 from texpr.poly.feeding import instance
 from texpr.poly.flow import mentions, parameters
-from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
+from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, fresh, variable
 from texpr.poly.joined import joined
 from texpr.poly.nest import Access, Nest, Statement, model, part
 from texpr.poly.order import in_order, in_order_of
@@ -152,8 +152,8 @@ def _overwritten(nest: Nest, keys: Sequence[Key], reader: Statement, read: Acces
         for statement, copy in ((reader, READ), (writer, CLOBBER)):
             for n in statement.loops:
                 question.column(n.var, copy)
-        element = [Unknown(False, True, index(k)) for k in range(read.tensor.rank)]
-        other, apart, free = (Unknown(False, True, index(k)) for k in range(3))
+        element = fresh(read.tensor.rank)
+        other, apart, free = fresh(3)
         for key in (*element, other, apart, free):
             question.column(key)
         question.require(nest.facts)

@@ -313,7 +313,7 @@ def contexts_of(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
         elif isinstance(node, Select):
             stack += [(node.orelse, (*context, (node.cond, False))), (node.then, (*context, (node.cond, True))), (node.cond, context)]
         else:
-            stack += [(c, context) for c in children(node) if isinstance(c, Expr)]
+            stack += [(c, context) for c in children(node)]  # type: ignore[misc]
     return found
 
 
@@ -332,9 +332,9 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr
         return _solved(e, cells, stays, to)
     below = children(e)
     if not below:
-        return None if isinstance(e, Var) else e
+        return e
     new = [carried_over(c, cells, stays, to) if isinstance(c, Expr) else c for c in below]
-    return None if any(n is None for n in new) else with_children(e, tuple(n for n in new if n is not None))  # type: ignore[return-value]
+    return None if any(n is None for n in new) else with_children(e, tuple(new))  # type: ignore[return-value]
 
 
 def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
@@ -349,7 +349,7 @@ def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) ->
         if not inner:
             continue
         term, c = inner[0]
-        mine = next((d for t, d in left.terms if t is term or not isinstance(t, Var) and alike(t, term)), 0)
+        mine = next((d for t, d in left.terms if alike(t, term)), 0)
         if mine == 0 or mine % c:
             continue
         left = _minus(left, cells[k], mine // c)
