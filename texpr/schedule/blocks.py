@@ -57,7 +57,8 @@ def _bound(plan: Plan, nest: Nest) -> None:
     vector, names = _vector(plan, nest)
     name = fused(plan, names)
     if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
-        plan.step("bind", cut[0], "block.x")
+        if not nest.again:  # blocks do not wait for each other: what a recurrence repeats is one block's
+            plan.step("bind", cut[0], "block.x")
         plan.step("bind", cut[1], "thread.x")
     if vector:
         plan.step("vectorize", vector)
