@@ -134,8 +134,8 @@ class Converter:
         return key.shared if isinstance(key, Unknown) else key not in self.bound
 
     def values(self, e: Expr) -> Values:
-        """An integer expression."""
-        found = self._convert(e)
+        """A number; of a float nothing is known but that it is itself."""
+        found = self._convert(e) if e.dtype.is_int else None
         return found if isinstance(found, Values) else self._unknown(e)
 
     def truth(self, e: Expr) -> Truth:
