@@ -204,7 +204,7 @@ def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
 def _plainly_before(source: Access, a: Access) -> bool:
     """The source stands before, in loops and under conditions that are also around `a`, and uses the same element there."""
     s, t = source.statement, a.statement
-    if not (s.order < t.order and s.common(t) == len(s.loops)) or s.frame.atoms:
+    if not (s.order < t.order and s.common(t) == len(s.loops)) or source.when is not None or s.frame.atoms:
         return False
     around = {id(c) for c in t.conditions}
     return all(id(c) in around for c in s.conditions) and all(same_value(x, y) for x, y in zip(source.place, a.place))

@@ -212,7 +212,7 @@ def joined(nest: Nest, s: Statement) -> Buffer | None:
     match s.node:
         case Store(tensor, _, Read(partial), str(), equation=equation) if partial is not tensor and partial in nest.buffers:
             buffer = nest.buffers[partial]
-            if _is_started(buffer) and buffer.definitions[0].store.equation == equation and (
+            if _is_started(buffer) and all(d.store.equation == equation for d in buffer.definitions) and (
                     of_parts(buffer) or _is_started(nest.buffers[tensor]) and not of_parts(nest.buffers[tensor])):
                 return buffer
     return None
@@ -224,5 +224,5 @@ def of_parts(buffer: Buffer) -> bool:
 
 
 def _is_started(buffer: Buffer) -> bool:
-    """Whether all that defines the elements is the start of a sum."""
-    return {d.store.start for d in buffer.definitions} == {True}
+    """Whether all that defines the elements is the start of one kind of sum."""
+    return {d.store.start for d in buffer.definitions} == {True} and len({d.store.part for d in buffer.definitions}) == 1
