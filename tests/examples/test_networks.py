@@ -21,8 +21,8 @@ def test_the_text_and_its_entropy():
 
 
 def test_a_writer_learns_and_writes(capsys):
-    trainer, loss, entropy = characters.trained(epochs=1, layers=1, examples=2400)
-    assert entropy < loss < 4.2, "better than all characters alike, which is 4.6"
+    trainer, loss, entropy = characters.trained(epochs=1, layers=1, examples=1600)
+    assert entropy < loss < 4.45, "better than all characters alike, which is 4.6"
     model, kinds = trainer.model, characters.read()[2]
     written = characters.sample(model, kinds, "The ", 20)
     assert written.startswith("The ") and len(written) == 24 and written == characters.sample(model, kinds, "The ", 20)

@@ -115,7 +115,7 @@ def test_a_replay_runs_its_work_and_then_its_graph():
     assert len(work.streams) == 2 and work.streams[0] == 0 != work.streams[1], "once by itself, once to be captured"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3 * MIB), st.integers(0, 1), st.integers(0, 9)), max_size=40))
 def test_blocks_in_use_never_overlap(requests: list[tuple[int, int, int]]):
     driver = EmulatedDriver()

@@ -95,7 +95,7 @@ def assert_same_instances(k: Kernel, at_sizes) -> Parted:
 
 
 @given(nests(), st.lists(st.tuples(*[st.sampled_from((0, 1, 2, 3))] * 4), min_size=2, max_size=2))
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_the_same_instances_in_the_same_order(k: Kernel, sizes: list[tuple[int, ...]]):
     assert_same_instances(k, sizes)
 

@@ -34,14 +34,14 @@ def survive(text: str) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_random_bytes(data: bytes):
     survive(data.decode("utf-8", "surrogateescape"))
     survive(data.decode("latin-1"))
 
 
 @given(st.lists(st.sampled_from([*KEYWORDS, *REDUCTIONS, *SYMBOLS, *NAMES]), max_size=40))
-@settings(max_examples=500)
+@settings(max_examples=250)
 def test_token_soup(words: list[str]):
     survive(" ".join(words))
     survive("op f(X: f32[N]) -> Y: f32[N] { Y[i] = " + " ".join(words) + " }")
@@ -60,13 +60,13 @@ def mutated(draw: st.DrawFn) -> str:
 
 
 @given(mutated())
-@settings(max_examples=1000)
+@settings(max_examples=500)
 def test_mutated_operators(text: str):
     survive(text)
 
 
 @given(st.lists(st.sampled_from([*LINE, *SYMBOLS, *NAMES]), max_size=30))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_listings(words: list[str]):
     for text in ("".join(words), "kernel k(X: f32[N]) -> (Y: f32[N])\n" + "".join(words)):
         try:

@@ -31,7 +31,7 @@ def check(kernel: Kernel) -> None:
 
 
 @given(cases())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_kernels(case: Case):
     check(lower(hoist(desugar(case.program))))
 

@@ -126,7 +126,7 @@ def again(text: str) -> Program:
 
 
 @given(st.sampled_from(TYPES).flatmap(lambda t: expressions(t, 2)))
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_print_parse_is_the_identity(value: Expr):
     parsed = again(show_program(_program(value)))
     text = show_program(parsed)

@@ -16,7 +16,7 @@ from texpr.support.errors import CheckError
 
 
 @given(cases())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_printing_keeps_the_meaning(case: Case):
     requires = tuple(Compare(">=", size, index(2)) for size in case.program.sizes)  # `reflect` needs two elements
     text = show_program(replace(case.program, requires=requires))

@@ -34,7 +34,7 @@ def accesses(draw) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
 
 
 @given(accesses(), st.tuples(*[st.integers(1, 5)] * 3), st.tuples(*[st.integers(0, 20)] * 3))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=75, deadline=None, derandomize=True)
 def test_the_position_of_an_element(access, sizes: tuple[int, ...], values: tuple[int, ...]):
     indices, shape = access
     env = dict(zip((M, N, K), sizes)) | dict(zip((v, w, b), values))

@@ -41,7 +41,7 @@ def same(program: Program, original: Program, arrays: list[np.ndarray]) -> None:
 
 
 @given(cases())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_tensor_passes(case: Case):
     program = case.program
     for one in TENSOR_PASSES:
@@ -60,7 +60,7 @@ def test_specialize(case: Case, data: st.DataObject):
 
 
 @given(cases(), st.sampled_from(ORDERS))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_lower(case: Case, order: str):
     kernel = lower(case.program)
     verify_kernel(kernel)
@@ -69,7 +69,7 @@ def test_lower(case: Case, order: str):
 
 
 @given(kernels(), st.sampled_from(ORDERS), st.integers(0, 2))
-@settings(max_examples=120)
+@settings(max_examples=60)
 def test_loop_passes_in_their_order(case: Scheduled, order: str, seed: int):
     kernel, arrays = case.kernel, random_arrays(case.program, case.sizes, seed)
     with patch.object(polls, "WORK", 4):
@@ -82,7 +82,7 @@ def test_loop_passes_in_their_order(case: Scheduled, order: str, seed: int):
 
 
 @given(kernels(), st.integers(0, len(LOOP_PASSES) - 1))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_loop_passes_alone_and_twice(case: Scheduled, which: int):
     arrays = random_arrays(case.program, case.sizes)
     once = LOOP_PASSES[which](case.kernel)

@@ -94,14 +94,14 @@ def check_lowered(r: Recurrence, sizes: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(got, want, err_msg=r.text)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(founded())
 def test_what_has_an_order_is_lowered(r: Recurrence):
     check_program(unproven(parse(r.text).ops["f"], {}, {}))
     check_lowered(r, (4, 3, 3)[: r.rank])
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(anything())
 def test_verdicts_are_those_of_an_enumeration(r: Recurrence):
     """Accepted for all sizes: there is an order at all small ones. Refused: at some there is none."""

@@ -30,7 +30,7 @@ from texpr.poly import Conflict, carried, flow_stays_within, reassociable, reord
 
 N = Var("N")
 EXTENTS: st.SearchStrategy = st.integers(1, 3)
-SOME = settings(max_examples=60, deadline=None, derandomize=True)
+SOME = settings(max_examples=30, deadline=None, derandomize=True)
 
 
 @st.composite

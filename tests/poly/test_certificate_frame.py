@@ -77,7 +77,7 @@ def points() -> list[dict[Var, int]]:
 
 
 @given(CONDITIONS)
-@settings(max_examples=250)
+@settings(max_examples=125)
 def test_a_condition_holds_where_isl_says(condition: Expr):
     frame = a_frame()
     plain = frame.plain(condition)
@@ -89,7 +89,7 @@ def test_a_condition_holds_where_isl_says(condition: Expr):
 
 
 @given(CONDITIONS)
-@settings(max_examples=250)
+@settings(max_examples=125)
 def test_what_intervals_decide_is_so(condition: Expr):
     frame = a_frame()
     said = decided(condition, frame)
@@ -103,7 +103,7 @@ LINEAR = st.recursive(st.sampled_from([i, j, *map(index, range(-3, 4))]), lambda
 
 
 @given(st.sampled_from(["<", "<=", ">", ">="]), LINEAR, LINEAR)
-@settings(max_examples=250)
+@settings(max_examples=125)
 def test_intervals_decide_what_is_linear(op: str, a: Expr, b: Expr):
     condition = Compare(op, a, b)
     found = {bool(valued(a_frame(), values).value(condition)) for values in points()}
@@ -111,7 +111,7 @@ def test_intervals_decide_what_is_linear(op: str, a: Expr, b: Expr):
 
 
 @given(st.lists(NUMBERS, min_size=2, max_size=2))
-@settings(max_examples=250)
+@settings(max_examples=125)
 def test_what_is_alike_is_equal(pair: Sequence[Expr]):
     if alike(*pair):
         frame = a_frame()

@@ -18,7 +18,7 @@ BOX: list[Row] = [row for k in range(WIDTH) for row in (([(k, 1)], 0, False), ([
 
 terms = st.lists(st.tuples(st.integers(0, WIDTH - 1), st.sampled_from([-4, -3, -2, -1, 1, 1, 2, 3, 4])), min_size=0, max_size=4)
 constraints = st.lists(st.tuples(terms, st.integers(-6, 6), st.booleans()), max_size=4)
-many = settings(max_examples=1000)
+many = settings(max_examples=500)
 
 
 def solutions(rows: Iterable[Row]) -> list[tuple[int, ...]]:
@@ -107,7 +107,7 @@ def test_what_is_said_holds_in_every_solution(first: list[Row], more: list[Row])
     assert all(holds(row, at) for row in more if left.says(row) for at in solutions(first))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(constraints, constraints)
 def test_a_projection_has_the_first_values_of_all_solutions(first: list[Row], more: list[Row]):
     rows = [*BOX, *first, *more]

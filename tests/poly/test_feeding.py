@@ -25,7 +25,7 @@ def found(k: Kernel) -> list[tuple[Statement, Access, Statement, Access]]:
             and read.tensor is write.tensor and is_fed(model(k), s, read, t, write)]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=75, deadline=None, derandomize=True)
 @given(kernels())
 def test_what_is_fed_was_written_before(k: Kernel):
     ran = events(k, {})
@@ -38,7 +38,7 @@ def test_what_is_fed_was_written_before(k: Kernel):
                            and len([a for a in reader.accesses if a.tensor is read.tensor]) == 1), show_kernel(k)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=75, deadline=None, derandomize=True)
 @given(kernels())
 def test_isl_agrees(k: Kernel):
     for reader, read, writer, write in found(k):

@@ -114,7 +114,7 @@ def held(t: Tensor, box: list[tuple[Expr, Expr]], values: dict, element: tuple[i
                for i, (b, n), size in zip(element, box, t.shape))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(kernels())
 def test_every_access_lies_in_the_box(k: Kernel):
     for n in [x for x in walk(k) if isinstance(x, For)]:

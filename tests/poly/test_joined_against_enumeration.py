@@ -43,7 +43,7 @@ def kernels(draw) -> Kernel:
 
 
 @given(kernels(), st.data())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 def test_what_a_loop_carries(k: Kernel, data: st.DataObject):
     """Nothing that is accepted depends on anything; what is refused with an example does in it."""
     asked = data.draw(st.sampled_from([n for n in statements(k) if isinstance(n, For)]))

@@ -255,7 +255,7 @@ def test_a_condition_that_its_own_body_changes_is_refused():
     with pytest.raises(ScheduleError) as e:
         carried(changing, outer(changing))
     assert str(e.value) == """error[order]: a condition reads mask, which the statements under it write
-  help: compute the condition into a tensor of its own"""
+  help: compute a condition into a tensor of its own"""
 
 
 def test_a_question_that_takes_too_long_is_not_answered_with_yes(monkeypatch):

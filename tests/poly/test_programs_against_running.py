@@ -100,7 +100,7 @@ def example_of(e: CheckError) -> dict[str, int]:
     return {name: int(n) for name, n in re.findall(r"([NM])=(\d+)", " ".join(e.notes))}
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=75, deadline=None, derandomize=True)
 @given(programs())
 def test_verdicts(text: str):
     try:

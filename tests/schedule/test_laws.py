@@ -20,13 +20,13 @@ from texpr.schedule.script import parse_script
 
 
 @given(kernels(), st.sampled_from(ORDERS), st.integers(0, 2))
-@settings(max_examples=150)
+@settings(max_examples=75)
 def test_schedules_keep_every_bit(case: Scheduled, order: str, seed: int):
     check(case, case.kernel, random_arrays(case.program, case.sizes, seed), order)
 
 
 @given(cases(), st.data(), st.sampled_from(ORDERS))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_schedules_of_random_programs_keep_every_bit(case: Case, data: st.DataObject, order: str):
     sizes = {v: n for t, a in zip(case.program.inputs, case.arrays) for v, n in zip(t.shape, a.shape)}
     constant = {v: n for v, n in sizes.items() if data.draw(st.booleans())}
