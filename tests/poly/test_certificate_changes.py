@@ -36,7 +36,7 @@ from texpr.lang import parse_kernel
 
 KERNELS = SIMPLE | REUSED
 SIZES = [dict(zip("MNKVDB", each)) for each in ((9, 4, 2, 3, 2, 5), (1, 1, 1, 1, 1, 1), (3, 11, 3, 5, 1, 2), (0, 0, 0, 0, 0, 0))]
-MOST = 60
+MOST = 40
 """Places of one kind that are changed."""
 CHANGES = [shifted_index, changed_extent, dropped_condition, marked, swapped, removed, reversed_loop, without, instance, value]
 
