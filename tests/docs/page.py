@@ -65,13 +65,19 @@ def run(page: Path) -> dict[str, object]:
     """Run the Python of a page, block by block, comparing the errors with those shown; what it defines."""
     names: dict[str, object] = {}
     for block in blocks(page):
-        error = None
-        try:
-            exec(compile(block.text, "example.py", "exec"), names)
-        except tx.Error as e:
-            error = str(e)
-        assert error == block.error, f"line {block.line}"
+        if block.kind == "python":
+            run_python(block, names)
     return names
+
+
+def run_python(block: Block, names: dict[str, object]) -> None:
+    """Run a block of Python, which gives the error that is shown behind it, or none."""
+    error = None
+    try:
+        exec(compile(block.text, "example.py", "exec"), names)
+    except tx.Error as e:
+        error = str(e)
+    assert error == block.error, f"line {block.line}"
 
 
 def as_tuple(result: object) -> tuple[np.ndarray, ...]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import texpr as tx
 from tests.ahead.programs import needs_gcc
-from tests.docs.page import blocks
+from tests.docs.page import blocks, run_python
 
 PAGE = Path(__file__).parents[2] / "docs" / "ahead.md"
 
@@ -20,13 +19,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     names: dict[str, object] = {}
     for block in blocks(PAGE):
         if block.kind == "python":
-            code = compile(block.text, f"{PAGE.name}, line {block.line}", "exec")
-            if block.error is None:
-                exec(code, names)
-                continue
-            with pytest.raises(tx.Error) as e:
-                exec(code, names)
-            assert str(e.value) == block.error
+            run_python(block, names)
         else:
             Path("main.c").write_text(block.text)
             subprocess.run(["gcc", "-Wall", "-Werror", "main.c", "softmax.a", "-o", "main"], check=True, timeout=60)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import texpr as tx
-from tests.docs.page import blocks
+from tests.docs.page import run
 from texpr.targets import find_target, registry, target_names
 
 ROOT = Path(__file__).parents[2]
@@ -17,15 +16,7 @@ PAGE = ROOT / "docs" / "targets.md"
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_added", [])
-    names: dict[str, object] = {}
-    for block in (b for b in blocks(PAGE) if b.kind == "python"):
-        code = compile(block.text, f"{PAGE.name}, line {block.line}", "exec")
-        if block.error is None:
-            exec(code, names)
-            continue
-        with pytest.raises(tx.Error) as e:
-            exec(code, names)
-        assert str(e.value) == block.error
+    run(PAGE)
     find_target.cache_clear()
 
 

@@ -91,18 +91,21 @@ def run_on_device(kernel: CompiledKernel, code: DeviceCode, device: gpu.Device, 
     """See `CompiledKernel.on_device`."""
     program = kernel.program
     if len(arrays) != len(program.inputs):
-        raise CallError(f"{kernel.name} takes {len(program.inputs)} arrays, {len(arrays)} were given", code="arguments")
+        raise CallError(f"{kernel.name} takes {len(program.inputs)} arrays, {len(arrays)} were given", code="arguments",
+                        help=f"inputs in order: {', '.join(t.name for t in program.inputs)}; outputs by out=")
     spec, sizes, shapes = kernel.specified(tuple(a.shape for a in arrays))
     for tensor, array in zip(program.inputs, arrays):
         _check(device, tensor, array)
     check_values(spec, arrays, sizes)
     if out and len(out) != len(program.outputs):
-        raise CallError(f"{kernel.name} has {len(program.outputs)} outputs, {len(out)} were given", code="arguments")
+        raise CallError(f"{kernel.name} has {len(program.outputs)} outputs, {len(out)} were given", code="arguments",
+                        help=f"give {', '.join(t.name for t in program.outputs)}, or none of them")
     outputs = list(out) or [gpu.empty(device, shape, numpy_dtype(t.dtype)) for t, shape in zip(program.outputs, shapes)]
     for tensor, array, shape in zip(program.outputs, outputs, shapes):
         _check(device, tensor, array)
         if array.shape != shape:
-            raise CallError(f"the output `{tensor.name}` is {list(array.shape)}, expected {list(shape)}", code="shape")
+            raise CallError(f"the output `{tensor.name}` is {list(array.shape)}, expected {list(shape)}", code="shape",
+                            help="leave it out, and it is made")
         if any(array.owner is each.owner for each in arrays):
             raise CallError(f"the output `{tensor.name}` shares memory with an input", code="output", help="let it be a new one")
     code.bound(device, [*arrays, *outputs], {v: sizes[v] for v in kernel.symbolic})(device.stream)
@@ -114,7 +117,8 @@ def _check(device: gpu.Device, tensor: Tensor, array: gpu.DeviceArray) -> None:
         raise CallError(f"`{tensor.name}` lies on {array.device.name}, others on {device.name}", code="device",
                         help=f'move it: .to("{device.name}")')
     if array.dtype != numpy_dtype(tensor.dtype):
-        raise CallError(f"`{tensor.name}` is {array.dtype}, expected {numpy_dtype(tensor.dtype)}", code="dtype")
+        raise CallError(f"`{tensor.name}` is {array.dtype}, expected {numpy_dtype(tensor.dtype)}", code="dtype",
+                        help=f"convert it: x.astype({tensor.dtype.name!r})")
 
 
 def check_values(spec: CallSpec, arrays: Sequence[gpu.DeviceArray], sizes: Mapping[Var, int]) -> None:

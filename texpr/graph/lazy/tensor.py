@@ -93,7 +93,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         wanted = list(out) if isinstance(out, tuple | list) else [] if out is None else [out]
         targets = [*tensors[count:], *(t for t in wanted if isinstance(t, Tensor))]
         if len(targets) != len(tensors[count:]) + len(wanted):
-            raise CallError(f"{kernel.name}: an output is no tensor on {device.name}", code="output")
+            raise CallError(f"{kernel.name}: an output is no tensor on {device.name}", code="output",
+                            help=f'pass tensors made there, or leave `out` out: tx.tensor(..., device="{device.name}")')
         given = [moved(t.realize().value, device.name) for t in tensors[:count]]
         results = kernel.on_device(device, given, [moved(t.realize().value, t.device) for t in targets])
         made = targets or [Tensor(r.shape, t.dtype, r) for t, r in zip(kernel.program.outputs, results)]
