@@ -275,7 +275,7 @@ def _update(d: Definition) -> str:
 def _check_part(s: Statement, d: Definition, context: Context) -> None:
     """A partial result of a fold begins as nothing, and says which element of the target it is a part of."""
     target = d.equation.target
-    if len(s.at) != target.rank or not is_neutral(d.equation.update, s.store.value):
+    if len(s.at) != target.rank or s.store.tensor.dtype != target.dtype or not is_neutral(d.equation.update, s.store.value):
         raise Refuted("values", "the parts of a fold start from another value", s)
     _inside(s, within(s.at, target.shape), context)
 
