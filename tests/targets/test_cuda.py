@@ -10,7 +10,7 @@ from texpr.runtime import gpu
 from texpr.runtime.gpu import Code, EmulatedDriver, find_device
 from texpr.runtime.gpu.device import Device
 from texpr.support.errors import CompileError
-from texpr.targets import compile_kernel, find_target, load_on, run_on_gpu, target_of
+from texpr.targets import compile_kernel, find_target, load_on, plan, target_of
 
 needs_gpu = pytest.mark.skipif("gpu.missing()", reason="no GPU that can be used")
 SM80 = find_target("sm_80")
@@ -18,9 +18,14 @@ SM80 = find_target("sm_80")
 
 def check(case: Case, script: str | None = None, device: str = gpu.DEFAULT) -> None:
     given, kernel = problem(case), kernel_of(case, SM80, script)
-    outputs = given.empty()
-    run_on_gpu(compile_kernel(kernel, SM80), given.inputs, outputs, sizes_of(case, kernel), device)
-    assert_close(outputs, given.expected)
+    artifact, sizes, found = compile_kernel(kernel, SM80), sizes_of(case, kernel), find_device(device)
+    assert found is not None
+    ready = plan(artifact, sizes)
+    made = [gpu.empty(found, a.shape, a.dtype) for a in given.empty()]
+    arrays = [*(gpu.to_device(found, a) for a in given.inputs), *made]
+    code = Code(artifact.emitted, lambda: artifact.assembly)
+    load_on(found, artifact.target, code).bind(ready.launches, arrays, ready.scratch, list(sizes.values()))(found.stream)
+    assert_close([a.numpy() for a in made], given.expected)
 
 
 @pytest.mark.gpu

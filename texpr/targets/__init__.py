@@ -13,7 +13,7 @@ one nest leaves to another is a buffer that the caller allocates (`launches`). `
 from __future__ import annotations
 
 from texpr.targets.base import Artifact, Code, Launch, Runner, Target, symbol_of
-from texpr.targets.execute import emulate, load_on, run_on_gpu, target_of
+from texpr.targets.execute import emulate, load_on, target_of
 from texpr.targets.launches import Plan, plan
 from texpr.targets.registry import (
     assembly_of,
@@ -29,6 +29,6 @@ from texpr.targets.registry import (
 
 __all__ = [
     "Artifact", "Code", "Launch", "Plan", "Runner", "Target", "assembly_of", "compile_kernel", "default_gpu", "emit_llvm", "emulate",
-    "find_target", "link_kernels", "load_on", "native_object", "plan", "register_target", "run_on_gpu", "symbol_of", "target_names",
+    "find_target", "link_kernels", "load_on", "native_object", "plan", "register_target", "symbol_of", "target_names",
     "target_of",
 ]

@@ -74,22 +74,3 @@ def target_of(device: gpu.Device) -> Target:
     found = ptx.target(best)
     assert found is not None
     return found
-
-
-def run_on_gpu(artifact: Artifact, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], sizes: Mapping[Var, int],
-               device: str = "cuda") -> None:
-    """Run a GPU artifact on a device of this machine: arrays are copied there and back. Arguments as for `emulate`.
-
-    Raises:
-        ResourceError: there is no such device, or it has not enough memory.
-        CompileError: the device does not take the code, or a block or grid is too large.
-    """
-    found = gpu.find_device(device)
-    assert found is not None, "the host is no GPU"
-    ready = plan(artifact, sizes)
-    given = [gpu.to_device(found, a) for a in inputs]
-    made = [gpu.empty(found, a.shape, a.dtype) for a in outputs]
-    code = gpu.Code(artifact.emitted, lambda: artifact.assembly)
-    load_on(found, artifact.target, code).bind(ready.launches, [*given, *made], ready.scratch, list(sizes.values()))(found.stream)
-    for array, result in zip(outputs, made):
-        np.copyto(array, result.numpy())
