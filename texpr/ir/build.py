@@ -173,23 +173,29 @@ REBUILD = {
 
 
 _FOLDED = frozenset({Compare, Select, Not, Neg, *REBUILD})
+_BINARY = _FOLDED - {Select, Not, Neg, And, Or}
 
 
 def fold(node: object) -> Expr | None:
-    """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution."""
-    if type(node) not in _FOLDED:
+    """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution. None where nothing folds, so that
+    what is remembered of a node stays known.
+    """
+    kind = type(node)
+    if kind not in _FOLDED:
         return None
+    if kind in _BINARY:
+        a, b = node.lhs, node.rhs  # type: ignore[attr-defined]
+        if not (a is b or type(a) is Const or type(b) is Const) or not a.dtype.is_int:
+            return None
+        made = compare(node.op, a, b) if kind is Compare else REBUILD[kind](a, b)  # type: ignore[attr-defined]
+        return None if type(made) is kind and made.lhs is a and made.rhs is b else made
     match node:
-        case Compare(op, a, b) if a.dtype.is_int:
-            return compare(op, a, b)
-        case Select(c, t, o) if isinstance(c, Const):
+        case Select(Const() as c, t, o):
             return select(c, t, o)
-        case Not(a):
+        case Not(a) if isinstance(a, Const | Not):
             return negation(a)
-        case Neg(a) if a.dtype.is_int:
+        case Neg(Const() as a) if a.dtype.is_int:
             return neg(a)
-        case And() | Or():
-            return REBUILD[type(node)](node.lhs, node.rhs)
-        case Add() | Sub() | Mul() | FloorDiv() | Mod() | Max() | Min() if node.dtype.is_int:
-            return REBUILD[type(node)](node.lhs, node.rhs)
+        case And(a, b) | Or(a, b) if isinstance(a, Const) or isinstance(b, Const):
+            return REBUILD[kind](a, b)
     return None

@@ -16,6 +16,8 @@ N = TypeVar("N", bound=Node)
 
 _GETTERS: dict[type, Callable[[Node], tuple[Node, ...]]] = {}
 """How to get the children of each class of nodes: most passes spend their time here."""
+_LEAVES: set[type] = set()
+"""The classes, as far as they have been met, whose nodes have no children."""
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -28,6 +30,7 @@ def _getter(kind: type[Node]) -> Callable[[Node], tuple[Node, ...]]:
     declared = {f.name: f.type for f in fields(kind)} if kind.parts else {}  # type: ignore[arg-type]
     get: Callable[[Any], Any] = _parts
     if not kind.parts:
+        _LEAVES.add(kind)
         get = lambda node: ()  # noqa: E731
     elif all(declared[name] == "Expr" for name in kind.parts):
         fetch = attrgetter(*kind.parts)
@@ -133,22 +136,29 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
         if key in done:
             continue
         below = waiting.get(key)
-        rebuilt = node
         if below is None:
             if keep is not None and keep(node):
                 done[key] = node
                 continue
             below = get(node) if (get := _GETTERS.get(type(node))) is not None else children(node)
-            if below:
+            deeper = []
+            for child in below:
+                if id(child) not in done:
+                    if type(child) in _LEAVES and keep is None:  # half of all nodes: done at once
+                        changed = rule(child)
+                        done[id(child)] = child if changed is None else changed
+                    else:
+                        deeper.append(child)
+            if deeper:
                 waiting[key] = below
                 stack.append(node)
-                stack += [child for child in below if id(child) not in done]
+                stack += deeper
                 continue
-        else:
-            for child in below:
-                if done[id(child)] is not child:
-                    rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
-                    break
+        rebuilt = node
+        for child in below:
+            if done[id(child)] is not child:
+                rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
+                break
         changed = rule(rebuilt)
         done[key] = rebuilt if changed is None else changed
     return done[id(root)]  # type: ignore[return-value]
