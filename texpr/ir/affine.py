@@ -67,21 +67,20 @@ def linear_sum(parts: Iterable[tuple[Expr, int]]) -> Linear:
     stack = list(parts)[::-1]
     while stack:
         node, factor = stack.pop()
-        match node:
-            case Const(value):
-                constant += factor * int(value)
-            case Add(a, b):
-                stack += [(b, factor), (a, factor)]
-            case Sub(a, b):
-                stack += [(b, -factor), (a, factor)]
-            case Neg(a):
-                stack.append((a, -factor))
-            case Mul(a, b) if (c := integer(b)) is not None:
-                stack.append((a, factor * c))
-            case Mul(a, b) if (c := integer(a)) is not None:
-                stack.append((b, factor * c))
-            case _:
-                _accumulate(terms, node, factor)
+        if isinstance(node, Const):
+            constant += factor * int(node.value)
+        elif isinstance(node, Add):
+            stack += [(node.rhs, factor), (node.lhs, factor)]
+        elif isinstance(node, Sub):
+            stack += [(node.rhs, -factor), (node.lhs, factor)]
+        elif isinstance(node, Neg):
+            stack.append((node.operand, -factor))
+        elif isinstance(node, Mul) and (c := integer(node.rhs)) is not None:
+            stack.append((node.lhs, factor * c))
+        elif isinstance(node, Mul) and (c := integer(node.lhs)) is not None:
+            stack.append((node.rhs, factor * c))
+        else:
+            _accumulate(terms, node, factor)
     return Linear(tuple((t, c) for t, c in terms if c != 0), constant)
 
 

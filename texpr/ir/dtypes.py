@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type: `kind` is one of `bool i u f bf`, `bits` its storage width."""
+    """An element type: `kind` is one of `bool i u f bf`, `bits` its storage width. There is one object of each, so that comparing costs
+    nothing: proofs do that for every node.
+    """
 
     kind: str
     bits: int
+    is_int: bool = field(init=False, repr=False)
+    is_float: bool = field(init=False, repr=False)
+
+    def __new__(cls, kind: str, bits: int) -> DType:
+        found = _KNOWN.get((kind, bits))
+        return _KNOWN.setdefault((kind, bits), object.__new__(cls)) if found is None else found
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_int", self.kind in ("i", "u"))
+        object.__setattr__(self, "is_float", self.kind in ("f", "bf"))
+
+    def __reduce__(self) -> tuple[type[DType], tuple[str, int]]:
+        return DType, (self.kind, self.bits)
 
     @property
     def name(self) -> str:
@@ -23,20 +38,14 @@ class DType:
         return self.bits // 8
 
     @property
-    def is_float(self) -> bool:
-        return self.kind in ("f", "bf")
-
-    @property
-    def is_int(self) -> bool:
-        return self.kind in ("i", "u")
-
-    @property
     def is_signed(self) -> bool:
         return self.kind != "u" and self.kind != "bool"
 
     def __str__(self) -> str:
         return self.name
 
+
+_KNOWN: dict[tuple[str, int], DType] = {}
 
 BOOL = DType("bool", 8)
 U8, U16, U32, U64 = (DType("u", n) for n in (8, 16, 32, 64))

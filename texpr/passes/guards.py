@@ -58,19 +58,21 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
     """`e` with index comparisons, max, min and divisions decided where the ranges of the loops decide them."""
 
     def rule(node: Node) -> Node | None:
-        match node:
-            case Compare() | Max() | Min() | FloorDiv() | Mod() if node.lhs.dtype == I64:
-                found = _decided(node, ranges)
-                # What differences and quotients say of numbers is not so where arithmetic wraps.
-                if found is None or is_wild(node):
-                    return fold(node)
-                return None if found is node else found
-            case Read(_, indices):
-                tidied = tuple(map(_tidy, indices))
-                return None if _same(tidied, indices) else replace(node, indices=tidied)
+        if isinstance(node, _DECIDED) and node.lhs.dtype == I64:
+            found = _decided(node, ranges)
+            # What differences and quotients say of numbers is not so where arithmetic wraps.
+            if found is None or is_wild(node):
+                return fold(node)
+            return None if found is node else found
+        if isinstance(node, Read):
+            tidied = tuple(map(_tidy, node.indices))
+            return None if _same(tidied, node.indices) else replace(node, indices=tidied)
         return fold(node)
 
     return rewrite(e, rule)  # type: ignore[return-value]
+
+
+_DECIDED = (Compare, Max, Min, FloorDiv, Mod)
 
 
 def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:

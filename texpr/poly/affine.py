@@ -345,13 +345,16 @@ def _may_wrap(e: Expr, of: list[Values], ranges: Mapping[Tensor, Range]) -> bool
 
     The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
     """
-    if not (isinstance(e, Add | Sub | Mul | Neg | Call)
-            or isinstance(e, FloorDiv) and any(f.constant == -1 for _, f in of[1].cases)):
+    kind = type(e)
+    if kind not in _WRAPPING and not (kind is FloorDiv and any(f.constant == -1 for _, f in of[1].cases)):
         return False
     if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
         return True
-    keys = {k for v in of for _, form in v.cases for k, _ in form.terms}
-    return any(isinstance(k, Unknown) and _is_wild(k.node, ranges) for k in keys)  # Four times half of it may wrap, too.
+    keys = {k for v in of for _, form in v.cases for k, _ in form.terms if type(k) is Unknown}
+    return any(_is_wild(k.node, ranges) for k in keys)  # Four times half of it may wrap, too.
+
+
+_WRAPPING = frozenset({Add, Sub, Mul, Neg, Call})
 
 
 def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
@@ -365,27 +368,30 @@ def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
 
 def _operands(e: Expr) -> tuple[Expr, ...]:
     """The operands that are looked into. Integer arithmetic below 64 bits may wrap, so it is not."""
+    kind = type(e)
+    if kind in _ARITHMETIC:
+        return children(e) if e.dtype == I64 else ()  # type: ignore[return-value]
+    if kind is Compare:
+        return _compared_operands(e)  # type: ignore[arg-type]
+    if kind in _CHOICES:
+        return children(e)  # type: ignore[return-value]
     match e:
-        case And(a, b) | Or(a, b):
-            return a, b
-        case Not(a):
-            return (a,)
-        case Compare(_, a, b) if a.dtype.is_int or a.dtype == BOOL:
-            parts = taken_apart(e)
-            return (a, b) if parts is None else (parts,)
-        case Select(c, t, o):
-            return c, t, o
         case Cast(a) if a.dtype.is_int:
-            return (a,)
-        case Max(a, b) | Min(a, b):
-            return a, b
-        case Add(a, b) | Sub(a, b) | Mul(a, b) | FloorDiv(a, b) | Mod(a, b) if e.dtype == I64:
-            return a, b
-        case Neg(a) if e.dtype == I64:
             return (a,)
         case Call("abs", (a,)) if e.dtype == I64:
             return (a,)
     return ()
+
+
+_ARITHMETIC = frozenset({Add, Sub, Mul, FloorDiv, Mod, Neg})
+_CHOICES = frozenset({And, Or, Not, Select, Max, Min})
+
+
+def _compared_operands(e: Compare) -> tuple[Expr, ...]:
+    if not (e.lhs.dtype.is_int or e.lhs.dtype == BOOL):
+        return ()
+    parts = taken_apart(e)
+    return (e.lhs, e.rhs) if parts is None else (parts,)
 
 
 def _condition(e: Expr, of: list) -> Truth | None:

@@ -119,7 +119,11 @@ class Remainder:
         late = self._late = []
         for given, constant, equality in rows:
             if len(given) == 1 and not equality:
-                self._at_least(*self._left(given, constant))
+                (column, c), = given
+                if column in self._forms or not c:
+                    self._at_least(*self._left(given, constant))
+                else:
+                    self._bound(column, c, constant)
             else:
                 (equalities if equality else sums).append((given, constant, equality))
         late[:0] = [*reversed(sums), *reversed(equalities)]
@@ -137,7 +141,7 @@ class Remainder:
         forms = self._forms
         for column, c in given:
             if column not in forms:
-                terms[column] = terms.get(column, 0) + c
+                terms[column] = terms[column] + c if column in terms else c
                 continue
             form, shift = forms[column]
             constant += c * shift

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, maximum, minimum, neg, select, sub
-from texpr.ir.expr import And, Axis, Const, Expr, Guard, Or, Read, Reduce, Select, Var, index
+from texpr.ir.expr import Add, And, Axis, Const, Expr, Guard, Mul, Or, Read, Reduce, Select, Sub, Var, index
 from texpr.ir.traverse import children, walk
 from texpr.poly.affine import Converter
 from texpr.poly.forms import Piece, Truth, conjoined
@@ -27,6 +27,8 @@ class Site:
 
 
 _Below = list[tuple[Expr, Truth, tuple[Axis, ...]]]
+_COMMON = (Add, Sub, Mul)
+"""Most nodes, so that they are asked about first."""
 
 
 def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: tuple[Axis, ...] = ()) -> list[Site]:
@@ -41,6 +43,9 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
             continue
         seen.add(key)
         below: _Below
+        if isinstance(node, _COMMON):
+            stack += [(node.rhs, condition, axes), (node.lhs, condition, axes)]
+            continue
         match node:
             case Select(cond, then, orelse):
                 holds = converter.truth(cond)
