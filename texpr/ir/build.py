@@ -172,23 +172,22 @@ REBUILD = {
 }
 
 
-_FOLDED = frozenset({Compare, Select, Not, Neg, *REBUILD})
-_BINARY = _FOLDED - {Select, Not, Neg, And, Or}
+_OF_INTEGERS = (Add, Sub, Mul, FloorDiv, Mod, Max, Min, Compare)
+_OTHERS = frozenset({Select, Not, Neg, And, Or})
 
 
 def fold(node: object) -> Expr | None:
     """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution. None where nothing folds, so that
     what is remembered of a node stays known.
     """
-    kind = type(node)
-    if kind not in _FOLDED:
-        return None
-    if kind in _BINARY:
-        a, b = node.lhs, node.rhs  # type: ignore[attr-defined]
-        if not (a is b or type(a) is Const or type(b) is Const) or not a.dtype.is_int:
+    if isinstance(node, _OF_INTEGERS):
+        a, b = node.lhs, node.rhs
+        if not (a is b or isinstance(a, Const) or isinstance(b, Const)) or not a.dtype.is_int:
             return None
-        made = compare(node.op, a, b) if kind is Compare else REBUILD[kind](a, b)  # type: ignore[attr-defined]
-        return None if type(made) is kind and made.lhs is a and made.rhs is b else made
+        made = compare(node.op, a, b) if isinstance(node, Compare) else REBUILD[type(node)](a, b)
+        return None if isinstance(made, type(node)) and made.lhs is a and made.rhs is b else made
+    if type(node) not in _OTHERS:
+        return None
     match node:
         case Select(Const() as c, t, o):
             return select(c, t, o)
@@ -197,5 +196,5 @@ def fold(node: object) -> Expr | None:
         case Neg(Const() as a) if a.dtype.is_int:
             return neg(a)
         case And(a, b) | Or(a, b) if isinstance(a, Const) or isinstance(b, Const):
-            return REBUILD[kind](a, b)
+            return REBUILD[type(node)](a, b)
     return None

@@ -177,21 +177,21 @@ def _parted_top(s: Stmt) -> _Top:
 
 def _made(s: Stmt) -> _Top:
     top = _Top(s)
-    if _may_count_pairs(s):
+    if may_count_pairs([n.extent for n in statements(s) if isinstance(n, For)], s):
         plain = _without_hints(s)
         top.after = s if (after := _parted(plain, top)) is plain else after
         top.origin = dict(zip(_stores(top.after), _stores(s))) if top.joints else {}
     return top
 
 
-def _may_count_pairs(s: Stmt) -> bool:
-    """Whether some loop has a product as its extent, and is divided by a size or has a product of sizes as a factor: what each joint needs,
-    and few nests have.
+def may_count_pairs(extents: Sequence[Expr], *users: Node) -> bool:
+    """Whether some loop has a product as its extent, and its users divide by a size or it has a product of sizes as a factor: what each
+    joint needs, and few nests have.
     """
-    extents = [n.extent for n in statements(s) if isinstance(n, For)]
-    if not any(isinstance(e, Mul) for e in walk(*extents)):
+    products = [n for n in walk(*extents) if isinstance(n, Mul)]
+    if not products:
         return False
-    return any(map(_is_product, extents)) or any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None for n in walk(s))
+    return any(map(_is_of_sizes, products)) or any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None for n in walk(*users, *extents))
 
 
 def _without_hints(s: Stmt) -> Stmt:
@@ -400,7 +400,11 @@ def _joint(run: _Run) -> _Joint | None:
 
 def _is_product(e: Expr) -> bool:
     """Whether it may itself count pairs."""
-    return any(isinstance(n, Mul) and integer(n.lhs) is None and integer(n.rhs) is None for n in walk(e))
+    return any(isinstance(n, Mul) and _is_of_sizes(n) for n in walk(e))
+
+
+def _is_of_sizes(n: Mul) -> bool:
+    return integer(n.lhs) is None and integer(n.rhs) is None
 
 
 def _is_of(node: FloorDiv | Mod, count: Expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from texpr.ir.expr import Read, Tensor, Var
 from texpr.ir.loop import For, Kernel, Stmt, Store
@@ -52,7 +53,12 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
 
 def mentions(s: Stmt, tensor: Tensor) -> bool:
     """Whether the statement reads or writes the tensor."""
-    return any(isinstance(n, Store | Read) and n.tensor is tensor for n in walk(s))
+    return tensor in _mentioned(s)
+
+
+@lru_cache(maxsize=1024)  # asked of every tensor, and of most statements again after a step
+def _mentioned(s: Stmt) -> frozenset[Tensor]:
+    return frozenset(n.tensor for n in walk(s) if isinstance(n, Store | Read))
 
 
 def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:

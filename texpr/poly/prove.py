@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from texpr.ir.build import integer, negation
-from texpr.ir.expr import Axis, Expr, Mul, Not, Var, index
+from texpr.ir.expr import Axis, Expr, Not, Var, index
 from texpr.ir.loop import For, If, Poll, Stmt
-from texpr.ir.parted import parted_statement
+from texpr.ir.parted import may_count_pairs, parted_statement
 from texpr.ir.shapes import value_at
-from texpr.ir.traverse import statements, walk
+from texpr.ir.traverse import statements
 from texpr.poly.affine import Converter
 from texpr.poly.forms import ALWAYS, conjoined
 from texpr.poly.solver import Given, OutOfQuota, asked
@@ -55,7 +55,7 @@ def _impossible(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr], ne
 
 def _parted(condition: Expr, axes: Sequence[Axis], facts: Sequence[Expr]) -> tuple[Expr, Sequence[Axis], Sequence[Expr]]:
     """The question about joined loops as one about the two that each of them was."""
-    if not any(isinstance(n, Mul) for a in axes for n in walk(a.hi)) or any(integer(a.lo) != 0 for a in axes):
+    if not may_count_pairs([a.hi for a in axes], condition, *facts) or any(integer(a.lo) != 0 for a in axes):
         return condition, axes, facts
     asked: Stmt = If(Not(condition), (Poll(),))  # Under the opposite it is no bound of a loop.
     for fact in reversed(facts):

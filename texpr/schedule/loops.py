@@ -7,11 +7,11 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from texpr import poly
-from texpr.ir.expr import Expr, Node, Read, Tensor, Var
+from texpr.ir.expr import Node, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
-from texpr.ir.traverse import rewrite, statements
+from texpr.ir.traverse import statements
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
 
@@ -114,32 +114,21 @@ def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt |
     """The kernel with each of `loops` replaced by what `make` gives for its rebuilt form."""
     variables = {n.var for n in loops}
 
-    def rule(node: Node) -> Node | None:
-        if not isinstance(node, For | If | Kernel):
-            return None
-        flat = _flattened(node)
-        if not (isinstance(flat, For) and flat.var in variables):
-            return flat
-        made = make(flat)
-        return _Several(made) if isinstance(made, tuple) else made
+    def over(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Depth is that of the loop nest."""
+        new: list[Stmt] = []
+        for s in body:
+            if not isinstance(s, For | If):
+                new.append(s)
+                continue
+            inner = over(s.body)
+            rebuilt = s if inner is s.body else replace(s, body=inner)
+            made = make(rebuilt) if isinstance(rebuilt, For) and rebuilt.var in variables else rebuilt
+            new += made if isinstance(made, tuple) else (made,)
+        return body if len(new) == len(body) and all(one is other for one, other in zip(body, new)) else tuple(new)
 
-    return rewrite(kernel, rule, keep=lambda n: isinstance(n, Expr))  # type: ignore[return-value]
-
-
-class _Several(Stmt):
-    """Statements on their way into the body of the node above."""
-
-    def __init__(self, statements: tuple[Stmt, ...]) -> None:
-        self.statements = statements
-
-
-def _flattened(node: For | If | Kernel) -> For | If | Kernel:
-    if not any(isinstance(s, _Several) for s in node.body):
-        return node
-    from_here: list[Stmt] = []
-    for s in node.body:
-        from_here += s.statements if isinstance(s, _Several) else (s,)
-    return replace(node, body=tuple(from_here))
+    body = over(kernel.body)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def stores(root: Node) -> list[Store]:
