@@ -42,7 +42,10 @@ kernel f(b: i32[3], V: i32[4], X: i32[4] in 0..3) -> (H: i32[3])
     H[v1] = T[v1]  copy
 """
 COPIES: Rows = {
-    **changed(TOTAL, COPIED, {"a sum that is copied": ("", "", ""), "and then more of it": ("  for i3", MORE, "sums")}),
+    **changed(TOTAL, COPIED, {
+        "a sum that is copied": ("", "", ""),
+        "and then more of it": ("  for i3", MORE, "sums"),
+        "a start of more than an instance": ("start  at[i0]", "start  at[i0, 1]", "values")}),
     **changed(FOLDED, FOLD, {
         "a fold that is copied": ("", "", ""),
         "and then folded again": ("copy\n", "copy\n  for i1 in 0..4\n    H[i64(X[i1])] += V[i1]  eq 1  at[i1]\n", "sums"),

@@ -14,6 +14,8 @@ from texpr.lang import parse_kernel
 from texpr.poly.certify import certify
 
 TURNED = "op turned(X: f32[N, 32]) -> Y: f32[N, 32] { Y[n, t] = X[n, 31 - t] for t in 0..32 }"
+AHEAD = "op ahead(X: f32[8, 32]) -> y: f32[31] { y[t] = sum(k: X[k, t + 1]) for t in 0..31 }"
+BEHIND = AHEAD.replace("t + 1", "t")
 SUMMED = "op summed(X: f32[8, 32]) -> y: f32[32] { y[t] = sum(k: X[k, 31 - t]) for t in 0..32 }"
 WHOLE = "op whole(X: f32[32]) -> y: f32 { y = sum(t: X[t]) }"
 LANES = "op lanes(X: f32[32]) -> y: f32[16] { y[j] = sum(k in 0..2: X[j * 2 + k]) for j in 0..16 }"
@@ -23,6 +25,7 @@ BARRIER = "\nbarrier"
 PUT, TURN = "\nS[t] = X[n, t]  copy", "\nY[n, t] = S[31 - t]  at[n, t]"
 DIRECT = "\nY[n, t] = X[n, 31 - t]  at[n, t]"
 ROUND, ADD = "\nS[t] = X[k, t]  copy", "\nacc += S[31 - t]  at[t, k]"
+NEXT = under("if t < 31", "\nacc += S[t + 1]  at[t, k]")
 
 
 def turned(*parts: str) -> str:
@@ -34,6 +37,19 @@ def summed(*parts: str) -> str:
     """Rounds in which threads write to memory and read what others wrote."""
     return kernel("summed(X: f32[8, 32]) -> (y: f32[32])", "\nlet S: f32[32]", under(
         THREADS, "\nlet acc: f32", "\nacc = 0.0  start  at[t]", *parts, "\ny[t] = acc  at[t]"))
+
+
+def ahead(*parts: str) -> str:
+    """Rounds in which threads read what the next one wrote."""
+    return kernel("ahead(X: f32[8, 32]) -> (y: f32[31])", "\nlet S: f32[32]", under(
+        THREADS, "\nlet acc: f32", under("if t < 31", "\nacc = 0.0  start  at[t]"), under("for k in 0..8", *parts),
+        under("if t < 31", "\ny[t] = acc  at[t]")))
+
+
+def behind(*parts: str) -> str:
+    """Rounds in which they read what the one before wrote."""
+    return ahead(*parts).replace("if t < 31", "if t > 0").replace("S[t + 1]", "S[t - 1]").replace("y[t]", "y[t - 1]").replace(
+        "at[t", "at[t - 1")
 
 
 def whole(*parts: str) -> str:
@@ -48,6 +64,10 @@ RACES: Rows = {
     "a barrier for some threads": (TURNED, turned(under(THREADS, PUT, under("if t < 31", BARRIER), TURN)), "races"),
     "as many barriers as threads": (TURNED, turned(under(THREADS, PUT, under("for k in 0..t", BARRIER), TURN)), "races"),
     "a barrier where data says": (TURNED, turned(under(THREADS, PUT, under("if X[n, 0] > 0.0", BARRIER), TURN)), "races"),
+    "two barriers in a round that reads what the next thread wrote": (AHEAD, ahead(ROUND, BARRIER, NEXT, BARRIER), ""),
+    "one barrier in a round that reads what the next thread wrote": (AHEAD, ahead(ROUND, BARRIER, NEXT), "races"),
+    "two barriers in a round that reads what the thread before wrote": (BEHIND, behind(ROUND, BARRIER, NEXT, BARRIER), ""),
+    "one barrier in a round that reads what the thread before wrote": (BEHIND, behind(ROUND, BARRIER, NEXT), "races"),
     "a barrier that is not needed": (TURNED, turned(under(THREADS, DIRECT, BARRIER)), ""),
     "a barrier that is not needed, in a loop": (TURNED, turned(under(THREADS, DIRECT, under("for k in 0..N", BARRIER))), ""),
     "a barrier that is not needed, for some threads": (TURNED, turned(under(THREADS, DIRECT, under("if t < 31", BARRIER))), "races"),
