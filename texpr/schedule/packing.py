@@ -64,23 +64,29 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
         whole: squares of whole registers alone will do.
     """
     extents = [integer(find_loops(plan.kernel, name)[0].extent) or 1 for name in loops[-2:]]
-    lines = (plan.machine.vector_bytes // buffer.dtype.bytes,) if whole else _SIDES
+    lines = (plan.machine.vector_bytes // buffer.dtype.bytes,) if whole else SIDES
     sides = [n for n in lines if transpose(buffer.dtype, n) in plan.machine.instructions and not any(e % n for e in extents)]
     if not sides:
         return False
-    lanes = max(sides)
-    name = transpose(buffer.dtype, lanes)
     before = plan.here()
-    across, lane = plan.cut(loops[-2], lanes)
-    along, row = plan.cut(loops[-1], lanes)
-    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
-    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
+    if in_squares(plan, buffer, layout, loops, max(sides)):
         return True
     plan.back(before)
     return False
 
 
-_SIDES = (4, 8, 16)
+def in_squares(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], side: int) -> bool:
+    """Fill a buffer, or write it out, by squares of a side that are transposed in registers, what is left over of them one by one; whether
+    that was possible. The last two loops are over squares, those along neighbours in what is written last but one.
+    """
+    across, lane = plan.cut(loops[-2], side)
+    along, row = plan.cut(loops[-1], side)
+    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
+    return (plan.step("layout", buffer.name, layout) and plan.step("reorder", *order)
+            and plan.step("tensorize", row, transpose(buffer.dtype, side)))
+
+
+SIDES = (4, 8, 16)
 """Of squares: smaller ones cost more shuffles than they save lines of memory."""
 
 

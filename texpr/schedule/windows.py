@@ -20,6 +20,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
 from texpr.schedule.packing import LINE, in_panels, in_registers, totals, turned, with_last
@@ -197,6 +198,7 @@ def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
 
 
 def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
+    ends = crossed(plan, w.nest, w.lane, w.x) if w.apart else []
     large = (w.panel_bytes > plan.nearby or prod(map(constant_extent, w.positions)) < LEAST_POSITIONS) and _lane_tiles(w) > 1
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
@@ -220,6 +222,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     if w.apart:
         for total in totals(plan, w.nest):
             _last(plan, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
+        turned_ends(plan, ends, _around_row(tiles, around, outer))
     if deep:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
     plan.step("vectorize", around.lane)
@@ -259,6 +262,13 @@ def _in_tiles(plan: Plan, w: _Window, around: _Around, middle: list[str], shallo
         for name in inside:
             plan.step("unroll", name)
     return tiles
+
+
+def _around_row(tiles: list[str], around: _Around, outer: list[str]) -> str:
+    """The loop an iteration of which holds whole rows of positions, and few of them."""
+    x = around.rows[-1]
+    before = [*outer, *tiles[: next((k for k, n in enumerate(tiles) if n in (x, f"{x}o")), len(tiles))]]
+    return before[-1]
 
 
 def _around(plan: Plan, w: _Window, large: bool) -> _Around:
