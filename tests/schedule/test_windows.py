@@ -88,6 +88,24 @@ def test_a_panel_that_is_far_comes_in_blocks_of_terms(monkeypatch):
     assert "cache_write" not in scheduled("same", NEAR).script()
 
 
+@pytest.mark.parametrize(("images", "channels", "by_terms"), [(8, 32, False), (1, 32, False), (8, 128, True)])
+def test_blocks_of_terms_are_for_panels_whose_tiles_are_far_too(images: int, channels: int, by_terms: bool):
+    """Of 9 x 32 x 64 weights the near half of a cache holds a tile of 8 lanes and an image, of 9 x 128 x 64 it does not."""
+    machine = replace(NEAR, caches=(32 << 10, 64 << 10), cores=1)
+    s = tx.schedule(tx.op(IMAGE), N=images, C=channels, H=14, W=14, K=64, R=3, Q=3, S=1, P=1)
+    steps, _ = auto(s.kernel, machine)
+    assert any(step.name == "cache_write" for step in steps) == by_terms
+    assert 'cache_read("F", "Y.no")' in map(str, steps) or images == 1 or by_terms, "copied once for several images"
+
+
+@pytest.mark.parametrize(("window", "stride", "rows"), [(3, 1, 10), (3, 2, 2), (1, 1, 4)])
+def test_blocks_of_rows_are_as_small_as_their_overlap_allows(window: int, stride: int, rows: int):
+    """Windows of three rows share two of them, one where every second row has a window; those of one row share none."""
+    machine = replace(NEAR, caches=(32 << 10, 64 << 10), cores=1)
+    s = tx.schedule(tx.op(IMAGE), N=1, C=64, H=28, W=28, K=32, R=window, Q=window, S=stride, P=window // 2)
+    assert f'split("Y.y", {rows}, tail="clip")' in map(str, auto(s.kernel, machine)[0])
+
+
 def test_a_panel_is_walked_along_where_its_field_is_the_larger():
     order = next(line for line in scheduled("pointwise", NEAR).script().splitlines() if line.startswith("reorder"))
     assert order.index('"Y.x"') < order.index('"Y.ko"')

@@ -31,6 +31,8 @@ NARROW = 2
 LEAST_POSITIONS = 32
 """Positions that share a panel below which packing costs more than it saves."""
 LEAST_ROWS = 8
+"""Of a block, or `OVERLAPS` times what windows of neighbouring rows share where that is less: blocks copy those rows twice."""
+OVERLAPS = 4
 LONG_SUM = 128
 """Terms of a sum that are worth writing it alone, apart from its neighbours."""
 VALUES = 4
@@ -199,11 +201,11 @@ def _height(most: int, xs: int, ys: int) -> tuple[int, int]:
 
 def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     ends = crossed(plan, w.nest, w.lane, w.x) if w.apart else []
-    large = (w.panel_bytes > plan.nearby or prod(map(constant_extent, w.positions)) < LEAST_POSITIONS) and _lane_tiles(w) > 1
+    large = _by_terms(plan, w)
     around = _around(plan, w, large)
     deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
-    block, once = _image_block(plan, w, images) if w.apart and not large else ("", False)
+    block, once = _image_block(plan, w, images) if _is_packed(w, around) and not large else ("", False)
     outer = [*map(qualified, w.alone), *([] if large else images), *around.blocks]
     panels_first = large or _panels_first(plan, w)
     middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
@@ -213,7 +215,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     shared = [n for n in outer if n not in single and not (once and n == block)]
     if w.guarded or (w.apart and not _beside(w)):
         _copied(plan, w, outer[-1], not shared)
-    if around.panels or w.apart:
+    if _is_packed(w, around):
         inside = (outer + deep)[-1] if deep or not panels_first or not around.lanes else around.lanes[-1]
         whole = images[-1] if images and around.blocks and not large else ""
         first = once or bool(whole) and prod(map(constant_extent, w.images)) == 1
@@ -227,6 +229,30 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
     plan.step("vectorize", around.lane)
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
+
+
+def _by_terms(plan: Plan, w: _Window) -> bool:
+    """Whether the panel comes in blocks of terms, each used by all positions of all images, rather than whole for each block of rows.
+
+    That moves less memory where the second cache does not hold a tile of lanes, or few positions would use what comes each time.
+    """
+    tiles = _lane_tiles(w)
+    if tiles == 1 or prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
+        return tiles > 1
+    if w.panel_bytes <= plan.nearby or w.panel_bytes // tiles > plan.nearby:
+        return w.panel_bytes > plan.nearby
+    groups, images = (prod(map(constant_extent, loops)) for loops in (w.alone, w.images))
+    rows, blocks = (1, 1) if w.y is None else (constant_extent(w.y), _row_blocks(plan, w))
+    sums = prod(map(constant_extent, w.nest.spatial)) * w.nest.main.tensor.dtype.bytes
+    by_terms = groups * (_moved(plan, images * rows * w.row_bytes, tiles) + _moved(plan, w.panel_bytes, 1))
+    by_terms += _moved(plan, sums, 2 * -(-w.panel_bytes // plan.nearby))
+    by_rows = groups * images * (_moved(plan, rows * w.row_bytes // blocks, tiles * blocks) + _moved(plan, w.panel_bytes, blocks))
+    return by_terms < by_rows
+
+
+def _moved(plan: Plan, size: int, times: int) -> int:
+    """What it costs to read so many bytes so often."""
+    return size * times * (1 if size <= plan.nearby else FAR)
 
 
 def _image_block(plan: Plan, w: _Window, images: list[str]) -> tuple[str, bool]:
@@ -294,7 +320,15 @@ def _row_blocks(plan: Plan, w: _Window) -> int:
     rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
     fitting = -(-rows * w.row_bytes // plan.nearby)
     busy = max(prod(map(constant_extent, (*w.alone, *w.images))), _lane_tiles(w)) >= wanted
-    return max(1, min(max(fitting, 1 if busy else wanted), rows // LEAST_ROWS))
+    step = _step(w.field, w.y)
+    least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
+    return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
+
+
+def _window_rows(w: _Window) -> int:
+    """Rows of the field that a row of positions reads."""
+    form = next(f for i in w.field.indices if w.y is not None and (f := linear(unclamped(i))).coefficient(w.y.var))
+    return 1 + sum(abs(form.coefficient(n.var)) * (constant_extent(n) - 1) for n in w.offsets)
 
 
 def _lane_tiles(w: _Window) -> int:
@@ -321,12 +355,9 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
 
 def _panels_first(plan: Plan, w: _Window) -> bool:
     """Whether walking along the field for each tile of lanes moves less memory than walking along the panel for each tile of positions."""
-    def cost(size: int, times: int) -> int:
-        return size * times * (1 if size <= plan.nearby else FAR)
-
     positions = prod(-(-constant_extent(n) // h) for n, h in zip(reversed(w.positions), w.height))
     field = w.row_bytes * (1 if w.y is None else constant_extent(w.y))
-    return cost(field, _lane_tiles(w)) <= cost(w.panel_bytes, positions)
+    return _moved(plan, field, _lane_tiles(w)) <= _moved(plan, w.panel_bytes, positions)
 
 
 def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
@@ -374,11 +405,15 @@ def _last(plan: Plan, buffer: Tensor, d: int) -> None:
         plan.step("layout", buffer.name, with_last(buffer, d))
 
 
+def _is_packed(w: _Window, around: _Around) -> bool:
+    """Whether the panel is copied: rows are long and many positions use it, or lanes lie apart."""
+    many = prod(map(constant_extent, (*w.images, *w.positions))) >= LEAST_POSITIONS
+    return w.apart or (around.panels and many and constant_extent(w.lane) > NARROW * w.width)
+
+
 def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
-    """Copy the panel under a loop, tile after tile, unless rows are short or few positions use it."""
-    positions = prod(map(constant_extent, (*w.images, *w.positions)))
-    few = constant_extent(w.lane) <= NARROW * w.width or positions < LEAST_POSITIONS
-    if few and not w.apart or not plan.step("cache_read", w.panel.tensor.name, at):
+    """Copy the panel under a loop, tile after tile."""
+    if not plan.step("cache_read", w.panel.tensor.name, at):
         return
     buffer = plan.kernel.temporaries[-1]
     along = next(d for d, i in enumerate(w.panel.indices) if linear(i).coefficient(w.lane.var))
