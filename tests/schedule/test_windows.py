@@ -50,6 +50,7 @@ CASES = {
     "panels": (PANELS, {"N": 2, "H": 6, "W": 14, "C": 4, "R": 3, "Q": 3, "K": 3, "L": 8}),
     "groups": (GROUPS, {"N": 1, "H": 9, "W": 10, "G": 2, "C": 3, "R": 3, "Q": 3, "K": 8}),
     "channels first, one tile of lanes": (FIRST, {"N": 2, "H": 9, "W": 17, "C": 20, "R": 3, "Q": 3, "K": 8, "S": 1, "P": 1}),
+    "channels first, pointwise, stride 2": (FIRST, {"N": 2, "H": 9, "W": 9, "C": 9, "R": 1, "Q": 1, "K": 16, "S": 2, "P": 0}),
     "line": (LINE, {"N": 2, "W": 33, "C": 6, "Q": 3, "K": 12}),
     "volume": (VOLUME, {"D": 5, "H": 6, "W": 9, "C": 2, "A": 2, "R": 2, "Q": 3, "K": 16}),
 }
@@ -180,3 +181,24 @@ def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
     assert "every sum has all its terms" in str(s.certificate())
     narrow = tx.schedule(gradient, **sizes | {"H": 14, "W": 14}, S=1, P=0)
     assert 'tensorize("dY_cache.d3i", "transpose4_f32")' in [str(step) for step in auto(narrow.kernel, machine)[0]], "12 positions"
+
+
+def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
+    """The gradient in the weights of few channels: each core turns a block of dY for all of its channels of the image."""
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    gradient = tx.grad(tx.op(FIRST), ["F"])
+    sizes = {"N": 4, "C": 4, "H": 10, "W": 10, "K": 8, "R": 3, "Q": 3}
+    s = tx.schedule(gradient, **sizes, S=1, P=1)
+    s.steps[:], s.kernel = auto(s.kernel, replace(FAR, vector_bytes=32))
+    script = s.script()
+    assert 'cache_read("dY", "dF.yo")' in script and 'cache_write("dF_acc", "dF.ci")' in script and 'parallel("dF.co")' in script, script
+    bound = {v: sizes[v.name] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    assert "every sum has all its terms" in str(s.certificate())
+
+
+def test_positions_that_skip_are_worth_a_copy():
+    """A pointwise convolution that skips positions: lanes go across channels, and neighbouring positions lie apart."""
+    s = tx.schedule(tx.op(FIRST), N=2, C=128, H=8, W=8, K=32, R=1, Q=1, S=2, P=0)
+    script = [str(step) for step in auto(s.kernel, NEAR)[0]]
+    assert 'layout("X_cache", "a b c d -> a c d b")' in script and 'vectorize("Y.ki")' in script

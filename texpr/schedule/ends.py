@@ -13,12 +13,11 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
-from texpr.ir.instructions import transpose
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.loops import stores
 from texpr.schedule.nests import Access, Nest
-from texpr.schedule.packing import SIDES, in_squares, with_last
+from texpr.schedule.packing import turned, with_last
 from texpr.schedule.plan import Plan
 
 MOST_BYTES = 16384
@@ -79,15 +78,8 @@ def _turned(plan: Plan, each: Crossed) -> bool:
     """The loops between a tensor and its buffer as squares; whether that was possible."""
     buffer = plan.kernel.temporaries[-1]
     sizes = [integer(n) or 0 for n in buffer.shape]
-    side = _side(plan, buffer, (sizes[each.lane], sizes[each.x]))
-    if not side or not 0 < prod(sizes) * buffer.dtype.bytes <= MOST_BYTES:
+    if not 0 < prod(sizes) * buffer.dtype.bytes <= MOST_BYTES:
         return False
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if n > 1 and d not in (each.lane, each.x)]
     last = (each.x, each.lane) if each.written else (each.lane, each.x)
-    return in_squares(plan, buffer, with_last(buffer, each.lane), (*others, *(f"{buffer.name}.d{d}" for d in last)), side)
-
-
-def _side(plan: Plan, buffer: Tensor, extents: tuple[int, int]) -> int:
-    """Of the squares that leave least over, the largest; 0 if there are none."""
-    sides = [n for n in SIDES if transpose(buffer.dtype, n) in plan.machine.instructions and n <= min(extents)]
-    return min(sides, key=lambda n: (sum(e % n for e in extents), -n), default=0)
+    return turned(plan, buffer, with_last(buffer, each.lane), (*others, *(f"{buffer.name}.d{d}" for d in last)))

@@ -58,35 +58,32 @@ def with_last(buffer: Tensor, last: int) -> str:
 
 
 def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False) -> bool:
-    """Fill a buffer by squares that are transposed in registers; whether that was possible. The last two loops are over squares.
+    """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was possible.
+
+    The last two loops are over squares, the first of them along neighbours in what is written. Of the squares that leave least over, the
+    largest are taken; what is left over is copied as it is.
 
     Args:
         whole: squares of whole registers alone will do.
     """
     extents = [integer(find_loops(plan.kernel, name)[0].extent) or 1 for name in loops[-2:]]
-    lines = (plan.machine.vector_bytes // buffer.dtype.bytes,) if whole else SIDES
-    sides = [n for n in lines if transpose(buffer.dtype, n) in plan.machine.instructions and not any(e % n for e in extents)]
-    if not sides:
+    lines = (plan.machine.vector_bytes // buffer.dtype.bytes,) if whole else _SIDES
+    fitting = [n for n in lines if transpose(buffer.dtype, n) in plan.machine.instructions and n <= min(extents)]
+    side = min(fitting, key=lambda n: (sum(e % n for e in extents), -n), default=0)
+    if not side or (whole and any(e % side for e in extents)):
         return False
     before = plan.here()
-    if in_squares(plan, buffer, layout, loops, max(sides)):
+    across, lane = plan.cut(loops[-2], side)
+    along, row = plan.cut(loops[-1], side)
+    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
+    name = transpose(buffer.dtype, side)
+    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
         return True
     plan.back(before)
     return False
 
 
-def in_squares(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], side: int) -> bool:
-    """Fill a buffer, or write it out, by squares of a side that are transposed in registers, what is left over of them one by one; whether
-    that was possible. The last two loops are over squares, those along neighbours in what is written last but one.
-    """
-    across, lane = plan.cut(loops[-2], side)
-    along, row = plan.cut(loops[-1], side)
-    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
-    return (plan.step("layout", buffer.name, layout) and plan.step("reorder", *order)
-            and plan.step("tensorize", row, transpose(buffer.dtype, side)))
-
-
-SIDES = (4, 8, 16)
+_SIDES = (4, 8, 16)
 """Of squares: smaller ones cost more shuffles than they save lines of memory."""
 
 

@@ -163,7 +163,8 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, panel, field) if panel.stride(lane.var) == 1 else None
     offsets = _offsets(nest, field, nest.spatial)
-    worth = prod(map(constant_extent, offsets)) > 1 and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
+    skipping = any(field.stride(n.var) not in (0, 1, None) and _step(field, n) > 1 for n in nest.spatial if n is not lane)
+    worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
     return (lane, panel, field) if worth else None
 
 
@@ -203,10 +204,11 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     ends = crossed(plan, w.nest, w.lane, w.x) if w.apart else []
     large = _by_terms(plan, w)
     around = _around(plan, w, large)
-    deep, shallow = _depths(plan, w) if large and around.panels else ([], [qualified(n) for n in w.nest.reduction])
+    in_blocks = large and (around.panels or not around.lanes)
+    deep, shallow = _depths(plan, w) if in_blocks else ([], [qualified(n) for n in w.nest.reduction])
     images = [qualified(n) for n in w.images]
     block, once = _image_block(plan, w, images) if _is_packed(w, around) and not large else ("", False)
-    outer = [*map(qualified, w.alone), *([] if large else images), *around.blocks]
+    outer = [*map(qualified, w.alone), *([] if large else images), *(around.blocks or (_for_each_core(plan, images) if large else []))]
     panels_first = large or _panels_first(plan, w)
     middle = [*around.lanes, *(images if large else []), *around.rows] if panels_first else [*around.rows, *around.lanes]
     if not outer or not plan.step("reorder", *outer, *deep, *middle, *shallow, around.lane):
@@ -237,8 +239,10 @@ def _by_terms(plan: Plan, w: _Window) -> bool:
     That moves less memory where the second cache does not hold a tile of lanes, or few positions would use what comes each time.
     """
     tiles = _lane_tiles(w)
-    if tiles == 1 or prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
-        return tiles > 1
+    if tiles == 1:
+        return w.apart and bool(w.images) and w.panel_bytes > plan.nearby
+    if prod(map(constant_extent, w.positions)) < LEAST_POSITIONS:
+        return True
     if w.panel_bytes <= plan.nearby or w.panel_bytes // tiles > plan.nearby:
         return w.panel_bytes > plan.nearby
     groups, images = (prod(map(constant_extent, loops)) for loops in (w.alone, w.images))
@@ -253,6 +257,17 @@ def _by_terms(plan: Plan, w: _Window) -> bool:
 def _moved(plan: Plan, size: int, times: int) -> int:
     """What it costs to read so many bytes so often."""
     return size * times * (1 if size <= plan.nearby else FAR)
+
+
+def _for_each_core(plan: Plan, images: list[str]) -> list[str]:
+    """Cut the last of the loops that share the panel into a block for each core, which copies the panel for itself; names of the blocks."""
+    if not images:
+        return []
+    cut = plan.split(images[-1], -(-constant_extent(plan.loop(images[-1])) // plan.machine.cores), tail="clip")
+    if cut is None:
+        return []
+    images[-1:] = [cut[1]]
+    return [cut[0]]
 
 
 def _image_block(plan: Plan, w: _Window, images: list[str]) -> tuple[str, bool]:
