@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import texpr as tx
 from texpr.ir.machine import Machine
@@ -330,3 +332,35 @@ def test_the_first_time_of_a_recurrence_that_conditions_of_its_sums_ask_for_has_
     arrays = [np.random.default_rng(0).standard_normal(shape).astype("f4") / 16 for shape in ((64, 8, 64), (2, 64, 64))]
     for found, wanted in zip(s.compile()(*arrays), tx.interpret(op, *(a.astype("f4") for a in arrays))):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+DEPTHWISE = """op depthwise(X: f32[N, H, W, C], F: f32[R, Q, C]) -> Y: f32[N, H - R + 1, W - Q + 1, C] require R <= H, Q <= W {
+  Y[n, y, x, c] = sum(r, q: X[n, y + r, x + q, c] * F[r, q, c])
+}"""
+
+
+def test_neighbours_under_a_short_window_load_what_they_share_once():
+    """8 positions, 2 vectors, windows of 3 columns: 48 products of 10 columns of 2 vectors and 3 weights of 2."""
+    s = tx.schedule(tx.op(DEPTHWISE), N=2, H=20, W=26, C=32, R=3, Q=3).auto("x86-64-v4")
+    assert s.script().splitlines()[1:] == [
+        'split("Y.x", 8, tail="peel")', 'reorder("Y.n", "Y.y", "Y.xo", "Y.r", "Y.q", "Y.xi", "Y.c")',
+        'unroll("Y.q")', 'unroll("Y.xi")', 'vectorize("Y.c")', 'reorder("Y.y", "Y.n")', 'parallel("Y.y")']
+    asm = s.compile("x86-64-v4").asm
+    loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", asm, re.M | re.S)
+    inner = max((body for _, body in loops), key=lambda body: body.count("vfmadd"))
+    assert inner.count("vfmadd") == 8 * 2 * 3 and len(re.findall(r"\(%r.*zmm", inner)) == 10 * 2 + 3 * 2 and "(%rsp" not in inner
+
+
+def test_longer_windows_are_loops():
+    s = tx.schedule(tx.op(DEPTHWISE), N=2, H=20, W=26, C=32, R=5, Q=5).auto("x86-64-v4")
+    assert 'unroll("Y.q")' not in s.script()
+
+
+@given(sizes=st.fixed_dictionaries({"N": st.integers(1, 2), "H": st.integers(4, 7), "W": st.integers(4, 19), "C": st.integers(8, 35),
+                                    "R": st.integers(1, 4), "Q": st.integers(1, 4)}))
+@settings(max_examples=8, deadline=None)
+def test_sums_of_short_windows_are_those_of_the_interpreter(sizes):
+    random = np.random.default_rng(0)
+    X, F = (random.integers(-4, 5, [sizes[n] for n in dims]).astype("f4") for dims in (("N", "H", "W", "C"), ("R", "Q", "C")))
+    s = tx.schedule(tx.op(DEPTHWISE), **sizes).auto()
+    assert np.array_equal(np.asarray(s.compile()(X, F)), np.asarray(tx.interpret(tx.op(DEPTHWISE), X, F))) and s.certificate()

@@ -26,7 +26,7 @@ from texpr.schedule.cheap import cheap, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, qualified
-from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests
+from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.packing import LINE
 from texpr.schedule.panels import packed
 from texpr.schedule.plan import Plan
@@ -50,6 +50,8 @@ FEW_ENDS = 2
 CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 TILE_ROWS = 8
+SHORT_WINDOW = 4
+"""Positions of a window that are worth code of their own."""
 ROWS_TOGETHER = 4
 CROWDED = 16
 """Operations of an element whose constants fill many registers, where instructions take none from memory."""
@@ -339,16 +341,24 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     spatial += [outer] if outer else []
     order = [*spatial, *(qualified(n) for n in nest.reduction), *inside, inner]
     if plan.step("reorder", *order):
+        if rows is not None and _is_short_window(nest, rows):
+            inside.insert(0, qualified(nest.reduction[-1]))
         for name in inside:
             plan.step("unroll", name)
     plan.step("vectorize", inner)
     return spatial
 
 
+def _is_short_window(nest: Nest, rows: For) -> bool:
+    """Whether the innermost terms are a short window that slides along the rows: together these load once what several of them use."""
+    last = nest.reduction[-1]
+    return 1 < constant_extent(last) <= SHORT_WINDOW and any(last in offsets_of(nest, a, [rows]) for a in nest.accesses[1:])
+
+
 def _tile_loop(nest: Nest, vector: For) -> For | None:
-    """The spatial loop along which most reads are reused."""
+    """The spatial loop along which most reads are reused; of several, one along which short windows slide."""
     others = [n for n in nest.spatial if n is not vector and extent(n) > 1]
-    best = max(others, key=lambda n: nest.reuse(n, vector), default=None)
+    best = max(others, key=lambda n: (nest.reuse(n, vector), _is_short_window(nest, n)), default=None)
     return best if best is not None and nest.reuse(best, vector) > 0 else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from texpr.ir.affine import linear
@@ -116,6 +117,13 @@ class Nest:
                           k if step is None else 0))
         alone = {(a.tensor, show(form.expr())) for a, form in moving}
         return count * len(alone) - len(seen)
+
+
+def offsets_of(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
+    """Loops over terms that stand beside one of the positions in an index of the field: those over a window that slides along it."""
+    forms = [linear(unclamped(i)) for i in field.indices]
+    beside = [f for f in forms if any(f.coefficient(p.var) for p in positions)]
+    return [r for r in nest.reduction if any(f.coefficient(r.var) for f in beside)]
 
 
 def extent(loop: For) -> int:

@@ -11,7 +11,6 @@ Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd, prod
 
@@ -22,7 +21,7 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, constant_extent, edges, unclamped
+from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
 from texpr.schedule.packing import LINE, in_panels, in_registers, totals, turned, with_last
 from texpr.schedule.plan import Plan
 
@@ -135,7 +134,7 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     lane, panel, field = parts
     others = [n for n in nest.spatial if n is not lane]
     shared = [n for n in others if panel.stride(n.var) == 0]
-    slid = [n for n in shared if _offsets(nest, field, [n])][-2:]
+    slid = [n for n in shared if offsets_of(nest, field, [n])][-2:]
     if prod(map(constant_extent, slid)) == 1:
         return None
     alone, across = ([n for n in others if n not in shared and (field.stride(n.var) == 0) is still] for still in (False, True))
@@ -148,7 +147,7 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     height = _height(most, constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1)
     images = tuple(n for n in shared if n not in slid)
     return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, apart,
-                   tuple(_offsets(nest, field, slid)), guarded, width, height)
+                   tuple(offsets_of(nest, field, slid)), guarded, width, height)
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
@@ -158,21 +157,14 @@ def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
     if len(moving) != 1 or len(staying) != 1:
         return None
     panel, field = moving[0], staying[0]
-    if not any(_offsets(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
+    if not any(offsets_of(nest, field, [n]) for n in nest.spatial if panel.stride(n.var) == 0):
         return None
     if nest.accesses[0].stride(lane.var) == 1:
         return (lane, panel, field) if panel.stride(lane.var) == 1 else None
-    offsets = _offsets(nest, field, nest.spatial)
+    offsets = offsets_of(nest, field, nest.spatial)
     skipping = any(field.stride(n.var) not in (0, 1, None) and _step(field, n) > 1 for n in nest.spatial if n is not lane)
     worth = (skipping or prod(map(constant_extent, offsets)) > 1) and prod(map(constant_extent, nest.reduction)) >= LONG_SUM
     return (lane, panel, field) if worth else None
-
-
-def _offsets(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:
-    """Loops over terms that stand beside one of the positions in an index of the field."""
-    forms = [linear(unclamped(i)) for i in field.indices]
-    beside = [f for f in forms if any(f.coefficient(p.var) for p in positions)]
-    return [r for r in nest.reduction if any(f.coefficient(r.var) for f in beside)]
 
 
 def _step(field: Access, n: For) -> int:
