@@ -21,7 +21,7 @@ SIZES = {"N": 2, "C": 5, "K": 16, "R": 3, "Q": 3}
 CASES = {
     "squares of 8": (ENDED, SIZES | {"H": 5, "W": 16}, "transpose8_f32"),
     "squares of 4 under two rows": (ENDED, SIZES | {"H": 4, "W": 4}, "transpose4_f32"),
-    "positions left over": (ENDED, SIZES | {"H": 5, "W": 26}, "transpose8_f32"),
+    "positions left over": (ENDED, SIZES | {"H": 5, "W": 26}, "transpose4_f32"),
     "a line": (LINE, {"N": 3, "C": 7, "K": 8, "W": 24, "Q": 3}, "transpose8_f32"),
 }
 

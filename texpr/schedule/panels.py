@@ -231,14 +231,14 @@ def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
             shallow.insert(0, name)
             room //= max(1, n)
         elif not deep and room >= 32:
-            outer, inner = plan.cut(name, _even(n, room), "clip")
+            outer, inner = plan.cut(name, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
             deep.insert(0, name)
     return deep, shallow
 
 
-def _even(n: int, most: int) -> int:
+def even(n: int, most: int) -> int:
     """The largest divisor of `n` that is at least half of `most` and at most that, else parts of nearly one size."""
     divisors = [d for d in range(most, most // 2 - 1, -1) if n % d == 0]
     return divisors[0] if divisors else -(-n // -(-n // most))

@@ -23,7 +23,9 @@ from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
 from texpr.schedule.packing import LINE, in_panels, in_registers, totals, turned, with_last
+from texpr.schedule.panels import even
 from texpr.schedule.plan import Plan
+from texpr.schedule.taps import last_taps, tile_with_taps
 
 NARROW = 2
 """Panels beside each other in a row of the operand that need no packing: a row then is few lines of memory."""
@@ -63,6 +65,7 @@ class _Window:
         guarded: whether the field is read beyond its edges.
         width: iterations of `lane` in a tile of registers.
         height: positions in it: of `x`, of `y`.
+        taps: the loop over terms that is copied for each of its iterations, if one is.
     """
 
     nest: Nest
@@ -79,6 +82,7 @@ class _Window:
     guarded: bool
     width: int
     height: tuple[int, int]
+    taps: For | None
 
     @property
     def positions(self) -> tuple[For, ...]:
@@ -144,10 +148,14 @@ def _window(plan: Plan, nest: Nest) -> _Window | None:
     most = max(1, (plan.machine.vector_registers - values) // (width // lanes) - 1)
     apart = nest.accesses[0].stride(lane.var) != 1
     most = most if guarded or apart else min(most, _most_rows(field, slid[-1]))
-    height = _height(most, constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1)
+    sizes = constant_extent(slid[-1]), constant_extent(slid[0]) if len(slid) > 1 else 1
+    height, taps = _height(most, *sizes), None if plan.machine.loads_apart else last_taps(nest, field, slid[-1])
+    tile = taps and tile_with_taps(plan.machine.vector_registers, width // lanes, sizes, _step(field, slid[-1]), constant_extent(taps))
+    if tile is not None:
+        width, height = tile[0] * lanes, tile[1]
     images = tuple(n for n in shared if n not in slid)
     return _Window(nest, lane, slid[-1], slid[0] if len(slid) > 1 else None, tuple(alone), tuple(across), images, panel, field, apart,
-                   tuple(offsets_of(nest, field, slid)), guarded, width, height)
+                   tuple(offsets_of(nest, field, slid)), guarded, width, height, taps if tile is not None else None)
 
 
 def _parts(nest: Nest, lane: For) -> tuple[For, Access, Access] | None:
@@ -221,6 +229,8 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         turned_ends(plan, ends, _around_row(tiles, around, outer))
     if deep:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
+    if w.taps is not None:
+        plan.step("unroll", qualified(w.taps))
     plan.step("vectorize", around.lane)
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
@@ -353,7 +363,7 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
             shallow.insert(0, name)
             room //= max(1, n)
         elif not deep and room > 1:
-            outer, inner = plan.cut(name, max(d for d in range(1, room + 1) if n % d == 0 or d == room), "clip")
+            outer, inner = plan.cut(name, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
             deep.insert(0, name)
