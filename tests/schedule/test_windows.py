@@ -202,3 +202,11 @@ def test_positions_that_skip_are_worth_a_copy():
     s = tx.schedule(tx.op(FIRST), N=2, C=128, H=8, W=8, K=32, R=1, Q=1, S=2, P=0)
     script = [str(step) for step in auto(s.kernel, NEAR)[0]]
     assert 'layout("X_cache", "a b c d -> a c d b")' in script and 'vectorize("Y.ki")' in script
+
+
+def test_blocks_of_terms_are_as_deep_as_the_lanes_of_a_core_allow():
+    """Half a MiB for 9 taps of the 64 or 128 lanes of a core: room for 227 or 113 channels, of which divisors are taken."""
+    for lanes, depth in ((256, 128), (512, 64)):
+        s = tx.schedule(tx.op(FIRST), N=8, C=256, H=8, W=8, K=lanes, R=3, Q=3, S=1, P=1)
+        steps = [str(step) for step in auto(s.kernel, replace(NEAR, vector_bytes=64, cores=4))[0]]
+        assert f'split("Y.c", {depth}, tail="clip")' in steps, steps

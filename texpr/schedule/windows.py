@@ -356,7 +356,9 @@ def _depths(plan: Plan, w: _Window) -> tuple[list[str], list[str]]:
     """Names of the loops over terms outside and inside a block, cut so that all lanes of a block stay in the second cache."""
     deep: list[str] = []
     shallow: list[str] = []
-    room = max(LEAST_DEPTH, plan.nearby // (constant_extent(w.lane) * w.panel.tensor.dtype.bytes))
+    # Each core has a block of lanes for itself.
+    lanes = constant_extent(w.lane) if w.across else -(-_lane_tiles(w) // plan.machine.cores) * w.width
+    room = max(LEAST_DEPTH, plan.nearby // (lanes * w.panel.tensor.dtype.bytes))
     for loop in reversed(w.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
