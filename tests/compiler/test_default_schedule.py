@@ -47,9 +47,11 @@ def test_the_inner_loop_of_a_matmul_stays_in_registers():
     assert "(%rsp" not in inner and "(%rbp" not in inner
 
 
-@pytest.mark.parametrize("target, register, sums, loads", [("x86-64-v4", "zmm", 24, 3), ("x86-64-v3", "ymm", 12, 2)])
-def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, register, sums, loads):
-    s = tx.schedule(matmul, M=2048, N=2048, K=2048).auto(target)
+@pytest.mark.parametrize("target, n, register, sums, loads", [("x86-64-v4", 2000, "zmm", 24, 3), ("x86-64-v4", 2048, "zmm", 24, 4),
+                                                              ("x86-64-v3", 2048, "ymm", 12, 2)])
+def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, n, register, sums, loads):
+    """Rows of 2048 elements push each other out of the first cache: six of them are read together, where others are eight."""
+    s = tx.schedule(matmul, M=n, N=n, K=n).auto(target)
     assert "cache_read" in s.script()
     asm = s.compile(target).asm
     loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", asm, re.M | re.S)
@@ -58,6 +60,13 @@ def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, register, 
     assert len(re.findall(rf"vmovups\s+\S+, %{register}", inner)) == loads
     assert "(%rsp" not in inner
     assert not re.search(rf"vmov\w+\s+%{register}\d+, ", inner)
+
+
+@pytest.mark.parametrize(("terms", "depth"), [(1024, 0), (1040, 260), (2048, 256), (4096, 256)])
+def test_blocks_of_terms_move_least_memory(terms, depth):
+    """Half of a second cache of 512 KiB holds 65536 elements of f32: sums of many terms go to memory for every 362 at most."""
+    script = tx.schedule(matmul, M=512, N=1024, K=terms).auto("x86-64-v4").script()
+    assert [f'split("C.k", {depth}, tail="clip")'] * bool(depth) == [line for line in script.splitlines() if line.startswith('split("C.k"')]
 
 
 def test_a_packed_matmul_has_the_bits_of_a_plain_one():

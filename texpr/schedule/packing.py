@@ -15,6 +15,9 @@ from texpr.schedule.plan import Plan
 
 LINE = 64
 """Bytes that come from memory together."""
+WAYS = 8
+"""Lines of memory that a first cache holds whose addresses differ by a multiple of `ALIAS`."""
+ALIAS = 4096
 TOGETHER = 16
 """Rows that are copied side by side: prefetchers of hardware follow about so many streams."""
 

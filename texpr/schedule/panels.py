@@ -10,7 +10,7 @@ Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
@@ -20,11 +20,11 @@ from texpr.ir.traverse import variables
 from texpr.schedule.elements import SHARING_TILES, rows_beside, terms_together
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
-from texpr.schedule.packing import LINE, in_panels, in_registers
+from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers
 from texpr.schedule.plan import Plan
 
 DEPTH = 1024
-"""The most terms of a sum that are added before the sums go back to memory: a few panels of so many rows fit the second cache."""
+"""Terms up to which sums do not go back to memory: a few panels of so many rows fit the second cache."""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
 TERMS_A_ROW = 16
@@ -32,6 +32,8 @@ TERMS_A_ROW = 16
 BLOCK_ROWS = 64
 MOST_ROWS = 512
 """Rows that one thread works on at a time."""
+CROWDED = 0.1
+"""What it costs more where rows push each other out of the first cache."""
 FILLING = 16
 """Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
 
@@ -77,7 +79,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    width, height = tile_of(plan, constant_extent(lane), lanes)
+    width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel))
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
@@ -112,16 +114,29 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     return used * panel.tensor.dtype.bytes > near
 
 
-def tile_of(plan: Plan, size: int, lanes: int) -> tuple[int, int]:
+def _places(nest: Nest, panel: Access) -> int:
+    """How many rows of the other operand a first cache has places for beside the panel: few of those a multiple of `ALIAS` apart."""
+    term = nest.reduction[-1].var
+    in_place = [a for a in nest.accesses[1:] if a is not panel and a.stride(term) in (0, 1)]
+    apart = [(a.stride(n.var) or 1) * a.tensor.dtype.bytes for a in in_place for n in nest.spatial if panel.stride(n.var) == 0]
+    return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
+
+
+def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS) -> tuple[int, int]:
     """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
 
-    Three vectors load least per product; two or four where less is left over.
+    Three vectors load least per product; two or four where less is left over, or where a first cache has `places` for few rows alone.
     """
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 4 if plan.machine.lane_products else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
-    vectors = min((3, 2) if plan.machine.lane_products else (3, 4, 2), key=lambda n: -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3)))
-    return vectors * lanes, {2: 12, 3: 8, 4: 6}[vectors]
+    heights = {3: 8, 2: 12} if plan.machine.lane_products else {3: 8, 4: 6, 2: 12}
+
+    def cost(n: int) -> float:
+        return -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3) + CROWDED * (heights[n] > places))
+
+    vectors = min(heights, key=cost)
+    return vectors * lanes, heights[vectors]
 
 
 def _height(rows: int, most: int) -> int:
@@ -140,7 +155,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     tiles = -(-constant_extent(c.lane) // c.width)
     blocks = _blocks(plan, c, tiles)
     by_rows = not nest.outer and not sharing and not alone and (bool(scattered) or blocks < plan.machine.cores)
-    deep, shallow = _depths(plan, nest)
+    deep, shallow = _depths(plan, c)
     lane_tiles, lane = plan.split(qualified(c.lane), c.width, tail=_lane_tail(c)) or ("", "")
     lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
     outer = [*alone, lane_blocks]
@@ -190,8 +205,8 @@ def _lane_tail(c: _Contraction) -> str:
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     """How many blocks of lanes there are, each of which half of the second cache holds once packed: as many for each core."""
     nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
-    depth = min(DEPTH, prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
-    most = max(2, round(nearby / 2 / (depth * max(c.panel.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1) * c.width)))
+    depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
+    most = max(2, round(nearby / 2 / (depth * _packed_bytes(c) * c.width)))
     blocks = -(-tiles // most)
     return min(-(-blocks // cores) * cores, tiles) if blocks > 1 else 1
 
@@ -220,12 +235,27 @@ def _scattered(c: _Contraction, access: Access) -> bool:
     return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row.var) != 0
 
 
-def _depths(plan: Plan, nest: Nest) -> tuple[list[str], list[str]]:
-    """Names of the reduction loops outside and inside a block, cut so that the inner ones have at most `DEPTH` terms."""
+def _room(plan: Plan, c: _Contraction) -> int:
+    """The most terms of a block: all if they are few, else as many as move least memory.
+
+    With blocks of d terms, of which the second cache holds S elements of the panel, each sum goes to memory and back for every d terms,
+    and rows come again for every S/d lanes: 2/d + d/S per term is least for d = sqrt(2*S).
+    """
+    terms = prod(map(constant_extent, c.nest.reduction))
+    return DEPTH if terms <= DEPTH else min(DEPTH, max(2 * LEAST_ROWS, isqrt(2 * plan.nearby // _packed_bytes(c))))
+
+
+def _packed_bytes(c: _Contraction) -> int:
+    """Of an element of the panel once it is packed."""
+    return max(c.panel.tensor.dtype.bytes, c.sums.bytes if c.sums.is_float else 1)
+
+
+def _depths(plan: Plan, c: _Contraction) -> tuple[list[str], list[str]]:
+    """Names of the reduction loops outside and inside a block, cut so that the inner ones have at most `_room` terms."""
     deep: list[str] = []
     shallow: list[str] = []
-    room = DEPTH
-    for loop in reversed(nest.reduction):
+    room = _room(plan, c)
+    for loop in reversed(c.nest.reduction):
         name, n = qualified(loop), constant_extent(loop)
         if not deep and n <= room:
             shallow.insert(0, name)

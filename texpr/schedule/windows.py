@@ -22,7 +22,7 @@ from texpr.ir.traverse import variables
 from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
-from texpr.schedule.packing import LINE, in_panels, in_registers, totals, turned, with_last
+from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, totals, turned, with_last
 from texpr.schedule.panels import even
 from texpr.schedule.plan import Plan
 from texpr.schedule.taps import last_taps, tile_with_taps
@@ -42,9 +42,6 @@ LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 FAR = 3
 """How much more a byte costs that comes from behind the second cache."""
-WAYS = 8
-"""Lines of memory that a first cache holds whose addresses differ by a multiple of `ALIAS`."""
-ALIAS = 4096
 ENOUGH_TO_SHARE = 1 << 16
 """Elements of a copy that are worth the work of several threads."""
 
