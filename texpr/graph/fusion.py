@@ -1,7 +1,8 @@
 """Operator fusion: equations are written into their readers, and what is left is put into groups, each a kernel.
 
-Three kinds, in this order. A tensor that is computed element by element is computed where it is read (`inline`). A reduction ends with
-what is done to its result (`epilogue`). Equations over the same elements, or over the same rows, share a kernel (`together`), whose
+Four kinds, in this order. A tensor that is computed element by element is computed where it is read (`inline`). A tensor in parts, such as
+the gradient of a pooling, ends with what is done to it, part by part (`parts`). A reduction ends with what is done to its result
+(`epilogue`). Equations over the same elements, or over the same rows, share a kernel (`together`), whose
 schedule `auto()` then chooses. Each is judged by the cost model here, and the judgement is kept to be read (`Decision`).
 """
 
@@ -13,11 +14,11 @@ from math import prod
 
 from texpr.autodiff.simplify import definitions, in_order, reads
 from texpr.graph.passes.flatten import shape_of, viewed
-from texpr.graph.passes.reads import with_values
+from texpr.graph.passes.reads import at, with_values
 from texpr.ir.build import integer
 from texpr.ir.expr import Axis, Const, Mul, Node, Read, Reduce, Tensor
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, equal, free_variables, walk
+from texpr.ir.traverse import children, equal, free_variables, rewrite, walk
 from texpr.passes.lower import in_groups
 from texpr.schedule.cheap import operations
 
@@ -32,7 +33,7 @@ class Decision:
     """Whether a tensor was fused into those who read it, and why.
 
     Attributes:
-        kind: `inline`, `epilogue` or `together`.
+        kind: `inline`, `parts`, `epilogue` or `together`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.
@@ -126,6 +127,7 @@ class Fusion:
     def run(self) -> Program:
         """The program with equations written into others."""
         self._inline()
+        self._parts()
         self._epilogues()
         return replace(self.program, equations=tuple(in_order(self.equations)))
 
@@ -193,6 +195,33 @@ class Fusion:
             return no(f"{extra:,} operations would be done again to save {_amount(max(0, saved))}")
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
 
+    def _parts(self) -> None:
+        """`T[2*i] = a; T[2*i + 1] = b; Y[i] = f(T[i])`  ->  `Y[2*i] = f(a); Y[2*i + 1] = f(b)`."""
+        for reader in list(self._definitions().values()):
+            if is_reduction(reader) or viewed(reader):
+                continue
+            for tensor in reads(reader):
+                parts = self._parts_of(tensor, reader)
+                if parts:
+                    into, saved = (reader.target.name,), 2 * tensor_bytes(tensor)
+                    self.decisions.append(Decision("parts", tensor.name, into, True, saved, 0, "done to each of its parts"))
+                    ended = [_ended(p, reader) for p in parts]
+                    self._become([n for e in self.equations for n in (ended if e is reader else [] if e in parts else [e])])
+                    break
+
+    def _parts_of(self, tensor: Tensor, reader: Equation) -> list[Equation]:
+        """The equations that define parts of a tensor, if each can end with the one reader, which reads it element by element."""
+        made = [e for e in self.equations if isinstance(e, Equation) and e.target is tensor]
+        readers = self._readers(tensor)
+        if len(made) < 2 or tensor in self._kept or readers != [reader] or not equal(tensor.shape, reader.target.shape):
+            return []
+        if any(e.update is not None or e.guard is not None or is_reduction(e) for e in made):
+            return []
+        found = uses(reader, tensor)
+        here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, reader.axes))
+        small = all(operations(e.value) + operations(reader.value) <= MOST_OPERATIONS for e in made)
+        return made if here and small else []
+
     def _epilogues(self) -> None:
         circle = circles(self.equations)
         for equation in list(self.equations):
@@ -229,6 +258,14 @@ class Fusion:
         same = equal(tensor.shape, equation.target.shape) and equation.target in definitions([equation])
         here = len(found) == 1 and found[0].read.guard is None and all(i is a.var for i, a in zip(found[0].read.indices, equation.axes))
         return producer if same and here else None
+
+
+def _ended(part: Equation, reader: Equation) -> Equation:
+    """The part of the reader's target that is computed from a part of what it reads."""
+    def rule(node: Node) -> Node | None:
+        return part.value if isinstance(node, Read) and node.tensor is part.target else None
+
+    return replace(part, target=reader.target, value=rewrite(at(reader, part.indices), rule))  # type: ignore[arg-type]
 
 
 def circles(equations: Sequence[Equation | Invoke]) -> dict[Tensor, int]:
