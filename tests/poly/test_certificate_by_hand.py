@@ -255,3 +255,9 @@ def test_a_read_that_stands_in_two_places_finds_its_value_in_both(written: int, 
         return
     with pytest.raises(tx.ScheduleError):
         certify(shared, program)
+
+
+@pytest.mark.parametrize("stored, said", [("reassoc  at", "reassociated: y"), ("at", "bit-exact")])
+def test_sums_that_may_run_in_any_order_are_named(stored: str, said: str):
+    loops = COPIED.replace("at[i1, k]", f"{stored}[i1, k]")
+    assert certify(parse_kernel(loops), ready(tx.op(TOTAL).program())).rounding == said

@@ -48,6 +48,8 @@ SCATTER = """op f(at: i32[N] in 0..N, m: i32[N], X: f32[N]) -> Y: f32[N] {
 WINDOWS = """op f(Z: f32[N], off: i32[K] in 0..N, X: f32[N + 8], V: f32[M]) -> Y: f32[M] require M <= K {
     Y[k] = sum(j in 0..8: X[off[k] + j]) }"""
 
+RAGGED = "op f(n: i32[N] in 0..5) -> Y: i32[N] { Y[i] = sum(j in 0..n[i]: n[i + j | 0]) }"
+
 TILES = {
     "matmul": (MATMUL, {}, 's.split("i", 8).split("k", 16).reorder("io", "ko", "j", "ii", "ki")', "A", "C.ko",
                "A[io * 8 +: 8, ko * 16 +: 16]"),
@@ -90,6 +92,7 @@ TILES = {
     "where data say": (WINDOWS, {}, "s", "X", "k", "X[i64(off[k]) +: 8]"),
     "where data say, in a tile that an edge cuts": (WINDOWS, {}, 's.split("k", 4)', "X", "j", "X[i64(off[ko * 4 + ki]) + j +: 1]"),
     "where data say, beside that edge": (WINDOWS, {}, 's.split("k", 4)', "X", "ki", "X[0 +: N + 8]"),
+    "an extent outside": (RAGGED, {}, "s", "n", "j", "n[i + j +: 1]"),
     "reversed": (REVERSED, {"M": 64}, 's.split("i", 8)', "X", "io", "X[0 - io * 8 + 56 +: 8]"),
 }
 

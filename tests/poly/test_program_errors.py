@@ -383,6 +383,11 @@ def test_a_remainder_is_below_its_divisor(index, said):
         assert [show(e) for e in check_program(program(text))] == ["M >= 1 or N == 0"]
 
 
+@pytest.mark.parametrize("index", ["i64(inf)", "i64(a < 2)", "i64(2.5)"])
+def test_nothing_is_known_of_what_is_no_integer(index):
+    assert "error[bounds]: X may be read outside its shape" in complaint(f"op f(X: f32[4], a: i32) -> y: f32 {{ y = X[{index}] }}")
+
+
 def test_what_is_not_known_is_not_called_wrong():
     said = complaint("op f(X: f32[N]) -> Y: f32[N] { Y[(i + 1) % N] = X[i]  for i in 0..N }")
     assert said.startswith("error[twice]: Y may be defined twice")

@@ -63,10 +63,8 @@ class Remainder:
 
     def _is_said(self, terms: _Terms, constant: int, equality: bool) -> bool:
         """Whether the bounds of the columns that are left say a row already."""
-        if not terms:
-            return constant == 0 if equality else constant >= 0
         if equality:
-            return False
+            return not terms and constant == 0
         least = self._range(terms)[0]
         return least is not None and least + constant >= 0
 
