@@ -7,7 +7,7 @@ import pytest
 import texpr as tx
 from tests.poly.tables import Rows, changed, kernel, out, refused
 from texpr.compiler.pipeline import ready
-from texpr.ir.expr import Read
+from texpr.ir.expr import Read, Select
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.ir.loop import INSTRUCTION
 from texpr.ir.traverse import rewrite, walk
@@ -261,3 +261,11 @@ def test_a_read_that_stands_in_two_places_finds_its_value_in_both(written: int, 
 def test_sums_that_may_run_in_any_order_are_named(stored: str, said: str):
     loops = COPIED.replace("at[i1, k]", f"{stored}[i1, k]")
     assert certify(parse_kernel(loops), ready(tx.op(TOTAL).program())).rounding == said
+
+
+def test_a_size_times_a_number_that_may_be_negative():
+    op = tx.op("op f(X: f32[N], k: i64 in -4..4) -> Y: f32[N] { Y[i] = if k * N >= 0 then X[i] else 0.0 }")
+    naive = tx.schedule(op).kernel
+    certify(naive, ready(op.program()))
+    with pytest.raises(tx.ScheduleError, match="where its equation says `0.0`"):
+        certify(rewrite(naive, lambda n: n.then if isinstance(n, Select) else None), ready(op.program()))

@@ -244,6 +244,10 @@ MASKED_PARTS = "\nlet q: f32[2]\nfor l in 0..2\n  q[l] = 0.0  start  at[i]" + un
     "\nfor l2 in 0..2\n  acc += q[l2]  reassoc  at[i]")
 HALF_ROWS = "\nlet q: f32[2]\nfor l in 0..2\n  q[l] = 0.0  start  at[i]" + under("for k in 0..4", under(
     "for l1 in 0..2", "\nq[l1] += X[i, k * 2 + l1]  at[i, k * 2 + l1]")) + "\nfor l2 in 0..2\n  acc += q[l2]  reassoc  at[i]"
+ROWS_OF_PARTS = two("\nlet acc: f32[2]\nlet q: f32[2, 2]" + under(
+    "for i in 0..2", "\nacc[i] = 0.0  start  at[i]", "\nfor l in 0..2\n  q[i, l] = 0.0  start  at[i]", under("for k in 0..4", under(
+        "for l1 in 0..2", "\nq[i, l1] += X[i, k * 2 + l1]  at[i, k * 2 + l1]"))) + under(
+    "for i in 0..2", "\nfor l2 in 0..2\n  acc[i] += q[{0}, l2]  reassoc  at[{0}]", "\ny[i] = acc[i]  at[i]"), SECOND)
 PRODUCT_PARTS = HALF_ROWS.replace("0.0", "1.0").replace("+=", "*=")
 LATE = "\nlet acc: f32[2]" + under(
     "for r in 0..3", under("if 1 <= r", "\nfor k in 0..8\n  acc[r - 1] += X[r - 1, k]  at[r - 1, k]"),
@@ -276,6 +280,9 @@ FOLDS: Rows = {
     "parts that are joined otherwise": (SUMS, two(first(ROW), PARTS, HALVES, JOIN.replace("+=", "max=")), "values"),
     "parts of an instance": (SUMS, two(first(ROW), PARTS, HALVES, JOIN.replace("eq 1", "eq 1  at[l2]", 1)), "values"),
     "parts of no instance": (SUMS, two(first(HALF_ROWS.replace("reassoc  at[i]", "reassoc")), SECOND), "values"),
+    "parts of another instance": (SUMS, two(first(HALF_ROWS.replace("reassoc  at[i]", "reassoc  at[1 - i]")), SECOND), "sums"),
+    "parts of rows in each other's sum": (SUMS, ROWS_OF_PARTS.format("i"), ""),
+    "parts of rows in another one's sum": (SUMS, ROWS_OF_PARTS.format("1 - i"), "sums"),
     "parts of a product that are added": (PRODUCTS, two(first(PRODUCT_PARTS.replace("acc *=", "acc +="), start="1.0"), SECOND), "values"),
     "parts of an equation that there is not": (SUMS, two(first(ROW), "\nlet s: f32\nlet q: f32", under(
         "for o in 0..2", under("if o == 1", "\ns += q  reassoc eq 9"), under("if o == 0", "\ns = 0.0  start eq 9\nq = 0.0  start eq 9")),

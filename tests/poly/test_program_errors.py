@@ -364,11 +364,12 @@ def test_many_requirements_that_are_disjunctions_do_not_hide_what_is_defined():
     assert check_program(program(text)) == ()
 
 
+@pytest.mark.parametrize("of", ["f32", "i64"])
 @pytest.mark.parametrize("position", ["a - 1", "a // 2", "K - 1 - (a - 1)"])
-def test_arithmetic_with_positions_stays_inside(position):
-    stored = f"op f(X: f32[K]) -> y: f32 {{ a = argmax(r in 1..K + 1: X[r - 1])  y = X[{position}] }}"
+def test_arithmetic_with_positions_stays_inside(position, of):
+    stored = f"op f(X: {of}[K]) -> y: {of} {{ a = argmax(r in 1..K + 1: X[r - 1])  y = X[{position}] }}"
     assert check_program(program(stored)) != ()
-    direct = f"op f(X: f32[K]) -> y: f32 {{ y = X[{position.replace('a', 'argmax(r in 1..K + 1: X[r - 1])')}] }}"
+    direct = f"op f(X: {of}[K]) -> y: {of} {{ y = X[{position.replace('a', 'argmax(r in 1..K + 1: X[r - 1])')}] }}"
     assert check_program(program(direct)) != ()
 
 
