@@ -75,6 +75,12 @@ def place(kernel: Kernel) -> Kernel:
     return drop_hints(replace(rewrite(kernel, rule), temporaries=at_top))
 
 
+def placed(kernel: Kernel, tensor: Tensor) -> Tensor | None:
+    """What `place` makes of one temporary; None if it has no uses."""
+    uses = _accesses(kernel).get(tensor)
+    return None if uses is None else _home(kernel, tensor, uses).small
+
+
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
     found: dict[Tensor, list[_Access]] = {}
     stack: list[tuple[Stmt, tuple[For, ...]]] = [(s, ()) for s in reversed(kernel.body)]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Tensor
-from texpr.ir.loop import Alloc, Kernel
+from texpr.ir.loop import Kernel
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import walk
-from texpr.passes.place import STACK_BYTES, place
+from texpr.passes.place import STACK_BYTES, placed
 from texpr.passes.renew import over_tensors
 from texpr.schedule.tensors import find_temporary
 from texpr.support.errors import ScheduleError
@@ -31,9 +30,10 @@ def scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
     if where not in SCOPES:
         raise ScheduleError(f"a buffer cannot live in {where!r}", code="scope", help=f"one of {', '.join(SCOPES)}")
     # A tensor of its own: nodes compare by identity.
-    after = over_tensors(kernel, {t: _moved(t, where)})
+    moved = _moved(t, where)
+    after = over_tensors(kernel, {t: moved})
     if where != "heap":
-        _check_size(after, tensor, where)
+        _check_size(after, moved, where)
     return after
 
 
@@ -41,12 +41,11 @@ def _moved(t: Tensor, where: str) -> Tensor:
     return Tensor(t.name, t.dtype, t.dims, t.value_range, t.distinct, where, t.span)
 
 
-def _check_size(kernel: Kernel, name: str, where: str) -> None:
-    placed = place(kernel)
-    homes = (*placed.temporaries, *(n.tensor for n in walk(placed) if isinstance(n, Alloc)))
-    found = next((t for t in homes if t.name == name), None)
+def _check_size(kernel: Kernel, tensor: Tensor, where: str) -> None:
+    found = placed(kernel, tensor)
     if found is None:
         return
+    name = tensor.name
     count = integer(product(found.shape))
     if count is None:
         shape = ", ".join(show(n) for n in found.shape)
