@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import texpr as tx
@@ -269,3 +271,41 @@ def test_a_size_times_a_number_that_may_be_negative():
     certify(naive, ready(op.program()))
     with pytest.raises(tx.ScheduleError, match="where its equation says `0.0`"):
         certify(rewrite(naive, lambda n: n.then if isinstance(n, Select) else None), ready(op.program()))
+
+
+AHEAD = "op f(m: i32[N], X: f32[4, N]) -> y: f32[4] { y[i] = sum(j where m[0] > 0: X[i, j]) }"
+ASKED_AHEAD = """
+kernel f(m: i32[N], X: f32[4, N]) -> (y: f32[4])
+  let acc: f32
+  for i in 0..4
+    acc = 0.0  start  at[i]
+    if m[0] > 0
+      for j in 0..N
+        acc += X[i, j]  at[i, j]
+    y[i] = acc  at[i]
+"""
+
+
+def test_a_condition_is_asked_whether_the_loops_inside_run_or_not():
+    assert refused(AHEAD, ASKED_AHEAD) == "bounds"  # With N = 0 there is no m[0].
+    assert refused(AHEAD.replace("m: i32[N]", "m: i32[1]"), ASKED_AHEAD.replace("m: i32[N]", "m: i32[1]")) == ""
+
+
+RAGGED = "op ragged(X: f32[M, K], n: i32[M] in 0..K + 1) -> y: f32[M] { y[i] = sum(j in 0..n[i]: X[i, j]) }"
+
+
+@pytest.mark.parametrize("script", ['split("i", 4)', 'split("i", 4)\nsplit("j", 4)\nparallel("io")', 'split("i", 4, tail="peel")'])
+def test_a_range_is_read_under_the_conditions_around_it(script: str):
+    assert tx.schedule(tx.op(RAGGED)).replay(script).certificate().bit_exact
+
+
+def test_a_range_is_not_read_under_the_conditions_in_it():
+    split = tx.schedule(tx.op(RAGGED)).split("i", 4).kernel
+    inner = split.body[0].body[0]
+    guard = inner.body[0]
+    start, loop, store = guard.body
+    late = replace(loop, body=(replace(guard, body=loop.body),))
+    wrong = replace(split, body=(replace(split.body[0], body=(replace(inner, body=(
+        replace(guard, body=(start,)), late, replace(guard, body=(store,)))),)),))
+    with pytest.raises(tx.ScheduleError, match="n is read outside its shape"):
+        certify(wrong, ready(tx.op(RAGGED).program()))

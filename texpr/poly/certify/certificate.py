@@ -237,7 +237,7 @@ def _check_output(proof: Proof, sums: Sums, buffer: Buffer, output: Tensor) -> N
     """Every element of an output is computed, once, and holds what the program says of it."""
     there = tuple(Var(f"x{k}") for k in range(output.rank))
     frame = Frame(proof.nest.parameters, there)
-    end = Statement(Poll(), (), (), 1 << 40, frame, held=[within(there, output.shape)])
+    end = Statement(Poll(), (), (), (), 1 << 40, frame, held=[within(there, output.shape)])
     use = Access(end, there, False)
     with proof.asking("covered"):
         if any(d.data() for d in buffer.definitions):

@@ -23,6 +23,7 @@ class Statement:
     Attributes:
         order: place in the text.
         conditions: of the `if`s around it, outermost first.
+        depths: how many of the loops stand around each of them.
         indices, at: of the store, once its reads are traced to what the program says.
         call: the call of outside code that writes here, if it is one.
         proven: conditions that were proven of all instances.
@@ -32,6 +33,7 @@ class Statement:
     node: Stmt
     loops: tuple[For, ...]
     conditions: tuple[Expr, ...]
+    depths: tuple[int, ...]
     order: int
     frame: Frame
     indices: tuple[Expr, ...] = ()
@@ -135,16 +137,16 @@ def parameters_of(kernel: Kernel) -> Parameters:
 def extract(kernel: Kernel, parameters: Parameters) -> Nest:
     """The statements of a kernel with their places."""
     nest = Nest(kernel, parameters, [], {t: Buffer(t, ()) for t in (*kernel.outputs, *kernel.temporaries)}, [])
-    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...]]] = [(s, (), ()) for s in reversed(kernel.body)]
+    stack: list[tuple[Stmt, tuple[For, ...], tuple[Expr, ...], tuple[int, ...]]] = [(s, (), (), ()) for s in reversed(kernel.body)]
     order = 0
     while stack:
-        node, loops, conditions = stack.pop()
+        node, loops, conditions, depths = stack.pop()
         order += 1
         match node:
             case For():
-                stack += [(s, (*loops, node), conditions) for s in reversed(node.body)]
+                stack += [(s, (*loops, node), conditions, depths) for s in reversed(node.body)]
             case If():
-                stack += [(s, loops, (*conditions, node.cond)) for s in reversed(node.body)]
+                stack += [(s, loops, (*conditions, node.cond), (*depths, len(loops))) for s in reversed(node.body)]
             case Alloc(tensor):
                 nest.buffers[tensor] = Buffer(tensor, loops)
             case Barrier():
@@ -155,7 +157,7 @@ def extract(kernel: Kernel, parameters: Parameters) -> Nest:
                 for t in node.outputs:
                     nest.buffers[t].definitions.append(_everywhere(parameters, node, t, order))
             case Store():
-                _add(nest, statement(parameters, node, loops, conditions, order))
+                _add(nest, statement(parameters, node, loops, conditions, depths, order))
     return nest
 
 
@@ -172,16 +174,17 @@ def as_written(kernel: Kernel, parameters: Parameters) -> tuple[Nest, list[tuple
     return nest, uses
 
 
-def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int) -> Statement:
+def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], depths: tuple[int, ...],
+              order: int) -> Statement:
     """A statement with a frame of its own."""
-    return Statement(node, loops, conditions, order, Frame(parameters, [n.var for n in loops], _ranges(loops)))
+    return Statement(node, loops, conditions, depths, order, Frame(parameters, [n.var for n in loops], _ranges(loops)))
 
 
 def _everywhere(parameters: Parameters, call: ExternCall, tensor: Tensor, order: int) -> Statement:
     """What a call does to all elements of a tensor, as a store to each."""
     at = tuple(Var(f"x{k}") for k in range(tensor.rank))
     loops = tuple(For(v, n, ()) for v, n in zip(at, tensor.shape))
-    made = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), order)
+    made = statement(parameters, Store(tensor, at, Read(tensor, at), equation=call.equation, at=at), loops, (), (), order)
     made.extents, made.indices, made.at, made.call = tensor.shape, at, at, call
     return made
 

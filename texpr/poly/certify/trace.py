@@ -77,21 +77,26 @@ class Tracer:
     def _place(self, s: Statement) -> None:
         stays_true(self.proof, s)
         s.extents, s.at = (), s.store.at
-        for k, n in enumerate(s.loops):  # An extent is read in the loops around, which have theirs by then.
-            s.extents = (*s.extents, self._outside(s, k, n.extent, ()))
-        for k, c in enumerate(s.conditions):
-            s.held.append(self._outside(s, len(s.loops), c, s.conditions[:k]))
+        for depth in range(len(s.loops) + 1):
+            for c, outer in zip(s.conditions, s.depths):
+                if outer == depth:
+                    s.held.append(self._outside(s, depth, c))
+            if depth < len(s.loops):
+                s.extents = (*s.extents, self._outside(s, depth, s.loops[depth].extent))
         s.indices = tuple(self.traced(s, i) for i in s.store.indices)
         s.at = tuple(self.traced(s, i) for i in s.store.at)
         for e in (*s.extents, *s.held):
             s.frame.plain(e)  # Data that the kernel asks about has its columns before the program's terms are compared with it.
         s.renew()
 
-    def _outside(self, s: Statement, depth: int, e: Expr, conditions: tuple[Expr, ...]) -> Expr:
-        """An extent or a condition, which is read under the loops and conditions before it."""
+    def _outside(self, s: Statement, depth: int, e: Expr) -> Expr:
+        """An extent or a condition, which is read in the loops around it, whether those inside run or not, and under the conditions that are
+        held by then.
+        """
         if not reads(e):
             return e
-        outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], conditions, s.order)
+        count = len(s.held)
+        outer = statement(self.proof.nest.parameters, s.node, s.loops[:depth], s.conditions[:count], s.depths[:count], s.order)
         outer.extents, outer.held, outer.at = s.extents[:depth], list(s.held), s.at
         return self.traced(outer, e)
 
