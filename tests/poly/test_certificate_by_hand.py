@@ -294,9 +294,31 @@ def test_a_condition_is_asked_whether_the_loops_inside_run_or_not():
 RAGGED = "op ragged(X: f32[M, K], n: i32[M] in 0..K + 1) -> y: f32[M] { y[i] = sum(j in 0..n[i]: X[i, j]) }"
 
 
-@pytest.mark.parametrize("script", ['split("i", 4)', 'split("i", 4)\nsplit("j", 4)\nparallel("io")', 'split("i", 4, tail="peel")'])
-def test_a_range_is_read_under_the_conditions_around_it(script: str):
-    assert tx.schedule(tx.op(RAGGED)).replay(script).certificate().bit_exact
+CSR = """op csr(first: i64[P] in 0..K + 1, V: f32[K], c: i32[K] in 0..N, x: f32[N]) -> y: f32[P - 1] require P > 0 {
+  y[i] = sum(k in first[i]..first[i + 1]: V[k] * x[c[k]]) }"""
+
+
+@pytest.mark.parametrize("op", [RAGGED, CSR], ids=["ragged", "csr"])
+@pytest.mark.parametrize("script", ['split("{0}", 4)', 'split("i", 4)\nsplit("{0}", 4)\nparallel("io")', 'split("i", 4, tail="peel")'])
+def test_a_range_is_read_under_the_conditions_around_it(op: str, script: str):
+    assert tx.schedule(tx.op(op)).replay(script.format("k" if op == CSR else "j")).certificate().bit_exact
+
+
+@pytest.mark.parametrize("old, new, said", [
+    ("", "", ""), ("j - ", "j // 2 - ", "sums"), ("first[i + 1] - first[i]", "first[i + 1] - first[i] - 1", "sums"),
+    ("first[i + 1] - first[i]", "first[i + 1]", "values"),
+], ids=["right", "twice", "one less", "more"])
+def test_rows_of_a_sparse_matrix(old: str, new: str, said: str):
+    loops = """
+kernel csr(first: i64[P] in 0..K + 1, V: f32[K], c: i32[K] in 0..N, x: f32[N]) -> (y: f32[P - 1])
+  for i in 0..P - 1
+    let acc: f32
+    acc = 0.0  start  at[i]
+    for j in 0..first[i + 1] - first[i]
+      acc += V[j - 0 + first[i]] * x[i64(c[j - 0 + first[i]])]  at[i, j - 0 + first[i]]
+    y[i] = acc  at[i]
+"""
+    assert refused(CSR, loops.replace(old, new)) == said
 
 
 def test_a_range_is_not_read_under_the_conditions_in_it():

@@ -18,6 +18,7 @@ OPS["delayed"] = tx.op("""op delayed(E: f32[N, M], idx: i32[K] in 0..N) -> Y: f3
     Y[k, d] = if k > 0 then E[idx[k - 1], d] else 0 }""")
 OPS["filtered"] = tx.op("""op filtered(X: f32[M, N], keep: bool[N]) -> Y: f32[M] {
     Y[i] = sum(j where j % 2 == 0 and keep[j] and i < M - 1: X[i, j]) + sum(n where n * n < i: X[i, n]) }""")
+OPS["lengths"] = tx.op("op lengths(X: f32[M, K], n: i32[M] in 0..K + 1) -> y: f32[M] { y[i] = sum(j in 0..n[i]: X[i, j]) }")
 EIGHT = {"M": 8, "N": 8, "K": 8}
 
 NAMES = [
@@ -74,6 +75,7 @@ OTHERS = {
     "blur": ['s.stream("h")', 's.compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.j", recompute=False)'],
     "lag": ['s.parallel("Y.i").compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.i").parallel("Y.i")'],
     "ragged": ['s.rfactor("j")', 's.rfactor("i")', 's.fuse("i", "j")'],
+    "lengths": ['s.split("i", 4, tail="pad")'],
     "scatter": ['s.parallel("i")', 's.vectorize("i")'],
     "padded": ['s.compute_at("t", "Y.i", recompute=False)', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],
     "filtered": ['s.separate("j")', 's.separate("n")'],

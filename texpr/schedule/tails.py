@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from texpr import poly
@@ -115,22 +115,19 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
     """Whatever the tiles read of elements that do not exist is 0.
 
     Raises:
-        ScheduleError: a condition or an index reads them, or data says which ones.
+        ScheduleError: a condition, a range or an index reads them, or data says which ones.
     """
     outside: dict[int, tuple[Read, Expr]] = {}
     for above, s in paths(after):
-        around = [n for n in above if isinstance(n, For)]
-        if not isinstance(s, Store) or not any(n.var in tiles for n in around):
+        first = next((k for k, n in enumerate(above) if isinstance(n, For) and n.var in tiles), None)
+        if not isinstance(s, Store) or first is None:
             continue
-        axes = [Axis(n.var, index(0), n.extent) for n in around]
-        conditions = [n.cond for n in above if isinstance(n, If)]
-        for read, facts in guarded_reads((*s.indices, s.value, *conditions)):
-            inside = conjunction(*(c for i, n in zip(read.indices, read.tensor.shape)
-                                   for c in (compare("<=", index(0), i), compare("<", i, n))
-                                   if not poly.always(c, axes, (*after.requires, *conditions, *facts))))
-            if inside is not TRUE:
+        for k, n in enumerate(above[first + 1 :], first + 1):
+            for read, _ in _outside(after, above[:k], (n.cond if isinstance(n, If) else n.extent,)):
                 _check_plain(kernel, s, read, old)
-                outside[id(read)] = read, inside
+        for read, inside in _outside(after, above, (*s.indices, s.value)):
+            _check_plain(kernel, s, read, old)
+            outside[id(read)] = read, inside
     if not outside:
         return after
 
@@ -141,6 +138,18 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
         return None
 
     return rewrite(after, rule)  # type: ignore[return-value]
+
+
+def _outside(kernel: Kernel, above: Sequence[For | If], read_there: Sequence[Expr]) -> Iterator[tuple[Read, Expr]]:
+    """What expressions under loops and conditions read that may not exist, and when it does."""
+    axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    conditions = [n.cond for n in above if isinstance(n, If)]
+    for read, facts in guarded_reads(read_there):
+        inside = conjunction(*(c for i, n in zip(read.indices, read.tensor.shape)
+                               for c in (compare("<=", index(0), i), compare("<", i, n))
+                               if not poly.always(c, axes, (*kernel.requires, *conditions, *facts))))
+        if inside is not TRUE:
+            yield read, inside
 
 
 def _check_plain(kernel: Kernel, s: Store, read: Read, old: For) -> None:

@@ -10,8 +10,8 @@ import islpy as isl
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction
 from texpr.ir.expr import Expr, Read, Var, index
-from texpr.ir.traverse import substitute
-from texpr.poly.certify.frame import Frame
+from texpr.ir.traverse import substitute, tensors
+from texpr.poly.certify.frame import Frame, found_like
 from texpr.poly.certify.statements import Statement
 
 _SET = isl.dim_type.set
@@ -59,8 +59,18 @@ class Joint:
         self.frame.atoms += [*first.atoms, *((self.there(t), self.there(v)) for t, v in second.atoms)]  # type: ignore[list-item]
         here = inside.add_dims(_SET, len(self.renamed))
         self.domain = here & other.insert_dims(_SET, shared, self.count - shared)
-        for fact in _of_distinct(self.frame, len(first.atoms)):
+        for fact in (*self._same_data(first, second), *_of_distinct(self.frame, len(first.atoms))):
             self.domain = self.domain & self.frame.holds(fact)
+
+    def _same_data(self, first: Frame, second: Frame) -> Iterator[Expr]:
+        """Elements of inputs at places that only the shared loops decide have one value in both accesses."""
+        known = dict(self.renamed)
+        for term, var in second.atoms if first.atoms else ():
+            there = substitute(term, known)
+            mine = found_like(first.atoms, there)
+            if mine is not None and all(t in self.frame.parameters.inputs for t in tensors(there)):
+                yield compare("==", mine, known[var])
+                known[var] = mine
 
     def there(self, e: Expr) -> Expr:
         """An expression of the second access in the columns of both."""

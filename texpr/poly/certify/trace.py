@@ -90,8 +90,8 @@ class Tracer:
         s.renew()
 
     def _outside(self, s: Statement, depth: int, e: Expr) -> Expr:
-        """An extent or a condition, which is read in the loops around it, whether those inside run or not, and under the conditions that are
-        held by then.
+        """An extent or a condition, which is read in the loops around it, whether those inside run or not, and under the conditions that
+        are held by then.
         """
         if not reads(e):
             return e
