@@ -62,6 +62,17 @@ def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, n, registe
     assert not re.search(rf"vmov\w+\s+%{register}\d+, ", inner)
 
 
+@pytest.mark.parametrize(("n", "loads", "script"), [(64, 4, 'split("C.i", 6, tail="overlap")'), (48, 3, 'split("C.i", 8, tail="overlap")')])
+def test_a_small_product_fills_the_registers_too(n, loads, script):
+    s = tx.schedule(matmul, M=n, N=n, K=40).auto("x86-64-v4")
+    assert script in s.script()
+    loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", s.compile("x86-64-v4").asm, re.M | re.S)
+    inner = max((body for _, body in loops), key=lambda body: len(re.findall(r"vfmadd231ps.*zmm", body)))
+    assert len(re.findall(r"vfmadd231ps.*zmm", inner)) == 24 and len(re.findall(r"vmovups\s+\S+, %zmm", inner)) == loads
+    A, B = (np.random.default_rng(0).integers(-4, 5, shape).astype("f4") for shape in ((n, 40), (40, n)))
+    assert np.array_equal(np.asarray(tx.schedule(matmul, M=n, N=n, K=40).auto().compile()(A, B)), A @ B)
+
+
 @pytest.mark.parametrize(("terms", "depth"), [(1024, 0), (1040, 260), (2048, 256), (4096, 256)])
 def test_blocks_of_terms_move_least_memory(terms, depth):
     """Half of a second cache of 512 KiB holds 65536 elements of f32: sums of many terms go to memory for every 362 at most."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Compare, Tensor
+from texpr.ir.expr import Compare, Mul, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
@@ -28,7 +28,7 @@ from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.packing import LINE
-from texpr.schedule.panels import packed
+from texpr.schedule.panels import height_of, packed, tile_of
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
@@ -50,6 +50,8 @@ FEW_ENDS = 2
 CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 TILE_ROWS = 8
+SQUARE = 32
+"""Rows and columns of a product from which on its tiles are as large as registers allow."""
 SHORT_WINDOW = 4
 """Positions of a window that are worth code of their own."""
 ROWS_TOGETHER = 4
@@ -327,15 +329,13 @@ def _in_parts(plan: Plan, nest: Nest) -> Nest:
 def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     rows = _tile_loop(nest, best)
-    # Three registers of 32, unless two leave less over.
-    wide = rows is not None and plan.machine.vector_registers >= 32 and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
-    registers = 3 if wide and extent(best) >= 3 * lanes else 2
+    registers, height, tail = _tile(plan, nest, best, rows, lanes)
     _bare(plan, nest, best)
     outer, inner = plan.cut(qualified(best), registers * lanes)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
     inside: list[str] = []
     if rows is not None:
-        row_outer, row_inner = plan.cut(qualified(rows), TILE_ROWS if plan.machine.vector_registers >= 32 else TILE_ROWS // 2)
+        row_outer, row_inner = plan.cut(qualified(rows), height, tail)
         spatial += [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
@@ -347,6 +347,26 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
             plan.step("unroll", name)
     plan.step("vectorize", inner)
     return spatial
+
+
+def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
+    """Registers beside each other, rows of them, and what becomes of the rows that are left over."""
+    if plan.machine.vector_registers < 32:
+        return 2, TILE_ROWS // 2, "peel"
+    if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
+        width, height = tile_of(plan, constant_extent(best), lanes)
+        return width // lanes, height_of(constant_extent(rows), height), "overlap"
+    # Three registers, unless two leave less over.
+    wide = rows is not None and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
+    return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS, "peel"
+
+
+def _is_product(nest: Nest, lane: For, rows: For) -> bool:
+    """Whether one read moves with the lanes and another one with the rows, so that sums take all but a few registers."""
+    if len(nest.accesses) != 3 or min(constant_extent(lane), constant_extent(rows)) < SQUARE:
+        return False
+    along = [(a.stride(lane.var) != 0, a.stride(rows.var) != 0) for a in nest.accesses[1:]]
+    return isinstance(nest.main.value, Mul) and sorted(along) == [(False, True), (True, False)]
 
 
 def _is_short_window(nest: Nest, rows: For) -> bool:

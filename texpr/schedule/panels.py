@@ -88,7 +88,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     # Registers of rows are loaded whole.
-    tall = height if plan.machine.lane_products and constant_extent(row) >= BLOCK_ROWS else _height(constant_extent(row), height)
+    tall = height if plan.machine.lane_products and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)
     return _Contraction(nest, lane, row, panel, width, tall)
 
 
@@ -139,7 +139,7 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS) -> tuple
     return vectors * lanes, heights[vectors]
 
 
-def _height(rows: int, most: int) -> int:
+def height_of(rows: int, most: int) -> int:
     """As tall as fits, or a little less where nothing is left over; of few rows, as many at a time as leave the fewest over."""
     if rows < BLOCK_ROWS:
         return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
