@@ -96,3 +96,16 @@ def test_a_million_elements_take_no_sorting():
     check([p], {})
     seconds = min(timeit.repeat(lambda: check([p], {}), number=1, repeat=5))
     assert seconds < min(timeit.repeat(lambda: np.sort(p, kind="stable"), number=1, repeat=3))
+
+
+@pytest.mark.parametrize("of, refused", [("p", False), ("q", True)])
+def test_two_permutations_are_not_one(of: str, refused: bool):
+    s = tx.schedule(tx.op(f"""op f(X: f32[N], p: i32[N] in 0..N distinct, q: i32[N] in 0..N distinct) -> W: f32[N] {{
+  let Y: f32[N]
+  Y[p[i]] = X[i] + f32(q[i])
+  W[i] = Y[{of}[i]] }}"""))
+    if refused:
+        with pytest.raises(tx.ScheduleError, match="reverses a dependence"):
+            s.compute_at("Y", "W.i", recompute=False)
+    else:
+        s.compute_at("Y", "W.i", recompute=False)

@@ -14,8 +14,9 @@ from texpr.ir.loop import If, Kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.lang import parse_kernel
 from texpr.poly.feeding import is_fed
-from texpr.poly.flow import is_covered
+from texpr.poly.flow import flow_stays_within, is_covered
 from texpr.poly.nest import Access, Statement, model
+from texpr.schedule.loops import find_loops
 
 
 def found(k: Kernel) -> list[tuple[Statement, Access, Statement, Access]]:
@@ -99,3 +100,18 @@ def test_data_of_another_iteration():
             write, read = put(T, (index, plus(j, by)), at(X, j)), put(Y, (i, j), at(T, index, j))
             k = kernel(loop(i, 4, loop(j, 4, If(condition, (write,))), loop(j, 4, If(condition, (read,)))), inputs=(w, X))
             assert not found(k) or seen
+
+
+CHOSEN = """kernel f(X: f32[N], k: i64[N] in 0..2, m: i64[N] in 0..9) -> (Y: f32[N])
+  let T: f32[2]
+  for i in 0..N
+    T[0] = X[i]
+    if m[i] > 2
+      Y[i] = T[{0}]
+"""
+
+
+@pytest.mark.parametrize("element, stays", [("k[i]", False), ("0", True)])
+def test_an_element_that_data_says_may_be_one_that_is_not_written(element: str, stays: bool):
+    k = parse_kernel(CHOSEN.format(element))
+    assert flow_stays_within(k, k.temporaries[0], find_loops(k, "i")) is stays
