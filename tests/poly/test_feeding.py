@@ -115,3 +115,17 @@ CHOSEN = """kernel f(X: f32[N], k: i64[N] in 0..2, m: i64[N] in 0..9) -> (Y: f32
 def test_an_element_that_data_says_may_be_one_that_is_not_written(element: str, stays: bool):
     k = parse_kernel(CHOSEN.format(element))
     assert flow_stays_within(k, k.temporaries[0], find_loops(k, "i")) is stays
+
+
+@pytest.mark.parametrize("conditions, stays", [
+    (("i >= 0", "i < N"), True), (("X[i] > 0.0", "i < N"), False), (("i < N", "X[i] > 0.0"), False)])
+def test_what_may_not_be_written_feeds_nothing(conditions: tuple[str, str], stays: bool):
+    k = parse_kernel("""kernel f(X: f32[N]) -> (Y: f32[N])
+  let T: f32[1]
+  for i in 0..N
+    if {}
+      if {}
+        T[0] = X[i]
+    Y[i] = T[0]
+""".format(*conditions))
+    assert flow_stays_within(k, k.temporaries[0], find_loops(k, "i")) is stays
