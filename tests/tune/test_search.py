@@ -120,7 +120,7 @@ def test_a_candidate_that_fails_loses_alone(monkeypatch, function, message):
     run = trial.run_in_child
     monkeypatch.setattr(trial, "run_in_child", lambda name, case, script, **options: run(
         f"tests.tune.candidates:{function}" if "6" in script and "measure" in name else name, case, script, **options))
-    found = tx.tune(sums(), schedule=rows, space={"tile": [3, 6, 8]}, progress=False, timeout=60 if function != "hang" else 15, **SIZES)
+    found = tx.tune(sums(), schedule=rows, space={"tile": [3, 6, 8]}, progress=False, timeout=60 if function != "hang" else 10, **SIZES)
     [lost] = [t for t in found.trials if t.seconds == inf]
     assert lost.values == {"tile": 6} and message in lost.error
     assert '"Y.i", 6' not in found.script

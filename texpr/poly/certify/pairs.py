@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import islpy as isl
 
-from texpr.ir.affine import linear, same_value
+from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import compare, conjunction, disjunction
 from texpr.ir.expr import Expr, Read, Var, index
 from texpr.ir.traverse import substitute, tensors
@@ -158,9 +159,14 @@ def _never_zero(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> b
     return low is not None and low > 0 or high is not None and high < 0
 
 
+@lru_cache(maxsize=2048)  # every place is compared with most others
+def _form(e: Expr) -> Linear:
+    return linear(e)
+
+
 def difference(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> tuple[int | None, int | None]:
     """Bounds of x, of an instance of `a`, minus y, of one of `b`, in this order; None where there are none."""
-    mine, other = linear(x), linear(y)
+    mine, other = _form(x), _form(y)
     if not (mine.is_affine and other.is_affine):
         return None, None
     equal = {n.var for n in a.loops[: order.equal]}
