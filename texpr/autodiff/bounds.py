@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from texpr.ir import build
 from texpr.ir.affine import Linear, linear
-from texpr.ir.expr import Add, Axis, Cast, Const, Expr, FloorDiv, Mod, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.expr import Add, Axis, Cast, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
+from texpr.ir.traverse import rewrite, variables, walk
 
 
 def never_negative(e: Expr, axes: Sequence[Axis]) -> bool:
@@ -49,6 +50,37 @@ def _extremes(term: Expr) -> tuple[Expr, Expr] | None:
         case Read(tensor=Tensor(value_range=(lo, hi))) | Cast(Read(tensor=Tensor(value_range=(lo, hi)))):
             return lo, Sub(hi, index(1))
     return None
+
+
+def without_data(e: Expr, axes: Collection[Var], sign: int) -> Expr | None:
+    """What `e` never exceeds (sign 1), or never falls below (sign -1), without data that the variables choose: itself where it has none;
+    None where nothing is declared of such data.
+
+    first[i + 1] - k   with `first in 0..N`   ->   N - 1 - k
+    """
+    found = e
+    for term, factor in linear(e).terms:
+        if isinstance(term, Var) or variables(term).isdisjoint(axes):
+            continue
+        extreme = _end(term, axes, sign if factor > 0 else -sign)
+        if extreme is None:
+            return None
+        found = linear(Add(Sub(found, Mul(term, index(factor))), Mul(extreme, index(factor)))).expr()
+    return found
+
+
+def _end(term: Expr, axes: Collection[Var], sign: int) -> Expr | None:
+    """The largest value of a term that is no variable (sign 1), or the smallest."""
+    if isinstance(term, Min | Max):
+        ends = [without_data(o, axes, sign) for o in (term.lhs, term.rhs)]
+        known = [end for end in ends if end is not None]
+        either = isinstance(term, Min) == (sign > 0)  # A minimum exceeds neither operand: one of them is enough.
+        if len(known) == 2:
+            return replace(term, lhs=known[0], rhs=known[1])
+        return known[0] if either and known else None
+    extremes = _extremes(term)
+    end = None if extremes is None else extremes[sign > 0]
+    return end if end is not None and variables(end).isdisjoint(axes) else None
 
 
 def at_least(e: Expr, lo: Expr, axes: Sequence[Axis]) -> bool:

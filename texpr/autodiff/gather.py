@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from texpr.autodiff.algebra import choose, convert, is_value, total, zero
-from texpr.autodiff.bounds import at_least, below
+from texpr.autodiff.bounds import at_least, below, without_data
 from texpr.autodiff.scope import Contribution
 from texpr.autodiff.solve import Solution, solve
 from texpr.ir import build
@@ -40,6 +40,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.tensor import Equation
 from texpr.ir.traverse import children, rewrite, substitute, tensors, variables, walk
+from texpr.support.errors import CheckError
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,8 @@ def scatter(contribution: Contribution, into: Tensor) -> Equation:
     by_var = {axis.var: axis for axis in term.axes}
     left = [by_var[v] for v in used if v in by_var]
     inner = tuple(axis for axis in term.axes if axis not in left)
-    outer = tuple(_widened(axis, inner) for axis in left)
-    widened = [old for old, new in zip(left, outer) if old is not new]
-    narrow = [c for axis in widened for c in (_at_most(axis.lo, axis.var), build.compare("<", axis.var, axis.hi))]
+    outer = tuple(_widened(axis, inner, contribution) for axis in left)
+    narrow = [c for old, new in zip(left, outer) for c in _narrowed(old, new)]
     where = _reading(term, inner)
     rest = tuple(c for c in term.conditions if not any(c is w for w in where))
     value = _as_sum(_Term(inner, (*narrow, *rest), term.value))
@@ -130,9 +130,25 @@ def _is_affine(condition: Expr) -> bool:
     return True
 
 
-def _widened(axis: Axis, inner: tuple[Axis, ...]) -> Axis:
-    """The axis with a range that holds for all values of the axes it is no longer inside of."""
-    lo, hi = axis.lo, axis.hi
+def _narrowed(axis: Axis, widened: Axis) -> list[Expr]:
+    """What says of a place in the wider range that it is in the axis."""
+    low = [] if axis.lo is widened.lo else [_at_most(axis.lo, axis.var)]
+    return low if axis.hi is widened.hi else [*low, build.compare("<", axis.var, axis.hi)]
+
+
+def _widened(axis: Axis, inner: tuple[Axis, ...], of: Contribution) -> Axis:
+    """The axis with a range that holds for all values of the axes it is no longer inside of.
+
+    Raises:
+        CheckError: data of which nothing is declared says what the range is.
+    """
+    chosen = {other.var for other in inner}
+    lo, hi = without_data(axis.lo, chosen, -1), without_data(axis.hi, chosen, 1)
+    if lo is None or hi is None:
+        end = axis.lo if lo is None else axis.hi
+        data = next(iter(tensors(end))).name
+        raise CheckError(f"the gradient of `{of.tensor.name}` needs to know how far `{axis.var.name}` counts, which `{data}` says", of.span,
+                         code="gradient", help=f"declare the range of `{data}`: {data}: ... in 0..N")
     for other in reversed(inner):
         lo, hi = at_extreme(lo, other, -1), at_extreme(hi, other, 1)
     return axis if lo is axis.lo and hi is axis.hi else replace(axis, lo=lo, hi=hi)
