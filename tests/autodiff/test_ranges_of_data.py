@@ -33,7 +33,8 @@ def test_a_sparse_matrix_times_a_vector():
     "min(max(n[i], 0), K)..max(min(n[i], K), 0)",
 ])
 def test_sums_as_far_as_data_says(reach: str):
-    check_gradient(program(UP_TO.format(reach)), np.array([3, 0, 2]), np.array([1, 2, 0]), np.array([0.3, -1.0, 2.0]), np.array([2, 0, 2, 1]))
+    n, m, x, c = np.array([3, 0, 2]), np.array([1, 2, 0]), np.array([0.3, -1.0, 2.0]), np.array([2, 0, 2, 1])
+    check_gradient(program(UP_TO.format(reach)), n, m, x, c)
 
 
 def test_data_of_which_nothing_is_declared():

@@ -304,6 +304,12 @@ def test_a_range_is_read_under_the_conditions_around_it(op: str, script: str):
     assert tx.schedule(tx.op(op)).replay(script.format("k" if op == CSR else "j")).certificate().bit_exact
 
 
+def test_partial_sums_of_rows_of_a_sparse_matrix():
+    certificate = tx.schedule(tx.op(CSR)).replay('split("k", 8)\nrfactor("ki", reassoc=True)').certificate()
+    assert certificate.rounding == "reassociated: y"
+    tx.schedule(tx.op(CSR), P=50, K=300, N=70).auto().certificate()
+
+
 @pytest.mark.parametrize("old, new, said", [
     ("", "", ""), ("j - ", "j // 2 - ", "sums"), ("first[i + 1] - first[i]", "first[i + 1] - first[i] - 1", "sums"),
     ("first[i + 1] - first[i]", "first[i + 1]", "values"),

@@ -33,6 +33,7 @@ ARGUMENTS = [
     's.split("i", 0)', 's.split("i", -1)', 's.split("i", 2**40)', 's.split("i", "8")', 's.split("i", True)', 's.split("i", 4.0)',
     's.split("i", 3, tail="exact")', 's.split("i", 4, tail="cut")', 's.peel("i", 9, 0)', 's.peel("i", -1, 0)', 's.peel("i", 0, 0)',
     's.peel("i", "1", 0)', 's.peel("i", 0, 1 << 40)', 's.bind("i", "block.w")', 's.bind("i", None)', "s.replay(3)", 's.auto().auto()',
+    's.rfactor("k", reassoc=[1])',
 ]
 ORDER = [
     's.parallel("k")', 's.vectorize("k")', 's.reorder("i", "i")', 's.reorder("i", "z")', 's.fuse("i", "k")', 's.fuse("j", "i")',
@@ -74,7 +75,7 @@ OTHERS = {
                 's.compute_at("m", "Y.i").compute_at("m", "Y.i")'],
     "blur": ['s.stream("h")', 's.compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.j", recompute=False)'],
     "lag": ['s.parallel("Y.i").compute_at("h", "Y.i", recompute=False)', 's.compute_at("h", "Y.i").parallel("Y.i")'],
-    "ragged": ['s.rfactor("j")', 's.rfactor("i")', 's.fuse("i", "j")'],
+    "ragged": ['s.rfactor("j")', 's.rfactor("i")', 's.fuse("i", "j")', 's.rfactor("j", reassoc=True).split("Y.i", 4, tail="pad")'],
     "lengths": ['s.split("i", 4, tail="pad")'],
     "scatter": ['s.parallel("i")', 's.vectorize("i")'],
     "padded": ['s.compute_at("t", "Y.i", recompute=False)', 's.compute_at("t.2", "Y.i")', 's.split("t", 2)'],

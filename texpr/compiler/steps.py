@@ -128,7 +128,7 @@ class Steps:
 
     def rfactor(self, loop: str | Var, *, reassoc: bool = False) -> Self:
         """A partial result per iteration of a reduction loop; see `texpr.schedule.rfactor`."""
-        return self._step("rfactor", loop, **({"reassoc": True} if reassoc else {}))
+        return self._step("rfactor", loop, **({"reassoc": reassoc} if reassoc else {}))
 
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
@@ -222,7 +222,7 @@ class Steps:
 
     def tensorize(self, loop: str | Var, instruction: str, *, reassoc: bool = False) -> Self:
         """Run the nest of a loop as one instruction; see `texpr.schedule.tensorize`."""
-        return self._step("tensorize", loop, instruction, **({"reassoc": True} if reassoc else {}))
+        return self._step("tensorize", loop, instruction, **({"reassoc": reassoc} if reassoc else {}))
 
 
 def _caller() -> str:

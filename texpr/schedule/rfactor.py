@@ -39,6 +39,8 @@ def rfactor(kernel: Kernel, loop: str | Var, *, reassoc: bool = False) -> Kernel
     Source: Suriana, Adams, Kamil, Parallel Associative Reductions in Halide, CGO 2017.
     """
     at, updates, apart = _reductions(kernel, find_loops(kernel, loop))
+    if not isinstance(reassoc, bool):
+        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, at), code="rfactor")
     exact = next((s for s in updates if not (reassoc or s.reassoc)), None)
     if exact is not None:
         raise ScheduleError(f"rfactor of `{at.var.name}` changes the order of a float {'sum' if exact.update == 'add' else 'product'}",

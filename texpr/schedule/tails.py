@@ -125,6 +125,8 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
         for k, n in enumerate(above[first + 1 :], first + 1):
             for read, _ in _outside(after, above[:k], (n.cond if isinstance(n, If) else n.extent,)):
                 _check_plain(kernel, s, read, old)
+        if s.tensor in after.temporaries and any(variables(n.extent) & tiles for n in above[first + 1 :] if isinstance(n, For)):
+            _check_written(kernel, after, above, s, tiles, old)
         for read, inside in _outside(after, above, (*s.indices, s.value)):
             _check_plain(kernel, s, read, old)
             outside[id(read)] = read, inside
@@ -138,6 +140,16 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
         return None
 
     return rewrite(after, rule)  # type: ignore[return-value]
+
+
+def _check_written(kernel: Kernel, after: Kernel, above: Sequence[For | If], s: Store, tiles: set[Var], old: For) -> None:
+    """Ranges that grow with the loop stay within a buffer past its end: along the loop itself the buffer has grown."""
+    axes = [Axis(n.var, index(0), n.extent) for n in above if isinstance(n, For)]
+    known = (*after.requires, *(n.cond for n in above if isinstance(n, If)))
+    beside = [(i, n) for i, n in zip(s.indices, s.tensor.shape) if not variables(i) & tiles]
+    if not all(poly.always(c, axes, known) for i, n in beside for c in (compare("<=", index(0), i), compare("<", i, n))):
+        raise ScheduleError(f"iterations past the end of `{old.var.name}` would write {s.tensor.name} outside its elements",
+                            text_of(kernel, old), code="pad", help=OTHER_TAIL)
 
 
 def _outside(kernel: Kernel, above: Sequence[For | If], read_there: Sequence[Expr]) -> Iterator[tuple[Read, Expr]]:

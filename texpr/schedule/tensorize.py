@@ -51,6 +51,8 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
                             code="tensorize", notes=[line for line in INSTRUCTIONS[instruction].text.strip().splitlines()[1:]],
                             help="split and reorder the loops to these; cache_read and layout change how operands lie in memory")
     asks = INSTRUCTIONS[instruction]
+    if not isinstance(reassoc, bool):
+        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, matching[0]), code="tensorize")
     if not reassoc and (asks.flushes or asks.reorders and any(not s.reassoc for n in matching for s in stores(n))):
         also = " and takes denormal numbers for zeros" if asks.flushes else ""
         raise ScheduleError(f"{instruction} adds in an order of its own{also}", span_of(kernel, matching[0]), code="exact",

@@ -64,14 +64,26 @@ class Joint:
             self.domain = self.domain & self.frame.holds(fact)
 
     def _same_data(self, first: Frame, second: Frame) -> Iterator[Expr]:
-        """Elements of inputs at places that only the shared loops decide have one value in both accesses."""
+        """Elements of inputs at one place have one value in both accesses, where it is seen that it is one: the shared loops decide it, or
+        the instances do.
+        """
         known = dict(self.renamed)
         for term, var in second.atoms if first.atoms else ():
             there = substitute(term, known)
-            mine = found_like(first.atoms, there)
-            if mine is not None and all(t in self.frame.parameters.inputs for t in tensors(there)):
+            if not all(t in self.frame.parameters.inputs for t in tensors(there)):
+                continue
+            mine = found_like(first.atoms, there) or next((v for t, v in first.atoms if self._is_one(t, there)), None)
+            if mine is not None:
                 yield compare("==", mine, known[var])
                 known[var] = mine
+
+    def _is_one(self, here: Expr, there: Expr) -> bool:
+        """Whether two elements are one in all pairs."""
+        match here, there:
+            case Read(tensor, indices), Read(again, others) if tensor is again:
+                apart = (compare(sign, i, j) for i, j in zip(indices, others) for sign in ("<", ">"))
+                return all((self.domain & self.frame.holds(c)).is_empty() for c in apart)
+        return False
 
     def there(self, e: Expr) -> Expr:
         """An expression of the second access in the columns of both."""
