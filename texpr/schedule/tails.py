@@ -66,7 +66,8 @@ def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner:
     """The loops in full tiles. Past the end buffers are written, which grow, and the caller's memory is not; what is read outside is 0.
 
     Raises:
-        ScheduleError: they add to an element of the loop, write elements that are in use, or a condition reads past the end.
+        ScheduleError: they add to an element of the loop, write elements that are in use or are not there, or a condition or a range
+            reads past the end.
     """
     grown: dict[Tensor, Tensor] = {}
     ragged = [n for n in loops if (integer(n.extent) or 1) % factor or integer(n.extent) is None]
