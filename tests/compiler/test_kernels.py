@@ -51,12 +51,33 @@ def test_symbolic_groups():
     np.testing.assert_array_equal(back(y), y.reshape(3, 5, 2))
 
 
+def test_kernels_without_an_optional_input():
+    convolve = tx.op("op conv(X: f32[N, W], F: f32[Q], b: f32[N] = 2) -> Y: f32[N, W - Q + 1] require Q <= W {\n"
+                     "  Y[n, i] = sum(q: X[n, i + q] * F[q]) + b[n] }")
+    x, f, b = numbers("f4", (3, 9)), numbers("f4", (2,)), numbers("f4", (3,))
+    windows = np.lib.stride_tricks.sliding_window_view(x, 2, axis=1) @ f
+    without, given = tx.schedule(convolve, b=None, Q=2), tx.schedule(convolve, Q=2)
+    np.testing.assert_array_equal(without.split("i", 4).vectorize("ii").compile()(x, f), windows + 2)
+    np.testing.assert_array_equal(given.split("i", 4).vectorize("ii").compile()(x, f, b), windows + b[:, None])
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"B": None}, "error[arguments]: matmul: `B` has no default, so it cannot be None"),
+    ({"B": 3}, "error[arguments]: matmul: `B` is an input, which a schedule does not have\n  help: B=None leaves an optional one out"),
+])
+def test_schedules_take_no_inputs(given, message):
+    with pytest.raises(tx.CallError) as error:
+        tx.schedule(OPS["matmul"], **given)
+    assert str(error.value) == message
+
+
 COMPLAINTS = {
     "compiled for other sizes": (
         lambda k: k(numbers("f4", (4, 4)), numbers("f4", (4, 4))),
         "error[shape]: matmul was compiled for K = 3, and K = 4 here\n  help: leave K out of tx.schedule(...) to keep it symbolic",
     ),
-    "too few": (lambda k: k(numbers("f4", (4, 3))), "error[arguments]: matmul takes 2 arrays (A, B), 1 were given"),
+    "too few": (lambda k: k(numbers("f4", (4, 3))), "error[arguments]: matmul takes 2 arrays (A, B), 1 were given\n"
+                "  help: where B has a default, tx.schedule(op, B=None) makes a kernel without it"),
     "other shapes": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (2, 4))), "error[shape]: axis 0 of `B` has extent 2, expected K = 3"),
     "other rank": (lambda k: k(numbers("f4", (4, 3)), numbers("f4", (3,))), "error[rank]: `B` has 1 dimension, expected 2"),
     "other dtype": (

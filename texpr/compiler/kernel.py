@@ -394,7 +394,9 @@ def _arrays(kernel: Program, arrays: tuple[object, ...], options: Mapping[str, o
     names = [t.name for t in kernel.inputs]
     given = list(arrays[: len(names)]) + [options[n] for n in names[len(arrays) :] if n in options]
     if len(given) < len(names):
-        raise CallError(f"{kernel.name} takes {len(names)} arrays ({', '.join(names)}), {len(given)} were given", code="arguments")
+        missing = next(n for n in names[len(arrays) :] if n not in options)
+        raise CallError(f"{kernel.name} takes {len(names)} arrays ({', '.join(names)}), {len(given)} were given", code="arguments",
+                        help=f"where {missing} has a default, tx.schedule(op, {missing}=None) makes a kernel without it")
     return [np.asarray(a) for a in given]
 
 

@@ -31,14 +31,15 @@ def schedule(op, **options: object) -> Schedule:
     """The naive loop nest of `op`, to be scheduled.
 
     Args:
-        options: sizes (the others stay symbolic), constants of the operator, and dtype variables (`T="f64"`; f32 or i32 otherwise).
+        options: sizes (the others stay symbolic), constants of the operator, dtype variables (`T="f64"`; f32 or i32 otherwise), and
+            optional inputs that the kernel shall not have (`bias=None`).
     Raises:
         CallError: not an operator, or a name that it does not have.
     """
     if not hasattr(op, "signature"):
         raise CallError(f"schedule takes an operator, not {type(op).__name__}", code="arguments", help='tx.op("...") makes one from text')
-    dtypes, constants, sizes = split_options(op, options)
-    program = op.program(dtypes, constants)
+    dtypes, constants, sizes, absent = split_options(op, options)
+    program = op.program(dtypes, constants, absent)
     named = {v.name: v for v in program.sizes}
     return Schedule(program, {named[n]: value for n, value in sizes.items()})
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from texpr.ir.dtypes import DTYPES, F32, I32, DType
 from texpr.lang import AxisSpec
@@ -190,29 +191,58 @@ def signature_of(op: object) -> Signature:
     return signature
 
 
-def split_options(op, options: Mapping[str, object]) -> tuple[dict[str, DType], dict[str, object], dict[str, int]]:
-    """Dtype variables, constants and sizes among keyword arguments.
+class Options(NamedTuple):
+    """What keyword arguments choose: one program of an operator, and the sizes of a kernel. `absent` are the inputs that take their defaults."""
+
+    dtypes: dict[str, DType]
+    constants: dict[str, object]
+    sizes: dict[str, int]
+    absent: frozenset[str]
+
+
+def split_options(op, options: Mapping[str, object]) -> Options:
+    """Dtype variables, constants, sizes, and inputs that are `None`, among keyword arguments.
 
     Raises:
-        CallError: no operator, a name that is none of them, or a size that is not an integer of at least 0.
+        CallError: no operator, a name that is none of them, an input that is not optional, or a size that is not an integer of at least 0.
     """
     signature = signature_of(op)
     dtypes = {v: dtype_named(options[v]) if v in options else _TYPICAL[c] for v, c in signature.variables}
     constants = {c.name: options[c.name] for c in signature.constants if c.name in options}
     constants = signature.counted(constants, {})
-    program = op.program(dtypes, constants)
-    names = {v.name for v in program.sizes}
-    sizes: dict[str, int] = {}
-    for name, value in options.items():
-        if name in dtypes or name in constants:
-            continue
-        if name not in names:
-            close = get_close_matches(name, [*names, *dtypes, *(c.name for c in signature.constants)], 1)
-            raise CallError(f"{signature.name} has no size, constant or dtype variable `{name}`", code="arguments",
-                            help=f"did you mean `{close[0]}`?" if close else f"sizes: {', '.join(sorted(names))}")
-        if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < 0:  # type: ignore[attr-defined]
-            raise CallError(f"the size {name} is {value!r}, expected an integer of at least 0", code="arguments")
-        if value.__index__() > LARGEST_SIZE:  # type: ignore[attr-defined]
-            raise CallError(f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments")
-        sizes[name] = value.__index__()  # type: ignore[attr-defined]
-    return dtypes, constants, sizes
+    absent = frozenset(name for name, value in options.items() if value is None and _may_be_absent(signature, name))
+    names = {v.name for v in op.program(dtypes, constants, absent).sizes}
+    rest = {n: value for n, value in options.items() if n not in dtypes and n not in constants and n not in absent}
+    for name in rest.keys() - names:
+        raise _unknown(signature, name, names)
+    return Options(dtypes, constants, {n: _size(n, value) for n, value in rest.items()}, absent)
+
+
+def _may_be_absent(signature: Signature, name: str) -> bool:
+    """Whether a name is an input's.
+
+    Raises:
+        CallError: it is, and the input has no default.
+    """
+    found = next((p for p in signature.inputs if p.name == name), None)
+    if found is not None and not found.optional:
+        raise CallError(f"{signature.name}: `{name}` has no default, so it cannot be None", code="arguments")
+    return found is not None
+
+
+def _unknown(signature: Signature, name: str, sizes: Collection[str]) -> CallError:
+    constants = [c.name for c in signature.constants]
+    if any(p.name == name for p in signature.inputs):
+        return CallError(f"{signature.name}: `{name}` is an input, which a schedule does not have", code="arguments",
+                         help=f"{name}=None leaves an optional one out")
+    close = get_close_matches(name, [*sizes, *(v for v, _ in signature.variables), *constants], 1)
+    return CallError(f"{signature.name} has no size, constant or dtype variable `{name}`", code="arguments",
+                     help=f"did you mean `{close[0]}`?" if close else f"sizes: {', '.join(sorted(sizes))}")
+
+
+def _size(name: str, value: object) -> int:
+    if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < 0:  # type: ignore[attr-defined]
+        raise CallError(f"the size {name} is {value!r}, expected an integer of at least 0", code="arguments")
+    if value.__index__() > LARGEST_SIZE:  # type: ignore[attr-defined]
+        raise CallError(f"the size {name} is {value!r}; no array has more than 2^48 elements", code="arguments")
+    return value.__index__()  # type: ignore[attr-defined]

@@ -62,7 +62,7 @@ def _call(operator: Op, options: dict[str, Any], seed: int) -> tuple[dict[str, n
     names = [p.name for p in operator.signature.inputs]
     read = {name: _read(str(options.pop(name))) for name in names if name in options}
     made = dict(_random(schedule(operator, **options), seed)) if len(read) < len(names) else {}
-    return {name: read[name] if name in read else made[name] for name in names}, split_options(operator, options)[1]
+    return {name: read[name] if name in read else made[name] for name in names}, split_options(operator, options).constants
 
 
 def _random(scheduled: Schedule, seed: int) -> Iterator[tuple[str, np.ndarray]]:
