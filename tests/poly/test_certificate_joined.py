@@ -37,6 +37,17 @@ kernel f(X: f32[M, N, K]) -> (Y: f32[M, N])
       s += X[ij // N, ij % N, k]  at[ij // N, ij % N, k]
     Y[ij // N, ij % N] = s  at[ij // N, ij % N]
 """,
+    "tiled sums": """
+kernel f(X: f32[M, N, K]) -> (Y: f32[M, N])
+  for o in 0..(M * N + 7) // 8
+    for l in 0..8
+      let s: f32  stack
+      if o * 8 + l < M * N
+        s = 0.0  start  at[(o * 8 + l) // N, (o * 8 + l) % N]
+        for k in 0..K
+          s += X[(o * 8 + l) // N, (o * 8 + l) % N, k]  at[(o * 8 + l) // N, (o * 8 + l) % N, k]
+        Y[(o * 8 + l) // N, (o * 8 + l) % N] = s  at[(o * 8 + l) // N, (o * 8 + l) % N]
+""",
     "all": """
 kernel f(X: i32[M, N]) -> (y: i32)
   let s: i32
@@ -78,6 +89,9 @@ FAULTS = [
     ("sums", "ij % N, k]  at", "ij % N, K - 1 - k]  at"),
     ("sums", "s += X[ij // N, ij % N", "s += X[ij // N, ij % M"),
     ("sums", "0..M * N", "0..M * N - 1"),
+    ("tiled sums", "o in 0..(M * N + 7) // 8", "o in 0..M * N // 8"),
+    ("tiled sums", "        s = 0.0", "        if 0 < l\n          s = 0.0"),
+    ("tiled sums", "< M * N", "< M * N - 1"),
     ("all", "0..M * N\n", "0..M * N parallel\n"),
     ("all", "0..M * N\n", "0..M * N - 1\n"),
     ("all", "0..M * N\n", "0..M * (N + 1)\n"),

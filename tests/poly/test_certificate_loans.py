@@ -142,6 +142,60 @@ LOANS: Rows = {
         BRING.replace("acc[i]", "y[n[i]]"))), ""),
 }
 
+RUNNING = "op run(w: f32[4], m: bool[4], p: i64[4] in 0..4) -> y: f32[4] { y[i] = y[i - 1 | 0] + w[i] }"
+STEP = "\ntile[1] = (if 0 <= i - 1 then tile[0] else 0.0) + w[i]  at[i]"
+COME_2 = "\nfor a in 0..2\n  if 0 <= i - 1 + a\n    tile[a] = y[i - 1 + a]  copy"
+BACK_2 = "\nfor c in 0..2\n  if 0 <= i - 1 + c\n    y[i - 1 + c] = tile[c]  copy"
+
+
+def running(*parts: str, tile: str = "tile: f32[2]") -> str:
+    """A recurrence whose last two elements are in a tile."""
+    return kernel("run(w: f32[4], m: bool[4], p: i64[4] in 0..4) -> (y: f32[4])", under("for i in 0..4", f"\nlet {tile}", *parts))
+
+
+COUNTED = f"op {HEAD} -> y: f32[4] {{\n  y[i] = w[i]\n  y[n[r]] += w[r] }}"
+MADE = "\nfor a in 0..2\n  tile[a] = w[h * 2 + a]  at[h * 2 + a]"
+PUT = "\nfor c in 0..2\n  y[h * 2 + c] = tile[c]  copy"
+COUNTS = "\nfor r in 0..4\n  y[n[r]] += w[r]  eq 1  at[r]"
+
+
+def counted(*parts: str) -> str:
+    """A histogram whose elements begin in a tile."""
+    return total(under("for h in 0..2", "\nlet tile: f32[2]", *parts), COUNTS)
+
+
+LOOKED = "\nlet q: i64[4]\nfor j in 0..4\n  q[j] = n[j]  copy"
+UNDER = "if 0 <= q[i] and q[i] < 2"
+ADD = "\ntile += w[i]  eq 1  at[i]"
+
+
+def looked(*parts: str) -> str:
+    """A histogram each of whose elements is fetched from where a buffer says."""
+    return total(GIVEN.replace("acc", "y"), LOOKED, under("for i in 0..4", "\nlet tile: f32", *parts))
+
+
+FIND, LEAVE = TAKE.replace("acc[i]", "y[q[i]]"), BRING.replace("acc[i]", "y[q[i]]")
+SOME_COUNTED = COUNTED.replace("w[r] }", "w[r] for r in 0..4 where n[r] < 2 }")
+
+LOANS |= {
+    "the last elements of a recurrence": (RUNNING, running(COME_2, STEP, BACK_2), ""),
+    "one that is fetched after it is computed": (RUNNING, running(STEP, COME_2, BACK_2), "initialised"),
+    "one that is put back before it is computed": (RUNNING, running(COME_2, BACK_2, STEP), "initialised"),
+    "one that is computed and not put back": (RUNNING, running(COME_2, STEP, BACK_2.replace("0..2", "0..1")), "initialised"),
+    "one that was not fetched": (RUNNING, running(COME_2.replace("i - 1 + a\n", "i - 2 + a\n"), STEP, BACK_2), "initialised"),
+    "elements of a histogram that begin in a tile": (COUNTED, counted(MADE, PUT), ""),
+    "and are put back twice": (COUNTED, counted(MADE, PUT, PUT.replace("c in", "d in").replace("[c]", "[d]").replace("+ c", "+ d")), "sums"),
+    "half of them": (COUNTED, counted(MADE.replace("0..2", "0..1"), PUT), "initialised"),
+    "of which half is put back": (COUNTED, counted(MADE, PUT.replace("0..2", "0..1")), "sums"),
+    "where data says": (COUNTED, counted(MADE.replace("\n  ", "\n  if m[a]\n    "), PUT), "covered"),
+    "which are put in one place": (COUNTED, counted(MADE, PUT.replace("h * 2 + c]", "h * 2]")), "sums"),
+    "where a buffer says": (SOME_COUNTED, looked(under(UNDER, FIND, ADD, LEAVE)), ""),
+    "where a buffer says, which is written meanwhile": (SOME_COUNTED, looked(under(UNDER, FIND, "\nq[i] = n[i]  copy", ADD, LEAVE)), "values"),
+    "and put where another one says": (SOME_COUNTED, looked(under(UNDER, FIND, ADD, LEAVE.replace("q[i]", "n[i]"))), "covered"),
+    "under conditions that are alike": (SOME_COUNTED, looked(under(UNDER, FIND), under(UNDER, ADD), under(UNDER, LEAVE)), ""),
+    "under other conditions": (SOME_COUNTED, looked(under(UNDER, FIND), under(UNDER, ADD), under("if q[i] < 1", LEAVE)), "covered"),
+}
+
 
 @pytest.mark.parametrize("name", LOANS)
 def test_what_is_proven(name: str):

@@ -88,8 +88,8 @@ FAULTS = {
         ("if n + 1 < N", "if n + 2 < N", f"B {NEVER}"),
     ],
     "packed": [
-        ("15 - ji", "ji", f"P {LAST}"),
-        ("P[3 - jo", "P[jo", f"P {LAST}"),
+        ("15 - ji", "ji", "the store computes `(3 - jo) * 16 + ji` where its equation says `63 - (jo * 16 + ji)`"),
+        ("P[3 - jo", "P[jo", "the store computes `jo * 16 + (15 - ji)` where its equation says `63 - (jo * 16 + ji)`"),
         ("j0 % 16", "j0 % 8", f"P {NEVER}"),
         ("P[j0 // 16, k0", "P[(j0 + 1) // 16 % 4, k0", f"P {LAST}"),
         ("j0 in 0..64", "j0 in 0..63", f"P {NEVER}"),

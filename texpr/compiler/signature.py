@@ -192,7 +192,7 @@ def signature_of(op: object) -> Signature:
 
 
 class Options(NamedTuple):
-    """What keyword arguments choose: one program of an operator, and the sizes of a kernel. `absent` are the inputs that take their defaults."""
+    """What keyword arguments choose: one program of an operator and the sizes of a kernel. `absent` inputs take their defaults."""
 
     dtypes: dict[str, DType]
     constants: dict[str, object]

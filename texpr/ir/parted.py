@@ -19,7 +19,7 @@ from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import add, floordiv, fold, integer, mod, mul, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Var, index
-from texpr.ir.loop import INSTRUCTION, Barrier, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
 
@@ -263,9 +263,9 @@ def _runs(loop: For) -> Iterator[_Run]:
     chain, conditions, below = [loop], list[Expr](), list[tuple[tuple[Expr, ...], tuple[Stmt, ...]]]()
     while True:
         body = chain[-1].body
-        while len(body) == 1 and isinstance(body[0], If) and not tensors(body[0].cond):
-            conditions += _conjuncts(body[0].cond)
-            body = body[0].body
+        while body and isinstance(last := body[-1], If) and all(isinstance(s, Alloc) for s in body[:-1]) and not tensors(last.cond):
+            conditions += _conjuncts(last.cond)
+            body = (*body[:-1], *last.body)  # Buffers may be made where alone they are used.
         below.append((tuple(conditions), body))
         if len(body) != 1 or not isinstance(body[0], For):
             break

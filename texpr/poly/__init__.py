@@ -28,9 +28,10 @@ from texpr.poly.legality import (
 )
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, fails_somewhere, never
+from texpr.poly.solver import effort
 from texpr.poly.storage import Overwrite, Storage
 from texpr.poly.times import Loop, Order, order_of
 
-__all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "always", "carried", "check_program", "extent_of",
+__all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "always", "carried", "check_program", "effort", "extent_of",
            "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
            "read_after_write", "reassociable", "reordered", "runs_in_order", "same_work", "unclamped"]

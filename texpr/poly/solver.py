@@ -20,13 +20,15 @@ from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
 ROWS = 100_000
-"""Constraints that elimination looks at per question; about a second."""
+"""Constraints that elimination looks at per question; a few seconds."""
 
 _CONTEXT = isl.Context()
 _CONTEXT.set_schedule_algorithm(int(isl.schedule_algorithm.FEAUTRIER))
 _LOCK = RLock()
 _LOOKED_AT = [0]
 """Constraints so far in this question."""
+_EFFORT = [0]
+"""Constraints so far in this process."""
 _SET = isl.dim_type.set
 _VALUES: dict[int, isl.Val] = {}
 
@@ -36,6 +38,11 @@ T = TypeVar("T")
 def context() -> isl.Context:
     """The context all objects of isl live in."""
     return _CONTEXT
+
+
+def effort() -> int:
+    """How many constraints were looked at so far: a measure of time that is the same on every machine."""
+    return _EFFORT[0]
 
 
 class OutOfQuota(Exception):
@@ -62,6 +69,7 @@ def asked(question: Callable[[], T], quota: int | None = None) -> T:
 
 def _counted(rows: Sequence[Row]) -> Sequence[Row]:
     _LOOKED_AT[0] += len(rows)
+    _EFFORT[0] += len(rows)
     if _LOOKED_AT[0] > ROWS:
         raise OutOfQuota(f"more than {ROWS:,} constraints")
     return rows

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations
+from itertools import islice, permutations
 from typing import TypeVar
 
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.tensor import Equation, Program
+from texpr.poly import effort
 from texpr.schedule.loops import all_loops, find_loops, loops_around, shortest, stores
 from texpr.schedule.refuse import About, Refused
 from texpr.schedule.script import Step
@@ -15,6 +16,8 @@ from texpr.support.errors import Error, ResourceError, ScheduleError
 from texpr.support.source import Span
 
 MOST_TRIED = 24
+MOST_EFFORT = 20_000
+"""Constraints that may be looked at before the last alternative is tried; about a second."""
 MOST_SHOWN = 3
 SKEWS = (1, 2, -1)
 
@@ -56,8 +59,9 @@ def _equation(kernel: Kernel, store: Store, program: Program) -> Span | None:
 def _proven(kernel: Kernel, candidates: Iterator[tuple[Step, ...]]) -> list[str]:
     """The candidates that are legal, as text; of those that differ in the last number of a skew only, the first."""
     legal: dict[tuple, str] = {}
-    for k, steps in enumerate(candidates):
-        if k >= MOST_TRIED or len(legal) >= MOST_SHOWN:
+    begun = effort()
+    for steps in islice(candidates, MOST_TRIED):
+        if len(legal) >= MOST_SHOWN or effort() - begun > MOST_EFFORT:
             break
         shape = tuple((s.name, s.args[:2] if s.name == "skew" else s.args) for s in steps)
         if shape not in legal and _applies(kernel, steps):

@@ -1,9 +1,11 @@
-"""Accumulators that are fetched, updated and put back: the same as updating them where they are.
+"""Elements that are fetched, changed and put back: the same as changing them where they are.
 
     let T;  T[d] = A[f(d)];  ... T[d] += v ...;  A[f(d)] = T[d]   ->   ... A[f(d)] += v ...
+    let T;  T[d] = v;  A[f(d)] = T[d]   ->   A[f(d)] = v
 
-This is so if nothing else uses A meanwhile, different elements of T are different elements of A, and what is updated was fetched
-before and is put back after.
+This is so if nothing else uses A meanwhile, different elements of T are different elements of A, and what is changed was fetched
+before, where anything is fetched at all, and is put back after. The second form is only asked for where A is updated elsewhere: else a
+copy is looked through.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import islpy as isl
 from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.traverse import rewrite, variables, walk
 from texpr.poly.certify.frame import Parameters, alike
 from texpr.poly.certify.meaning import within
 from texpr.poly.certify.pairs import Access, Joint, covered, meeting, met
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written, reads
-from texpr.poly.certify.trace import Fixed, access, carried_over
+from texpr.poly.certify.trace import Fixed, access, carried_over, evaluated, rejoined
 
-Uses = dict[Tensor, list[tuple[Statement, tuple[Expr, ...]]]]
+Uses = dict[Tensor, list[tuple[Statement, Read]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +36,8 @@ class _Loan:
     Attributes:
         buffer: of the iterations of these loops, wherever it is allocated: it has to be filled there, then.
         places: indices of the lender, over the variables `cell` for the indices of the buffer.
+        fetches: the definitions that copy elements of the lender.
+        computed: the other ones.
         readers: what reads the buffer.
         returns: those of them that put its elements back.
     """
@@ -42,13 +46,20 @@ class _Loan:
     lender: Tensor
     cell: tuple[Var, ...]
     places: tuple[Expr, ...]
+    fetches: Sequence[Statement]
+    computed: Sequence[Statement]
     readers: Sequence[Statement]
     returns: Sequence[Statement]
 
     @property
     def copies(self) -> list[Statement]:
-        """What is left out where updates are made in the lender."""
-        return [*self.buffer.definitions, *self.returns]
+        """What is left out where elements are changed in the lender."""
+        return [*self.fetches, *self.returns]
+
+    @property
+    def changes(self) -> list[Statement]:
+        """What is done in the lender then."""
+        return [*self.computed, *self.buffer.updates]
 
 
 def put_back(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> tuple[Kernel, dict[Store, Store]]:
@@ -66,35 +77,46 @@ def put_back(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> tuple[Ke
 def _first(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> _Loan | None:
     nest, found = as_written(kernel, parameters)
     uses: Uses = {}
-    for tensor, s, indices in found:
-        uses.setdefault(tensor, []).append((s, indices))
+    for s, read in found:
+        uses.setdefault(read.tensor, []).append((s, read))
     for buffer in nest.buffers.values():
-        loan = _lent(nest, uses, buffer)
-        if loan is not None and _is_returned(nest, uses, loan, facts):
-            return loan
+        for lender in _lenders(nest, uses, buffer):
+            loan = _lent(nest, uses, buffer, lender)
+            if loan is not None and _is_returned(nest, uses, loan, facts):
+                return loan
     return None
 
 
-def _lent(nest: Nest, uses: Uses, whole: Buffer) -> _Loan | None:
+def _lenders(nest: Nest, uses: Uses, buffer: Buffer) -> list[Tensor]:
+    """The tensors that a buffer may stand for: it is copied to them."""
+    passed = {t for call, _ in nest.calls for t in (*call.inputs, *call.outputs)}
+    copied = dict.fromkeys(s.store.tensor for s, _ in uses.get(buffer.tensor, ()) if _copies(s, buffer.tensor))
+    return [] if buffer.tensor in passed else [t for t in copied if t not in passed and t is not buffer.tensor]
+
+
+def _lent(nest: Nest, uses: Uses, whole: Buffer, lender: Tensor) -> _Loan | None:
     """The loan that a buffer looks like."""
-    fetched = [_copied(d) for d in whole.definitions]
-    lender = next((r.tensor for r in fetched if r is not None), None)
-    readers = [s for s, _ in uses.get(whole.tensor, ())]
-    returns = [s for s in readers if s.store.tensor is lender and (r := _copied(s)) is not None and r.tensor is whole.tensor]
-    if not returns:
+    fetches = [d for d in whole.definitions if _copies(d, lender)]
+    if not fetches and not nest.buffers[lender].updates:
         return None
-    assert lender is not None, "what they store to"
+    readers = [s for s, _ in uses.get(whole.tensor, ())]
+    returns = [s for s in readers if s.store.tensor is lender and _copies(s, whole.tensor)]
     around = [s.loops for s in (*whole.definitions, *whole.updates, *readers)]
     buffer = replace(whole, home=tuple(same[0] for same in takewhile(lambda at: all(n.var is at[0].var for n in at), zip(*around))))
     cell = tuple(Var(f"c{k}") for k in range(whole.tensor.rank))
-    stays: Fixed = buffer.private | set(nest.parameters.variables) | nest.parameters.inputs
-    pairs = [(r.indices, d.indices) for r, d in zip(fetched, whole.definitions) if r is not None and r.tensor is lender]
-    pairs += [(s.indices, _source(s).indices) for s in returns]
+    stays: Fixed = buffer.private | set(nest.parameters.variables) | _kept(nest, buffer)
+    pairs = [(_source(d).indices, d.indices) for d in fetches] + [(s.indices, _source(s).indices) for s in returns]
     places = [tuple(p for i in indices if (p := carried_over(i, at, stays, cell)) is not None) for indices, at in pairs]
-    told = all(len(p) == lender.rank and all(map(alike, p, places[0])) for p in places)
-    if not told or len(pairs) < len(whole.definitions) + len(returns):
+    if not all(len(p) == lender.rank and all(map(alike, p, places[0])) for p in places):
         return None
-    return _Loan(buffer, lender, cell, places[0], readers, returns)
+    computed = [d for d in whole.definitions if d not in fetches]
+    return _Loan(buffer, lender, cell, places[0], fetches, computed, readers, returns)
+
+
+def _copies(s: Statement, tensor: Tensor) -> bool:
+    """Whether a store copies elements of a tensor."""
+    found = _copied(s)
+    return found is not None and found.tensor is tensor
 
 
 def _copied(s: Statement) -> Read | None:
@@ -112,29 +134,59 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     """Whether the buffer may stand for the elements it was filled with."""
     buffer, lender, depth = loan.buffer, nest.buffers[loan.lender], len(loan.buffer.home)
     copies = {id(s.node) for s in loan.copies}
-    others = [s for s in (*lender.definitions, *lender.updates, *(s for s, _ in uses[loan.lender])) if id(s.node) not in copies]
-    if any([n.var for n in s.loops[:depth]] == [n.var for n in buffer.home] for s in others) or _asks_data(loan):
+    others = [s for s in (*lender.definitions, *lender.updates, *(s for s, _ in uses.get(loan.lender, ()))) if id(s.node) not in copies]
+    if any([n.var for n in s.loops[:depth]] == [n.var for n in buffer.home] for s in others) or _asks_data(nest, loan):
         return False
-    fetched = [access(buffer, d, d.indices, writes=True) for d in buffer.definitions]
-    belongs = [access(buffer, d, _source(d).indices, writes=True) for d in buffer.definitions]
+    fetched = [access(buffer, d, d.indices, writes=True) for d in loan.fetches]
+    belongs = [access(buffer, d, _source(d).indices, writes=True) for d in loan.fetches] or [
+        access(buffer, r, r.indices, writes=True) for r in loan.returns]
     # Whether it is read there does not depend on the data that says where the value goes.
-    used = [access(buffer, replace(s, indices=(), _domain=None), indices) for s, indices in uses[buffer.tensor]]
+    used = [access(buffer, replace(s, indices=(), _domain=None), read.indices, when=when)
+            for s, read in uses[buffer.tensor] for when in evaluated(s, read)]
     returned = [u for u in used if id(u.statement.node) in copies]
-    updates = [access(buffer, u, u.indices) for u in buffer.updates]
-    # So an element is fetched before any use, then updated, then put back: reads may stand anywhere between.
+    changes = [access(buffer, c, c.indices) for c in loan.changes]
+    # So an element is fetched before any use, then changed, then put back: reads may stand anywhere between.
     apart = all(meeting(*pair, facts) is None for pair in product(belongs, belongs))
-    filled = all(covered(u, fetched, facts).is_empty() for u in used)
-    kept = all(meeting(u, f, facts) is None for u in updates for f in fetched)
-    last = all(meeting(r, u, facts) is None for r in returned for u in updates)
+    filled = all(covered(u, fetched, facts).is_empty() for u in used) if fetched else _is_computed(loan, used, facts)
+    kept = all(meeting(u, f, facts) is None for u in changes for f in fetched)
+    last = all(meeting(r, u, facts) is None for r in returned for u in changes)
     in_bounds = all(_exist(s, facts) for s in loan.copies)
-    return in_bounds and apart and filled and kept and last and all(_followed(u, returned, facts) for u in updates)
+    return in_bounds and apart and filled and kept and last and all(_followed(u, returned, facts) for u in changes)
 
 
-def _asks_data(loan: _Loan) -> bool:
+def _is_computed(loan: _Loan, used: Sequence[Access], facts: isl.Set) -> bool:
+    """Whether every element that is read was computed before."""
+    sources = [access(loan.buffer, c, c.indices, writes=True) for c in loan.computed]
+    return not any(c.data() for c in loan.computed) and all(covered(u, sources, facts).is_empty() for u in used)
+
+
+def _asks_data(nest: Nest, loan: _Loan) -> bool:
     """Whether data says which elements are copied, other than data that says so of all uses of the buffer at once."""
-    there = set.intersection(*({id(e) for e in _asked(s)} for s in (*loan.buffer.updates, *loan.readers)))
-    places = [d.indices for d in loan.buffer.definitions] + [_source(s).indices for s in loan.returns]
-    return any(reads(i) for at in places for i in at) or any(reads(e) and id(e) not in there for s in loan.copies for e in _asked(s))
+    places = [at for d in loan.fetches for at in (d.indices, _source(d).indices)]
+    places += [at for s in loan.returns for at in (s.indices, _source(s).indices)]
+    if any(reads(i) and not _is_one(nest, loan.buffer, i) for at in places for i in at):
+        return True
+    uses = [_asked(s) for s in (*loan.changes, *loan.readers)]
+    return any(reads(e) and not all(_is_among(nest, loan.buffer, e, asked) for asked in uses) for s in loan.copies for e in _asked(s))
+
+
+def _is_one(nest: Nest, buffer: Buffer, e: Expr) -> bool:
+    """Whether data in an expression is the same in the whole life of a buffer: loops around tell the elements, which nothing writes."""
+    around = buffer.private | nest.parameters.position.keys()
+    return all(n.tensor in _kept(nest, buffer) and variables(*n.indices) <= around for n in walk(e) if isinstance(n, Read))
+
+
+def _kept(nest: Nest, buffer: Buffer) -> set[Tensor]:
+    """What is not written in the whole life of a buffer."""
+    others = (b for b in nest.buffers.values() if buffer.home) if not nest.calls else ()
+    outer = {n.var for n in buffer.home[:1]}
+    return nest.parameters.inputs | {b.tensor for b in others
+                                     if not any(n.var in outer for s in (*b.definitions, *b.updates) for n in s.loops)}
+
+
+def _is_among(nest: Nest, buffer: Buffer, e: Expr, asked: Sequence[Expr]) -> bool:
+    """Whether a condition is one of those asked, or says what one of them says."""
+    return any(e is other or alike(e, other) and _is_one(nest, buffer, e) for other in asked)
 
 
 def _asked(s: Statement) -> tuple[Expr, ...]:
@@ -160,7 +212,7 @@ def _followed(update: Access, returned: Sequence[Access], facts: isl.Set) -> boo
 def _without(kernel: Kernel, loan: _Loan, gone: set[int]) -> Kernel:
     def there(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         values = dict(zip(loan.cell, indices))
-        return tuple(rewrite(p, lambda n: values.get(n) if isinstance(n, Var) else None) for p in loan.places)  # type: ignore[arg-type]
+        return tuple(rejoined(rewrite(p, lambda n: values.get(n) if isinstance(n, Var) else None)) for p in loan.places)  # type: ignore[arg-type]
 
     def shortened(node: Node) -> Node | None:
         return replace(node, body=tuple(s for s in node.body if id(s) not in gone)) if isinstance(node, For | If | Kernel) else None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear, same_value
-from texpr.ir.build import compare, conjunction, disjunction
+from texpr.ir.build import compare, conjunction, disjunction, fold
 from texpr.ir.dtypes import BOOL, I64, U64, int_range
 from texpr.ir.expr import (
     Add,
@@ -38,7 +38,7 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
-from texpr.ir.traverse import children, identical, variables, walk, with_children
+from texpr.ir.traverse import children, identical, rewrite, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
 from texpr.poly.solver import context
 
@@ -123,13 +123,15 @@ class Frame:
 
     Args:
         ranges: bounds of variables that are constants.
+        constants: by position, sizes whose values are known of all instances: with them, more is affine.
     Attributes:
         atoms: with what they stand for, in the columns of the frame; `whole` has that as it was written.
         like: whether two conditions on data are one although they are not written alike; asked if set.
     """
 
-    def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None) -> None:
-        self.parameters = parameters
+    def __init__(self, parameters: Parameters, variables: Iterable[Var], ranges: Mapping[Var, Bounds] | None = None,
+                 constants: Mapping[int, Const] | None = None) -> None:
+        self.parameters, self.constants = parameters, dict(constants or {})
         self.variables = list(variables)
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.ranges = dict(ranges or {})
@@ -178,9 +180,19 @@ class Frame:
             return None
         if isinstance(node, Cast) and widens(node):
             return node.operand
-        var = self.parameters.term(node) or found_like(self.atoms, node) or self._atom(node)
+        var = self.parameters.term(node)
+        if var is None and (known := self.with_constants(node)) is not None:
+            return known
+        var = var or found_like(self.atoms, node) or self._atom(node)
         self.whole.setdefault(var, whole)
         return var if node.dtype != BOOL else compare("==", var, index(1))
+
+    def with_constants(self, node: Expr) -> Expr | None:
+        """A product or a quotient of variables with its sizes as the constants that they are, if that is affine."""
+        if not self.constants or not isinstance(node, Mul | FloorDiv | Mod):
+            return None
+        found = rewrite(node, lambda n: self.constants.get(self.parameters.position.get(n, -1)) if isinstance(n, Var) else fold(n))
+        return found if _affine(found) and not self._may_wrap(found) else None
 
     def _may_wrap(self, node: Expr) -> bool:
         """Whether this is arithmetic of 64 bits on data of which nothing is known, or with a factor that is no index arithmetic.

@@ -13,7 +13,7 @@ from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
 from texpr.poly.certify.statements import Nest, Statement, as_written
 from texpr.poly.certify.sums import Sums, name_of, ordered
-from texpr.poly.certify.trace import access, lives, updated, written
+from texpr.poly.certify.trace import access, evaluated, lives, updated, written
 
 Uses = Mapping[Tensor, Sequence[Access]]
 
@@ -30,8 +30,9 @@ def check_races(proof: Proof, sums: Sums, kernel: Kernel) -> None:
     if kernel is not nest.kernel:
         nest, found = as_written(kernel, nest.parameters)
         uses = {}
-        for tensor, s, indices in found:
-            uses.setdefault(tensor, []).append(access(nest.buffers[tensor], s, indices))
+        for s, read in found:
+            buffer = nest.buffers[read.tensor]
+            uses.setdefault(read.tensor, []).extend(access(buffer, s, read.indices, when=when) for when in evaluated(s, read))
     one_by_one = ("serial", "unroll", INSTRUCTION)
     loops = {n.var: n for s in nest.statements for n in s.loops if not n.kind.startswith(one_by_one)}
     for loop in loops.values():

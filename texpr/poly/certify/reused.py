@@ -24,7 +24,7 @@ from texpr.poly.certify.pairs import Access, Joint, apart, later, met
 from texpr.poly.certify.proof import Proof, Refuted, Reused
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written, extract
 from texpr.poly.certify.sums import folds
-from texpr.poly.certify.trace import Fixed, access, carried_over, contexts_of, happens, integral_part
+from texpr.poly.certify.trace import Fixed, access, carried_over, evaluated
 
 _SET, _IN = isl.dim_type.set, isl.dim_type.in_
 Name = tuple[Expr, ...]
@@ -134,9 +134,7 @@ class _Lives:
 
     def _name(self, s: Statement, read: Read) -> Name:
         """The first guess at what a read finds that is right, wherever it stands in the statement."""
-        contexts = [c for e in (*s.store.indices, s.store.value) for c in contexts_of(e).get(id(read), ())]
-        whens = [happens(s, [part for pair in context for part in integral_part(*pair)]) for context in contexts]
-        uses = [access(self.buffer, s, read.indices, when=when) for when in whens]
+        uses = [access(self.buffer, s, read.indices, when=when) for when in evaluated(s, read)]
         wrong: isl.Set | None = None
         for name in self._guesses(s, read):
             left = [w for use in uses if not (w := self._wrong(use, name)).is_empty()]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from texpr.ir.build import compare, conjunction, integer
-from texpr.ir.expr import Expr, Read, Tensor, Var, index
+from texpr.ir.expr import And, Compare, Const, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.poly.certify.frame import Bounds, Frame, Parameters
@@ -161,23 +161,37 @@ def extract(kernel: Kernel, parameters: Parameters) -> Nest:
     return nest
 
 
-def as_written(kernel: Kernel, parameters: Parameters) -> tuple[Nest, list[tuple[Tensor, Statement, tuple[Expr, ...]]]]:
+def as_written(kernel: Kernel, parameters: Parameters) -> tuple[Nest, list[tuple[Statement, Read]]]:
     """The statements with their own indices and conditions, whatever those read, and all that they read."""
     nest = extract(kernel, parameters)
     uses = []
     for s in nest.statements:
         s.extents, s.held = tuple(n.extent for n in s.loops), list(s.conditions)
         s.indices, s.at = s.store.indices, s.store.at
-        for n in walk(*s.extents, *s.conditions, *s.indices, s.store.value):
-            if isinstance(n, Read) and n.tensor in nest.buffers:
-                uses.append((n.tensor, s, n.indices))
+        uses += [(s, n) for n in walk(*expressions(s)) if isinstance(n, Read) and n.tensor in nest.buffers]
     return nest, uses
+
+
+def expressions(s: Statement) -> tuple[Expr, ...]:
+    """What is evaluated for the instances of a store."""
+    return (*(n.extent for n in s.loops), *s.conditions, *s.store.indices, s.store.value)
 
 
 def statement(parameters: Parameters, node: Stmt, loops: tuple[For, ...], conditions: tuple[Expr, ...], depths: tuple[int, ...],
               order: int) -> Statement:
     """A statement with a frame of its own."""
-    return Statement(node, loops, conditions, depths, order, Frame(parameters, [n.var for n in loops], _ranges(loops)))
+    constants = {parameters.position[v]: n for c in conditions for v, n in _constants(c) if v in parameters.position}
+    return Statement(node, loops, conditions, depths, order, Frame(parameters, [n.var for n in loops], _ranges(loops), constants))
+
+
+def _constants(condition: Expr) -> Iterator[tuple[Var, Const]]:
+    """The variables that a condition says are constants."""
+    match condition:
+        case And(a, b):
+            yield from _constants(a)
+            yield from _constants(b)
+        case Compare("==", Var() as v, Const() as n):
+            yield v, n
 
 
 def _everywhere(parameters: Parameters, call: ExternCall, tensor: Tensor, order: int) -> Statement:

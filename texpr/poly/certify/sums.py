@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import islpy as isl
+
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import children, substitute, variables
@@ -216,9 +218,10 @@ class Sums:
             return
         target = self.proof.meaning.definitions[number].equation.target if number >= 0 else None
         self._defined_once(buffer)
+        runs = start.domain(self.proof.facts).params()  # Where no start runs, nothing is used.
         for d in self.proof.meaning.of[target] if target is not None else ():
             if d.is_fold:
-                self._every_instance(d, start, None, conjunction(d.domain, d.stored), d.axes, folded, buffer)
+                self._every_instance(d, start, None, conjunction(d.domain, d.stored), d.axes, folded, buffer, runs)
 
     def _defined_once(self, buffer: Buffer) -> None:
         """No element that is folded into has two lives, so that it can be said what belongs to one."""
@@ -230,9 +233,9 @@ class Sums:
                     self._never(a, b, "once", f"an element of {buffer.tensor.name} is defined twice", b.statement)
 
     def _every_instance(self, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr, binders: tuple[Var, ...],
-                        folded: Sequence[Contribution], buffer: Buffer) -> None:
+                        folded: Sequence[Contribution], buffer: Buffer, sizes: isl.Set | None = None) -> None:
         with self.proof.asking("sums"):
-            needed = _Needed(self.proof, d, start, at, inside, binders)
+            needed = _Needed(self.proof, d, start, at, inside, binders, self.proof.facts if sizes is None else sizes)
             own = [c for c in folded if c.definition is d]
             if not needed.left_by(own, buffer):
                 return
@@ -296,10 +299,10 @@ def _targets(proof: Proof, buffer: Buffer) -> set[Tensor]:
 
 
 class _Needed:
-    """The instances of an equation that belong to a start, and which of them no contribution covers."""
+    """The instances of an equation that belong to a start, at some sizes, and which of them no contribution covers."""
 
     def __init__(self, proof: Proof, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr,
-                 binders: tuple[Var, ...]) -> None:
+                 binders: tuple[Var, ...], sizes: isl.Set) -> None:
         self.proof, self.d, self.start = proof, d, start
         own = Frame(proof.nest.parameters, ())
         condition = own.plain(inside)
@@ -312,9 +315,11 @@ class _Needed:
         outer = start.frame if at is not None else Frame(proof.nest.parameters, ())
         self.fresh = tuple(Var(v.name) for v in binders)
         self.data = {v: Var(v.name) for _, v in own.atoms}
-        self.frame = Frame(proof.nest.parameters, (*outer.variables, *self.fresh, *self.data.values()), outer.ranges)
-        values = dict(zip(self.names, (*(at or ()), *self.fresh))) | self.data
-        self.left = self.frame.holds(substitute(condition, values)).intersect_params(proof.facts)
+        self.frame = Frame(proof.nest.parameters, (*outer.variables, *self.fresh, *self.data.values()), outer.ranges, outer.constants)
+        values = dict(zip(self.names, (*(at or ()), *self.fresh)))
+        plain = [(v, self.frame.with_constants(substitute(term, values))) for term, v in self.terms]
+        told = [compare("==", self.data[v], n) for v, n in plain if n is not None]
+        self.left = self.frame.holds(conjunction(substitute(condition, values | self.data), *told)).intersect_params(proof.facts & sizes)
         if at is not None:
             self.left = self.left & self.frame.up(start.domain(proof.facts))
         self.by_start = at is not None

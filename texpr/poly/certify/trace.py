@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
+from itertools import islice
 
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, mul, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Expr, Node, Or, Read, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import And, Const, Expr, FloorDiv, Mod, Node, Or, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
@@ -19,7 +20,7 @@ from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance
 from texpr.poly.certify.pairs import Access, covered
 from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, conjuncts
-from texpr.poly.certify.statements import Buffer, Statement, reads, statement
+from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
 
 Complete = Callable[[Proof, Buffer, Access], None]
 Fixed = Set[Var | Tensor]
@@ -245,6 +246,12 @@ def happens(s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None
     return s.frame.holds(conjunction(*plain, s.frame.bounds()))
 
 
+def evaluated(s: Statement, read: Read) -> list[isl.Set | None]:
+    """Where a statement evaluates a read, for every way in which it comes to that; None where it always does."""
+    contexts = [c for e in expressions(s) for c in contexts_of(e).get(id(read), ())]
+    return [happens(s, [part for pair in context for part in integral_part(*pair)]) for context in contexts]
+
+
 def called(proof: Proof, call: ExternCall) -> Invoke:
     """The call of the program that a call of the kernel is.
 
@@ -342,8 +349,34 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr
     return None if any(n is None for n in new) else with_children(e, tuple(new))  # type: ignore[return-value]
 
 
+def _with_wholes(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
+    """Indices and what they are to be, with what two of them are the quotient and the remainder of."""
+    found = list(zip(cells, to))
+    for cell, there in found:  # Grows.
+        match cell:
+            case Mod(whole, Const() as n):
+                quotients = (to for c, to in found if isinstance(c, FloorDiv) and alike(c.rhs, n) and alike(c.lhs, whole))
+                found += [(whole, add(mul(quotient, n), there)) for quotient in islice(quotients, 1)]
+    return found
+
+
+def rejoined(e: Expr) -> Expr:
+    """An integer with what it has of quotients and remainders put together: `x // 4 * 4 + x % 4` is x."""
+    form = linear(e)
+    for rest, c in form.terms:
+        match rest:
+            case Mod(whole, Const(n)):
+                for quotient, d in form.terms:
+                    if isinstance(quotient, FloorDiv) and d == c * n and alike(quotient.rhs, rest.rhs) and alike(quotient.lhs, whole):
+                        others = Linear(tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient), form.constant)
+                        return rejoined(add(others.expr(), mul(whole, index(c))))
+    return e
+
+
 def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) -> Expr | None:
     left, result = linear(e), index(0)
+    if any(isinstance(c, Mod) for c in cells):
+        cells, to = zip(*_with_wholes(cells, to))
     for cell, there in zip(cells, to):
         rest = _minus(left, cell, 1)
         if _free(left, stays) and not _free(rest, stays):
