@@ -4,8 +4,8 @@
     let T;  T[d] = v;  A[f(d)] = T[d]   ->   A[f(d)] = v
 
 This is so if nothing else uses A meanwhile, different elements of T are different elements of A, and what is changed was fetched
-before, where anything is fetched at all, and is put back after. The second form is only asked for where A is updated elsewhere: else a
-copy is looked through.
+before, where anything is fetched at all, and is put back after. The second form is only asked for where A is updated elsewhere, and what
+puts back is no instance of an equation: else a copy is looked through.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def _lenders(nest: Nest, uses: Uses, buffer: Buffer) -> list[Tensor]:
 def _lent(nest: Nest, uses: Uses, whole: Buffer, lender: Tensor) -> _Loan | None:
     """The loan that a buffer looks like."""
     fetches = [d for d in whole.definitions if _copies(d, lender)]
-    if not fetches and not nest.buffers[lender].updates:
-        return None
     readers = [s for s, _ in uses.get(whole.tensor, ())]
     returns = [s for s in readers if s.store.tensor is lender and _copies(s, whole.tensor)]
+    if not fetches and (not nest.buffers[lender].updates or any(s.store.equation >= 0 for s in returns)):
+        return None
     around = [s.loops for s in (*whole.definitions, *whole.updates, *readers)]
     buffer = replace(whole, home=tuple(same[0] for same in takewhile(lambda at: all(n.var is at[0].var for n in at), zip(*around))))
     cell = tuple(Var(f"c{k}") for k in range(whole.tensor.rank))

@@ -380,7 +380,7 @@ def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) ->
     for cell, there in zip(cells, to):
         rest = _minus(left, cell, 1)
         if _free(left, stays) and not _free(rest, stays):
-            return add(there, rest.expr())
+            return rejoined(add(there, rest.expr()))
     order = sorted(range(len(cells)), key=lambda k: len(_free(linear(cells[k]), stays)))
     for k in order:
         inner = _free(linear(cells[k]), stays)
@@ -392,7 +392,7 @@ def _solved(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr]) ->
             continue
         left = _minus(left, cells[k], mine // c)
         result = add(result, mul(to[k], index(mine // c)))
-    return None if _free(left, stays) else add(result, left.expr())
+    return None if _free(left, stays) else rejoined(add(result, left.expr()))
 
 
 def _minus(form: Linear, e: Expr, factor: int) -> Linear:
