@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -10,25 +11,96 @@ import texpr as tx
 from bench.x86 import __file__ as BENCH
 from texpr.ir.dtypes import DTYPES
 
-_LABEL = re.compile(r"(\.L\w+):")
-_BRANCH = re.compile(r"\s+(?:b[a-z.]*|cbn?z|tbn?z)\s.*?(\.L\w+)$")
+_LABEL = re.compile(r"([.\w\"]+):")
+_INSTRUCTION = re.compile(r"\t([a-z][\w.]*)(?:\t(.*))?$")
+_BRANCH = re.compile(r"b(\.?(eq|ne|[hlg][iest]|[chlmp][csilo]|v[cs]|al|first|none|any|last))?$|cbn?z$|tbn?z$|j[a-z]+$")
+_ALWAYS = ("b", "jmp", "ret", "retq", "bx", "br", "brk", "udf", "trap")
+_CALLS = ("bl", "blr", "blx", "call", "callq")
 _PRODUCTS = ("fmla", "vmla", "vfma", "sdot", "udot", "bfdot", "bfmmla")
+
+
+@dataclass(eq=False)
+class _Block:
+    """Instructions that run one after the other, and the blocks that may follow."""
+
+    body: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    after: list[_Block] = field(default_factory=list)
+    before: list[_Block] = field(default_factory=list)
 
 
 def inner_loops(assembly: str) -> list[list[str]]:
     """The instructions of each loop without one inside, but for loops that call a function: those hand out work."""
-    lines, labels, found = assembly.splitlines(), {}, []
-    for at, line in enumerate(lines):
-        if label := _LABEL.match(line):
-            labels[label[1]] = at
+    blocks = _blocks(assembly)
+    found = _loops(blocks)
+    inner = [loop for header, loop in found.items() if not any(other in loop for other in found if other is not header)]
+    bodies = [[n for block in blocks if block in loop for n in block.body] for loop in inner]
+    return [body for body in bodies if not any(n.split()[0] in _CALLS for n in body)]
+
+
+def _blocks(assembly: str) -> list[_Block]:
+    """In the order of the text, with their successors."""
+    here, labels, ended = _Block(), {}, True
+    blocks: list[_Block] = [here]
+    for line in assembly.splitlines():
+        label, instruction = _LABEL.match(line), _INSTRUCTION.match(line.partition("//")[0].partition("@")[0].rstrip())
+        if label or (instruction and ended):
+            following = _Block()
+            if not ended:
+                here.after.append(following)
+            here, ended = following, False
+            blocks.append(here)
+        if label:
+            labels[label[1]] = here
+        if instruction:
+            name, operands = instruction[1], instruction[2] or ""
+            here.body.append(line.strip())
+            jumps = bool(_BRANCH.match(name))
+            here.targets += [operands.split()[-1]] if jumps else []
+            ended = ended_by(name, operands)
+            if jumps and not ended:
+                following = _Block()
+                here.after.append(following)
+                here = following
+                blocks.append(here)
+    for block in blocks:
+        block.after += [labels[t] for t in block.targets if t in labels]
+        for n in block.after:
+            n.before.append(block)
+    return blocks
+
+
+def ended_by(name: str, operands: str) -> bool:
+    """Whether nothing follows an instruction in the text."""
+    return name in _ALWAYS or (name.startswith(("pop", "ldm")) and "pc" in operands)
+
+
+def _loops(blocks: list[_Block]) -> dict[_Block, set[_Block]]:
+    """The natural loops: of each header, the blocks that lead back to it without leaving what it dominates."""
+    found: dict[_Block, set[_Block]] = {}
+    for header in blocks:
+        reached, stack = {header}, [header]
+        without = _reached([b for b in blocks if not b.before and b is not header], header)
+        backs = [b for b in header.before if b not in without]
+        if not backs or not any(b in _reached([header], None) for b in backs):
             continue
-        branch = _BRANCH.match(line)
-        begin = labels.get(branch[1]) if branch else None
-        if begin is None or any(_LABEL.match(n) for n in lines[begin + 1 : at]):
-            continue
-        body = [n.strip() for n in lines[begin + 1 : at + 1] if n.startswith("\t") and not n.strip().startswith((".", "//", "@"))]
-        if not any(n.startswith(("bl\t", "blr\t")) for n in body):
-            found.append(body)
+        stack = [b for b in backs if b is not header]
+        while stack:
+            block = stack.pop()
+            if block not in reached:
+                reached.add(block)
+                stack += block.before
+        found[header] = reached
+    return found
+
+
+def _reached(stack: list[_Block], without: _Block | None) -> set[_Block]:
+    found: set[_Block] = set()
+    while stack:
+        block = stack.pop()
+        if block is not without and block not in found:
+            found.add(block)
+            stack += block.after
     return found
 
 

@@ -17,6 +17,7 @@ class Machine:
         gpu_threads: threads of a block by default; 0 on CPUs.
         fma: fused multiply-add exists.
         loads_apart: only loads read memory, so that constants and values for all lanes take registers.
+        address_registers: how many hold addresses and counters.
         lane_products: products take one element of a register for all lanes.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
@@ -32,6 +33,7 @@ class Machine:
     gpu_threads: int = 0
     fma: bool = True
     loads_apart: bool = False
+    address_registers: int = 16
     lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0

@@ -50,6 +50,8 @@ FEW_ENDS = 2
 CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 TILE_ROWS = 8
+ADDRESSES = 16
+"""Registers for addresses below which as many rows with edges would not have theirs."""
 SQUARE = 32
 """Rows and columns of a product from which on its tiles are as large as registers allow."""
 SHORT_WINDOW = 4
@@ -331,7 +333,9 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     rows = _tile_loop(nest, best)
     registers, height, tail = _tile(plan, nest, best, rows, lanes)
     _bare(plan, nest, best)
-    outer, inner = plan.cut(qualified(best), registers * lanes)
+    # What fills no register is made of parts of several.
+    ragged = plan.machine.loads_apart and lanes < extent(best) < registers * lanes and extent(best) % lanes
+    outer, inner = plan.cut(qualified(best), lanes, "overlap") if ragged else plan.cut(qualified(best), registers * lanes)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
     inside: list[str] = []
     if rows is not None:
@@ -342,7 +346,10 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     order = [*spatial, *(qualified(n) for n in nest.reduction), *inside, inner]
     if plan.step("reorder", *order):
         if rows is not None and _is_short_window(nest, rows):
-            inside.insert(0, qualified(nest.reduction[-1]))
+            window = qualified(nest.reduction[-1])
+            # All rows together hold what the window slides over; where no operand comes from memory, a row after the other.
+            by_rows = plan.machine.loads_apart and plan.step("reorder", *inside, window, inner)
+            inside.insert(len(inside) if by_rows else 0, window)
         for name in inside:
             plan.step("unroll", name)
     plan.step("vectorize", inner)
@@ -352,13 +359,21 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
 def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
     """Registers beside each other, rows of them, and what becomes of the rows that are left over."""
     if plan.machine.vector_registers < 32:
-        return 2, TILE_ROWS // 2, "peel"
+        return 2, _few_rows(plan, nest, rows), "peel"
     if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
         width, height = tile_of(plan, constant_extent(best), lanes)
         return width // lanes, height_of(constant_extent(rows), height), "overlap"
     # Three registers, unless two leave less over.
     wide = rows is not None and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
     return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS, "peel"
+
+
+def _few_rows(plan: Plan, nest: Nest, rows: For | None) -> int:
+    """Rows of two registers each where registers are few: a window that slides along them takes some, rows with edges an address each."""
+    window = constant_extent(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else 0
+    taken = 2 * (window + 2) if plan.machine.loads_apart and window else 0
+    most = TILE_ROWS // 4 if rows is not None and plan.machine.address_registers < ADDRESSES and any(edges(nest, rows)) else TILE_ROWS // 2
+    return min(most, max(1, (plan.machine.vector_registers - taken) // 2))
 
 
 def _is_product(nest: Nest, lane: For, rows: For) -> bool:

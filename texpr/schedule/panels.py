@@ -156,7 +156,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     blocks = _blocks(plan, c, tiles)
     by_rows = not nest.outer and not sharing and not alone and (bool(scattered) or blocks < plan.machine.cores)
     deep, shallow = _depths(plan, c)
-    lane_tiles, lane = plan.split(qualified(c.lane), c.width, tail=_lane_tail(c)) or ("", "")
+    lane_tiles, lane = plan.split(qualified(c.lane), c.width, tail=_lane_tail(plan, c)) or ("", "")
     lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
     outer = [*alone, lane_blocks]
     if not lane_blocks or not plan.step("reorder", *outer, *deep, qualified(c.row), *sharing, lane_tiles, *shallow, lane):
@@ -197,9 +197,14 @@ def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[li
     return [blocks] if blocks else [], [tiles], row
 
 
-def _lane_tail(c: _Contraction) -> str:
-    """What is left over of many tiles is filled up with zeros: one kind of tile is all there is."""
-    return "pad" if _lane_waste(c.lane, c.width) <= constant_extent(c.lane) // FILLING else "peel"
+def _lane_tail(plan: Plan, c: _Contraction) -> str:
+    """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So is what parts of registers would hold,
+    if these are more than a tile has.
+    """
+    size, lanes = constant_extent(c.lane), plan.lanes(c.nest)
+    registers = size % c.width // lanes + (size % lanes).bit_count()
+    ragged = plan.machine.loads_apart and size > c.width and registers > c.width // lanes
+    return "pad" if ragged or _lane_waste(c.lane, c.width) <= size // FILLING else "peel"
 
 
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:

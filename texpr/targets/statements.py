@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr.ir.build import integer, product
-from texpr.ir.dtypes import BF16, F32, I64
+from texpr.ir.dtypes import BF16, F32, I64, DType
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
@@ -14,7 +14,7 @@ from texpr.passes.renew import folded
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
-from texpr.targets.function import Function, Scoped, Value, constant, iota, memory_type
+from texpr.targets.function import Function, Scoped, Value, constant, iota, memory_type, register_type
 from texpr.targets.instructions import emit_instruction
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
@@ -156,7 +156,8 @@ class Emitter(Accesses):
         if stop.lanes:
             raise CompileError(f"the extent of loop `{loop.var.name}` differs between vector lanes", code="target",
                                help="vectorize another loop")
-        f = self.function
+        f, t = self.function, self.counter(loop)
+        first, stop = self.counted(loop, first), self.counted(loop, stop)
         body, after = f.fresh("loop"), f.fresh("done")
         if integer(loop.extent) is None or integer(loop.extent) == 0 or first.text != "0":
             f.emit(f"{(some := '%' + f.fresh())} = icmp slt {first}, {stop.text}")
@@ -167,16 +168,29 @@ class Emitter(Accesses):
         f.start(body)
         hole = len(f.lines)
         f.lines.append("")
-        self.variables[loop.var] = Value(var, I64)
+        self.variables[loop.var] = self.cast(Value(var, t), I64)
         self.looping += 1
         with f.region():
             self.loop_body(loop)
         self.looping -= 1
-        f.emit(f"{following} = add nuw nsw i64 {var}, 1")
-        f.lines[hole] = f"  {var} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
-        more = f.define(f"icmp slt i64 {following}, {stop.text}")
+        f.emit(f"{following} = add nuw nsw {register_type(t)} {var}, 1")
+        f.lines[hole] = f"  {var} = phi {register_type(t)} [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
+        more = f.define(f"icmp slt {register_type(t)} {following}, {stop.text}")
         f.emit(f"br i1 {more}, label %{body}, label %{after}, !llvm.loop !0")
         f.start(after)
+
+    def counter(self, loop: For) -> DType:
+        """The type in which a loop counts; it holds the extent."""
+        return I64
+
+    def counted(self, loop: For, end: Value) -> Value:
+        """Where a loop begins or ends, in the type in which it counts. An extent below 0 is none."""
+        t = self.counter(loop)
+        if t == I64 or not end.text.startswith("%"):
+            return Value(end.text, t)
+        if integer(loop.extent) is None:
+            end = self.extreme("max", end, constant(0, I64))
+        return self.cast(end, t)
 
     def loop_body(self, loop: For) -> None:
         """One iteration of a loop that counts."""
