@@ -17,6 +17,7 @@ from texpr.ir.traverse import walk
 from texpr.ir.verify import verify_kernel, verify_program
 from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
+from texpr.passes.arrivals import check_arrivals, check_asynchronous
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.launches import gather_launches
@@ -73,11 +74,11 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
         return expand_math(kernel, target.machine.functions, target.machine.fma)
 
     def fitting(kernel: Kernel) -> Kernel:
-        return check_scopes(kernel, target.machine)
+        return check_asynchronous(check_scopes(kernel, target.machine), target.machine)
 
     common: list[KernelPass] = [place, offset_signed, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
     if target.gpu:
-        return [place, gather_launches, *common[1:]]
+        return [place, gather_launches, check_arrivals, *common[1:]]
     return [*common, share_nests, insert_polls] if target.native else common
 
 
@@ -94,6 +95,7 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
         final = kernel
         for each in (place, drop_guards, narrow):
             final = each(final)
+        check_arrivals(final)
         return certify(final, ready(specialize(program, sizes)))
 
 

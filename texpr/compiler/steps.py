@@ -143,9 +143,10 @@ class Steps:
         """Keep only what is still needed of a temporary; see `texpr.schedule.fold`."""
         return self._step("fold", tensor, dim, *(() if size is None else (size,)))
 
-    def pipeline(self, what: str | Var, depth: int = 2) -> Self:
+    def pipeline(self, what: str | Var, depth: int = 2, *, asynchronous: bool = False) -> Self:
         """Compute a tensor some iterations ahead of its use; see `texpr.schedule.pipeline`."""
-        return self._step("pipeline", what, *(() if depth == 2 else (depth,)))
+        options = {"asynchronous": True} if asynchronous else {}
+        return self._step("pipeline", what, *(() if depth == 2 else (depth,)), **options)
 
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""

@@ -67,6 +67,7 @@ class Store(Stmt):
         reassoc: the updates may be accumulated in any order (always so for max, min and integers).
         equation: position in the program of the equation this store computes; -1 for a copy.
         stream: whole vectors go past the caches to memory; a hint.
+        asynchronous: a copy that is only begun here: the element may change from now on until a `Wait` of this thread covers its group.
         at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
             A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
         span: of the equation or the reduction in the operator's text.
@@ -83,6 +84,7 @@ class Store(Stmt):
     at: tuple[Expr, ...] = ()
     stream: bool = False
     part: bool = False
+    asynchronous: bool = False
     span: Span | None = None
 
 
@@ -110,6 +112,18 @@ class Poll(Stmt):
 @dataclass(frozen=True, slots=True, eq=False)
 class Barrier(Stmt):
     """All threads of a block meet here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commit(Stmt):
+    """The asynchronous copies that this thread began since its last `Commit` are a group."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wait(Stmt):
+    """This thread goes on once all of its groups but the last `pending` have arrived."""
+
+    pending: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ class Machine:
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
         shared_bytes: memory that the threads of a block share.
+        asynchronous: threads go on while copies to that memory are under way.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
 
@@ -37,6 +38,7 @@ class Machine:
     lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
+    asynchronous: bool = False
     streams: bool = False
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()

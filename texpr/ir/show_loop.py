@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
 from texpr.ir.show_expr import SUM, Names, Part, Writer, element
 from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -137,6 +137,10 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return ["prefetch ", *element(tensor, indices, None, names)]
         case Barrier():
             return ["barrier"]
+        case Commit():
+            return ["commit"]
+        case Wait(pending):
+            return [f"wait {pending}"]
         case Poll():
             return ["poll"]
     raise AssertionError(f"no text for {type(statement).__name__}")
@@ -147,7 +151,8 @@ def _call_mark(call: ExternCall) -> list[str | Part]:
 
 
 def _marks(store: Store) -> list[str | Part]:
-    marks = ["part" if store.part else "start"] * store.start + ["reassoc"] * store.reassoc + ["stream"] * store.stream + _equation(store)
+    marks = ["part" if store.part else "start"] * store.start + ["reassoc"] * store.reassoc + ["stream"] * store.stream
+    marks += ["asynchronous"] * store.asynchronous + _equation(store)
     return ["  " + " ".join(marks)] if marks else []
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.extern import extern_effect
-from texpr.ir.loop import Alloc, Barrier, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, is_kind
+from texpr.ir.loop import Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, is_kind
 from texpr.ir.reach import USUAL_SIZE
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
@@ -27,11 +27,13 @@ from texpr.support.source import Source, Span
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 _KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
 _FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
-_MARK = r"(?:start|part|reassoc|stream|copy|eq [0-9]{1,9})"
+_MARK = r"(?:start|part|reassoc|stream|asynchronous|copy|eq [0-9]{1,9})"
 _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
 _NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
+_PLAIN = {"barrier": Barrier, "commit": Commit, "poll": Poll}
+_WAIT = re.compile(r"wait ([0-9]{1,4})")
 _SCOPE = re.compile(rf"  +({_WORD})$")
 
 
@@ -173,8 +175,10 @@ class _Reader:
 
     def _statement(self, line: Line, blocks: list[Block]) -> None:
         text, block = self.text(line), blocks[-1]
-        if text in ("barrier", "poll"):
-            block.body.append(Barrier() if text == "barrier" else Poll())
+        if text in _PLAIN:
+            block.body.append(_PLAIN[text]())
+        elif (wait := _WAIT.fullmatch(text)) is not None:
+            block.body.append(Wait(int(wait.group(1))))
         elif (found := _EXTERN.fullmatch(text)) is not None:
             block.body.append(self._extern(line, found))
         elif text.startswith("let "):
@@ -261,7 +265,7 @@ class _Reader:
         equation = int(words[words.index("eq") + 1]) if "eq" in words else -int("copy" in words)
         part = "part" in words
         return Store(known, indices, value, UPDATES[node.update], part or "start" in words, "reassoc" in words, equation, at,
-                     "stream" in words, part)
+                     "stream" in words, part, "asynchronous" in words)
 
     def _instance(self, start: int, stop: int, scope: Scope) -> tuple[Expr, ...]:
         """`at[i, j]`, which the grammar takes for an element."""

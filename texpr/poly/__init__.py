@@ -8,9 +8,11 @@ of a tensor one iteration of some loops touches:
 
     footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
 
-`times` finds an order for equations that need each other, `extents` the bounds of its loops.
+`arrivals` asks whether asynchronous copies arrive before they are read and overwrite nothing that is
+wanted. `times` finds an order for equations that need each other, `extents` the bounds of its loops.
 """
 
+from texpr.poly.arrivals import Unproven, unarrived
 from texpr.poly.band import permutable
 from texpr.poly.extents import extent_of
 from texpr.poly.flow import flow_stays_within
@@ -32,6 +34,6 @@ from texpr.poly.solver import effort
 from texpr.poly.storage import Overwrite, Storage
 from texpr.poly.times import Loop, Order, order_of
 
-__all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "always", "carried", "check_program", "effort", "extent_of",
-           "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
-           "read_after_write", "reassociable", "reordered", "runs_in_order", "same_work", "unclamped"]
+__all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
+           "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
+           "read_after_write", "reassociable", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped"]

@@ -143,6 +143,103 @@ define i32 @fiber_lane() alwaysinline {
   ret i32 %lane
 }
 
+; Copies that go on while their thread does: 64 of each thread, from the first that has not arrived to the last that was begun, each with
+; the number of its group. They arrive as late as they may, where their thread waits for them; where threads run backwards, at once.
+@fiber_copies = global [65536 x { ptr, ptr, i64, i64, i64 }] zeroinitializer
+@fiber_progress = global [1024 x { i64, i64, i64 }] zeroinitializer
+
+; Let the copies of this thread arrive that belong to groups before `group`, and more, until at most `most` are under way.
+define void @fiber_arrive(i64 %group, i64 %most) noinline {
+entry:
+  %i = load i64, ptr @fiber_current
+  %mine = getelementptr [1024 x { i64, i64, i64 }], ptr @fiber_progress, i64 0, i64 %i
+  %end.at = getelementptr { i64, i64, i64 }, ptr %mine, i32 0, i32 1
+  %end = load i64, ptr %end.at
+  br label %loop
+loop:
+  %k = load i64, ptr %mine
+  %left = sub i64 %end, %k
+  %some = icmp ne i64 %left, 0
+  br i1 %some, label %look, label %done
+look:
+  %slot = and i64 %k, 63
+  %row = mul i64 %i, 64
+  %place = add i64 %row, %slot
+  %copy = getelementptr { ptr, ptr, i64, i64, i64 }, ptr @fiber_copies, i64 %place
+  %group.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 3
+  %its = load i64, ptr %group.at
+  %early = icmp slt i64 %its, %group
+  %many = icmp ugt i64 %left, %most
+  %on = or i1 %early, %many
+  br i1 %on, label %move, label %done
+move:
+  %to = load ptr, ptr %copy
+  %from.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 1
+  %from = load ptr, ptr %from.at
+  %size.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 2
+  %size = load i64, ptr %size.at
+  %whole.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 4
+  %whole = load i64, ptr %whole.at
+  call void @llvm.memset.p0.i64(ptr %to, i8 0, i64 %whole, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  %next = add i64 %k, 1
+  store i64 %next, ptr %mine
+  br label %loop
+done:
+  ret void
+}
+
+define void @fiber_copy(ptr %to, ptr %from, i64 %size, i64 %whole) noinline {
+  %direction = load i64, ptr @fiber_backwards
+  %late = icmp eq i64 %direction, 0
+  %most = select i1 %late, i64 63, i64 0
+  call void @fiber_arrive(i64 0, i64 63)
+  %i = load i64, ptr @fiber_current
+  %mine = getelementptr [1024 x { i64, i64, i64 }], ptr @fiber_progress, i64 0, i64 %i
+  %end.at = getelementptr { i64, i64, i64 }, ptr %mine, i32 0, i32 1
+  %end = load i64, ptr %end.at
+  %group.at = getelementptr { i64, i64, i64 }, ptr %mine, i32 0, i32 2
+  %group = load i64, ptr %group.at
+  %slot = and i64 %end, 63
+  %row = mul i64 %i, 64
+  %place = add i64 %row, %slot
+  %copy = getelementptr { ptr, ptr, i64, i64, i64 }, ptr @fiber_copies, i64 %place
+  store ptr %to, ptr %copy
+  %from.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 1
+  store ptr %from, ptr %from.at
+  %size.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 2
+  store i64 %size, ptr %size.at
+  %its.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 3
+  store i64 %group, ptr %its.at
+  %whole.at = getelementptr { ptr, ptr, i64, i64, i64 }, ptr %copy, i32 0, i32 4
+  store i64 %whole, ptr %whole.at
+  %next = add i64 %end, 1
+  store i64 %next, ptr %end.at
+  call void @fiber_arrive(i64 0, i64 %most)
+  ret void
+}
+
+define void @fiber_commit() noinline {
+  %i = load i64, ptr @fiber_current
+  %group.at = getelementptr [1024 x { i64, i64, i64 }], ptr @fiber_progress, i64 0, i64 %i, i32 2
+  %group = load i64, ptr %group.at
+  %next = add i64 %group, 1
+  store i64 %next, ptr %group.at
+  ret void
+}
+
+; Wait for all groups of this thread but the last `pending`.
+define void @fiber_wait_for(i32 %pending) noinline {
+  %i = load i64, ptr @fiber_current
+  %group.at = getelementptr [1024 x { i64, i64, i64 }], ptr @fiber_progress, i64 0, i64 %i, i32 2
+  %group = load i64, ptr %group.at
+  %p = sext i32 %pending to i64
+  %before = sub i64 %group, %p
+  call void @fiber_arrive(i64 %before, i64 64)
+  ret void
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
 ; Fill the stacks of n fibers, `size` bytes each, so that the first switch enters `fiber_main`.
 define void @fiber_prepare(ptr %stacks, i64 %size, i64 %n) {
 entry:
@@ -171,6 +268,7 @@ define i32 @fiber_run_block(ptr %stacks, i64 %size, i64 %n, i32 %x, i32 %y) {
 entry:
   call void @fiber_prepare(ptr %stacks, i64 %size, i64 %n)
   call void @fiber_poison()
+  call void @llvm.memset.p0.i64(ptr @fiber_progress, i8 0, i64 24576, i1 false)
   br label %loop
 loop:
   %state = call i32 @fiber_round(i64 %n, i32 %x, i32 %y)

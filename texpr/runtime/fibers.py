@@ -2,6 +2,7 @@
 
 Only the declarations of GPU intrinsics are replaced. Threads of a block run one after the other up to the next barrier; shared memory
 holds NaNs when a block begins. So a barrier that is missing shows in the results, and one that some threads miss is an error.
+Asynchronous copies arrive as late as they may, and where threads run backwards as early: a missing wait or barrier shows in one of these.
 """
 
 from __future__ import annotations

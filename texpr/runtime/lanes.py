@@ -51,6 +51,7 @@ def shims(text: str) -> Iterator[str]:
             continue
         types = [t.strip() for t in re.split(r",(?![^<]*>)", parameters)]
         types = [re.sub(r" ?addrspace\(\d+\)", "", t) for t in types]
+        types = [t for t in types if t]
         body = _Body()
         value = make(body, 2 * site, name, [f"%p{k}" for k in range(len(types))], types)
         given = ", ".join(f"{t} %p{k}" for k, t in enumerate(types))
@@ -176,4 +177,24 @@ def _words(body: _Body, value: str, t: str) -> list[str]:
     return [body.set(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
 
 
-_SHIMS: dict[str, _Shim] = {"shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product}
+def _copy(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """Of `size` bytes the first `some` are copied; the others become 0."""
+    size = name.removesuffix(".s").rpartition(".")[2]
+    some = body.set(f"zext i32 {given[2] if name.endswith('.s') else size} to i64")
+    body.do(f"call void @fiber_copy(ptr {given[0]}, ptr {given[1]}, i64 {some}, i64 {size})")
+    return ""
+
+
+def _commit(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.do("call void @fiber_commit()")
+    return ""
+
+
+def _wait_for(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.do(f"call void @fiber_wait_for(i32 {given[0]})")
+    return ""
+
+
+_SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
+                            "cp.async.commit.group": _commit, "cp.async.wait.group": _wait_for,
+                            "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product}

@@ -148,8 +148,9 @@ def _shallower(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
     what, *depth = step.args
     most = dict(step.options).get("depth", depth[0] if depth else 2)
     assert isinstance(most, int)
+    options = tuple((name, value) for name, value in step.options if name != "depth")
     for fewer in range(most - 1, 1, -1):
-        yield (Step("pipeline", (what, fewer)),)
+        yield (Step("pipeline", (what, fewer), options),)
 
 
 _ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {

@@ -10,7 +10,7 @@ Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 20
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul, Read
@@ -26,6 +26,9 @@ LEAST = 32
 FEW_TILES = 128
 """Tiles below which smaller ones keep more processors busy."""
 MOST_UNROLLED = 8
+MOST_BUFFERS = 4
+LEAST_COPY = 4
+"""Bytes from which on a thread copies to shared memory without waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +161,7 @@ def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int,
 
 def _vector(access: Access) -> int:
     """Neighbours that one thread copies at once: those of a row that begins at a multiple of them."""
-    size = VECTOR_BYTES // access.tensor.dtype.bytes
-    length = integer(access.tensor.shape[-1])
-    return size if length is not None and length % size == 0 else 1
+    return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
 
 
 def _filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
@@ -234,7 +235,19 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
             return None
     for name in (row_tiles, column_tiles, parts):
         plan.step("unroll", name)
+    if plan.machine.asynchronous:
+        _begun_ahead(plan, c, terms)
     return [rows]
+
+
+def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:
+    """Copies of the next terms are under way while these are multiplied, in as many buffers as there is memory for."""
+    if min(_vector(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
+        return
+    shared = sum(prod(integer(n) or 0 for n in t.shape) * t.dtype.bytes for t in plan.kernel.temporaries if t.scope == "shared")
+    buffers = min(MOST_BUFFERS, plan.machine.shared_bytes // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)
+    if buffers > 1:
+        plan.step("pipeline", terms, buffers, asynchronous=True)
 
 
 def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For) -> bool:

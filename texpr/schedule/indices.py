@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, fold, integer, mul
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Node, Sub, Var, index
+from texpr.ir.loop import Stmt
 from texpr.ir.traverse import equal, rewrite
+from texpr.passes.renew import with_fresh_variables
 
 N = TypeVar("N", bound=Node)
 
@@ -41,3 +43,8 @@ def tidy(e: Expr) -> Expr:
                 return tidy(add(Linear(others, form.constant).expr(), mul(rest.lhs, index(c))))
     ordered = form.expr()
     return e if equal(e, ordered) else ordered
+
+
+def moved_to(statements: Sequence[Stmt], var: Var, value: Expr) -> tuple[Stmt, ...]:
+    """The statements for `value` of a loop's variable, with loops of their own."""
+    return tuple(with_fresh_variables(put(s, {var: value})) for s in statements)

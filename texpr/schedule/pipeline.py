@@ -10,10 +10,12 @@ from texpr.ir.build import add, compare, integer, minimum, mod, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite, walk
+from texpr.passes.arrivals import check_arrivals
 from texpr.passes.nests import guarded
-from texpr.passes.renew import over_tensors, with_fresh_variables
+from texpr.passes.renew import over_tensors
+from texpr.schedule.asynchronous import begun, check_copies
 from texpr.schedule.independent import check_changed
-from texpr.schedule.indices import put, tidy
+from texpr.schedule.indices import moved_to, tidy
 from texpr.schedule.loops import (
     all_loops,
     find_loops,
@@ -34,7 +36,7 @@ from texpr.support.errors import ScheduleError
 MOST_BUFFERS = 16
 
 
-def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
+def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False) -> Kernel:
     """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double buffering, software pipelining elsewhere.
 
     for i in 0..n: { T = f(i); Y[i] = g(T) }
@@ -46,12 +48,22 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
     in iteration i + 1: after its last use. Legal if every iteration uses only values of its own, and what is computed ahead needs nothing
     else that this iteration or one of the `depth - 1` before it computes.
 
+    With `asynchronous`, copies from memory to shared memory are begun so early and waited for where they are used; threads go on meanwhile.
+    The end of the loop is no part of its own: every iteration commits a group of copies, the last ones an empty one.
+
+    for i in 0..n: { T = X[i]; Y[i] = g(T) }
+    ->   for i in 0..1: { T[i % 2] = X[i]; commit }
+         for i in 0..n: { wait 0; barrier; if i+1 < n: T[(i+1) % 2] = X[i+1]; commit; Y[i] = g(T[i % 2]) }
+
+    That every copy has arrived where it is read, and none begins before the last read of what it overwrites, is proven of the result.
+
     Args:
         what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such tensors that do not need each other.
         depth: buffers, 2 to 16.
+        asynchronous: the tensors are copies in shared memory.
     Raises:
         ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier; or lanes around
-            the loop would share the buffers.
+            the loop would share the buffers; or, with `asynchronous`, a tensor is computed, lives elsewhere, or is not proven to arrive.
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
     """
     if not isinstance(depth, int) or not 2 <= depth <= MOST_BUFFERS:
@@ -63,7 +75,12 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
                             span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
     buffers = {p.tensor: _buffer(kernel, p, loop, depth) for p in stage}
     ahead = [k for k, s in enumerate(loop.body) if any(s is own for p in stage for own in p.statements)]
-    after = _moved(_buffered(kernel, buffers, loop, depth), loop, ahead, depth - 1)
+    buffered = _buffered(kernel, buffers, loop, depth)
+    if asynchronous:
+        check_copies(kernel, [p.tensor for p in stage])
+        after = begun(buffered, loop, ahead, depth - 1)
+    else:
+        after = _moved(buffered, loop, ahead, depth - 1)
     early = {s for k in ahead for s in stores(loop.body[k])}
     conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), depth - 1, buffers)
     if conflict is not None:
@@ -71,7 +88,7 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2) -> Kernel:
         raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",
                       help="leave it where it is", after=after)
     check_changed(after, set(stores(after)) - set(stores(kernel)), "pipeline")
-    return after
+    return check_arrivals(after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +206,7 @@ def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel
 
 def _copied(statements: Sequence[Stmt], var: Var, value: Expr, own: dict[Tensor, Tensor] | None = None) -> tuple[Stmt, ...]:
     """The statements for `value` of the loop's variable, with loops and private tensors of their own."""
-    return tuple(over_tensors(with_fresh_variables(put(s, {var: value})), own or {}) for s in statements)
+    return tuple(over_tensors(s, own or {}) for s in moved_to(statements, var, value))
 
 
 def _own(kernel: Kernel, loop: For, statements: Sequence[Stmt], suffix: str) -> dict[Tensor, Tensor]:

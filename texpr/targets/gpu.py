@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import gcd
 
 from texpr.ir.affine import linear
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select, sub
+from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Compare, Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, Prefetch, Stmt, Store
-from texpr.ir.traverse import equal, variables, walk
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, For, If, Kernel, Prefetch, Stmt, Store, Wait
+from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
@@ -25,6 +27,8 @@ BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 SHARED_BYTES = 48 * 1024
 LOCAL_BYTES = 512 * 1024
 GLOBAL, SHARED, LOCAL = 1, 3, 0
+COPIES = (4, 8, 16)
+"""Bytes that a thread copies from memory to shared memory at once, past its registers."""
 ALIGNMENT = 16
 """Bytes of which the addresses of arrays and buffers are multiples."""
 # What the backend has code for on every processor in the table of targets; over others it ends the process.
@@ -63,6 +67,7 @@ class GpuEmitter(Emitter):
         self.shared: list[str] = []
         self.shared_bytes = 0
         self.copies: dict[Tensor, frozenset[str]] = {}
+        self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest)
         self.positions = POSITIONS
@@ -141,7 +146,7 @@ class GpuEmitter(Emitter):
         self.lane, self.lanes, self.lane_values = None, 0, None
         with f.region(), self.known.scope():
             for k in range(lanes):  # what is known of all lanes is not known of one
-                alone = folded_anew(If(cond, body), {lane: index(k)})
+                alone = folded_anew(If(cond, tuple(map(_at_once, body))), {lane: index(k)})
                 super().condition(alone.cond, alone.body)
         self.lane, self.lanes, self.lane_values = lane, lanes, values
         f.branch(after)
@@ -157,6 +162,36 @@ class GpuEmitter(Emitter):
 
     def prefetch(self, s: Prefetch) -> None:
         """Threads hide the time to memory by themselves."""
+
+    def assignment(self, s: Store) -> None:
+        if s.asynchronous:
+            self._begin(s)
+        else:
+            super().assignment(s)
+
+    def _begin(self, s: Store) -> None:
+        """Begin a copy from memory to shared memory, past the registers."""
+        copy = copy_of(s)
+        assert copy is not None, "only copies are asynchronous"
+        source, within = copy
+        spaces = self.space_number(s.tensor), self.space_number(source.tensor)
+        size = s.tensor.dtype.bytes * max(self.lanes if self.lane is not None else 1, 1)
+        (to, _, stride), (at, _, step) = self.address(s.tensor, s.indices), self.address(source.tensor, source.indices)
+        runs = self.lane is None or stride == step == 1
+        begins = min(self.alignment(s.tensor, s.indices), self.alignment(source.tensor, source.indices))
+        whole = self.lane is None or self.lane not in variables(within) or _same_in_lanes(within, self.lane, self.lanes)
+        if spaces != (SHARED, GLOBAL) or size not in COPIES or not runs or begins < size or not whole:
+            raise CompileError(f"{source.tensor.name} is copied to {s.tensor.name} asynchronously, which threads do with 4, 8 or 16 bytes "
+                               "that begin at a multiple of that, from memory to shared memory", code="target",
+                               help="vectorize the innermost loop of the copy, or pipeline without asynchronous=True")
+        cache = "cg" if size == max(COPIES) else "ca"
+        name = f"llvm.nvvm.cp.async.{cache}.shared.global.{size}"
+        places = f"ptr{self.space(s.tensor)} {to}", f"ptr{self.space(source.tensor)} {at}"
+        if within is TRUE:
+            self.intrinsic(name, "void", *places)
+            return
+        held = self.value(within if self.lane is None else folded(within, {self.lane: index(0)}))
+        self.intrinsic(f"{name}.s", "void", *places, f"i32 {self.function.define(f'select {held}, i32 {size}, i32 0')}")
 
     # Statements that threads run together.
 
@@ -179,6 +214,10 @@ class GpuEmitter(Emitter):
         match s:
             case Barrier():
                 self.barrier()
+            case Commit():
+                self.intrinsic("llvm.nvvm.cp.async.commit.group", "void")
+            case Wait(pending):
+                self.intrinsic("llvm.nvvm.cp.async.wait.group", "void", f"i32 {pending}")
             case If(cond, body):
                 self._where(cond, body)
             case For() if is_block(s):
@@ -320,7 +359,7 @@ class GpuEmitter(Emitter):
 
     def _uses(self, body: tuple[Stmt, ...]) -> Uses:
         inside = {axis_of(n) for n in walk(*body) if isinstance(n, For) and is_thread(n)}
-        return uses_of(body, self.threads, self.where.several - inside - set(self.bound), self.copies)
+        return uses_of(body, self.threads, self.where.several - inside - set(self.bound), self.copies, self.arriving)
 
     # Buffers.
 
@@ -365,6 +404,11 @@ def _same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:
             plain = not any(lane in variables(t) for t, _ in rest.terms)
             return plain and form.coefficient(lane) in (0, 1) and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
     return lane not in variables(cond)
+
+
+def _at_once(s: Stmt) -> Stmt:
+    """The statement with its copies finished where they stand: single elements are too small to be copied past the registers."""
+    return rewrite(s, lambda n: replace(n, asynchronous=False) if isinstance(n, Store) and n.asynchronous else None)
 
 
 def _uses_of(tensor: Tensor, inside: Node) -> bool:

@@ -26,6 +26,8 @@ DEFAULT = "sm_80"
 OLDEST = "sm_70"
 _TRIPLE = "nvptx64-nvidia-cuda"
 PARAMETER_BYTES = 4096
+FIRST_ASYNCHRONOUS = 80
+"""The first processor whose threads go on while copies to shared memory are under way."""
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256,
                    shared_bytes=SHARED_BYTES)
 
@@ -34,7 +36,8 @@ def target(name: str) -> Target | None:
     """A compute capability from 7.0 to 9.0, such as `sm_80`."""
     if name not in _VERSIONS:
         return None
-    machine = replace(_MACHINE, instructions=instructions_of(int(name[3:5])))
+    processor = int(name[3:5])
+    machine = replace(_MACHINE, instructions=instructions_of(processor), asynchronous=processor >= FIRST_ASYNCHRONOUS)
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
 

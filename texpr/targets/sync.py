@@ -110,14 +110,16 @@ def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> 
     return tuple(substitute(i, values) for i in use.indices), position
 
 
-def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: Mapping[Tensor, Set[str]]) -> Uses:
+def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: Mapping[Tensor, Set[str]],
+            arriving: Set[Tensor] = frozenset()) -> Uses:
     """The uses by some statements. Others that are allocated inside belong to one thread and do not count, as do registers.
 
     Args:
         single: axes along which thread 0 runs all of `body`.
         copies: the buffers in shared memory, with the axes of whose threads each has one of its own.
+        arriving: buffers that asynchronous copies fill. Their barriers stand in the kernel, proven (`poly.unarrived`).
     """
-    own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys()
+    own = {s.tensor for s in walk(*body) if isinstance(s, Alloc)} - copies.keys() | arriving
     found = Uses()
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":

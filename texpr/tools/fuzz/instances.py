@@ -36,7 +36,7 @@ from texpr.ir.expr import (
     Tensor,
     Var,
 )
-from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
+from texpr.ir.loop import Alloc, Barrier, Commit, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import children, walk
 
@@ -201,7 +201,7 @@ class Machine:
             case Alloc(tensor):
                 self.shapes[tensor] = ()
                 return lambda env: self._renew(tensor, env)
-            case Prefetch() | Poll():
+            case Prefetch() | Poll() | Barrier() | Commit() | Wait():
                 return lambda env: None
         raise AssertionError(f"no meaning for {type(s).__name__}")
 

@@ -1,0 +1,53 @@
+"""Asynchronous copies, once it is proven that they arrive in time."""
+
+from __future__ import annotations
+
+from texpr import poly
+from texpr.ir.loop import Kernel, Store
+from texpr.ir.machine import Machine
+from texpr.ir.show_loop import source_kernel
+from texpr.ir.traverse import walk
+from texpr.poly import Unproven
+from texpr.support.errors import CompileError, ScheduleError
+
+_SAYS = {
+    "source": "this nest writes what it copies to {} asynchronously",
+    "place": "not every thread is known to come to this as often as all others, and copies to {} are counted by it",
+    "arrival": "copies to {} are not proven to have arrived here: no wait in front of it covers them",
+    "barrier": "copies to {} by other threads are not proven to have arrived here: there is no barrier behind the wait",
+    "overwritten": "a copy to {} is not proven to begin after this: there is no barrier between",
+}
+
+
+def check_arrivals(kernel: Kernel) -> Kernel:
+    """The kernel itself, once its asynchronous copies are proven to arrive before they are read and to overwrite nothing wanted.
+
+    Raises:
+        ScheduleError: they are not, with the statement that comes too early.
+    """
+    found = poly.unarrived(kernel)
+    if found is not None:
+        raise refused(kernel, found)
+    return kernel
+
+
+def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
+    """The error for what is not proven."""
+    source, places = source_kernel(kernel)
+    notes = [f"copied by: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
+    return ScheduleError(_SAYS[found.kind].format(found.copy.tensor.name), places[id(found.statement)], code="arrival", notes=notes,
+                         help="pipeline(..., asynchronous=True) places waits and barriers; steps after it must leave them where they are")
+
+
+def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
+    """The kernel itself, once the machine is known to copy asynchronously if the kernel does. CPUs finish copies where they stand.
+
+    Raises:
+        CompileError: it is a GPU that does not.
+    """
+    if machine.gpu_threads and not machine.asynchronous:
+        copy = next((n for n in walk(kernel) if isinstance(n, Store) and n.asynchronous), None)
+        if copy is not None:
+            raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
+                               help="newer processors have them; pipeline without asynchronous=True runs anywhere")
+    return kernel

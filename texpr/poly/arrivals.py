@@ -1,0 +1,275 @@
+"""Copies that go on while their thread does: proof that they arrive before they are read, and overwrite nothing that is still wanted.
+
+An asynchronous copy may change its element from where it begins until its thread has waited for its group; other threads see what has
+arrived behind a barrier after that. So of a buffer that is filled by such copies
+
+* a read stands behind a barrier, and that behind a wait, which covers every copy to the element that began before the read;
+* a copy stands behind a barrier that comes after all reads of the element before it;
+* what is copied to the element before has arrived at a wait in front of that barrier.
+
+Groups have numbers: how many commits were executed before, a linear form of the loops around and of sizes. A wait for all but p groups,
+where c are committed, covers those below c - p. Each rule is a question about two instances, asked for all sizes. Of waits and barriers
+only those count that every thread of a block reaches: under no condition, in no loop over threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from texpr.ir.build import add, compare, conjunction, integer, maximum, mul, sub
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
+from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
+from texpr.ir.traverse import substitute, tensors, walk
+from texpr.poly.prove import never
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """What is not proven of asynchronous copies.
+
+    Attributes:
+        kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all threads reach), `arrival` (a copy may arrive
+            after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read).
+        statement: the store, wait or commit it is about.
+        copy: the asynchronous copy.
+    """
+
+    kind: str
+    statement: Stmt
+    copy: Store
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A statement with what stands around it and where.
+
+    Attributes:
+        above: loops and conditions around it, outermost first.
+        order: its number in the text.
+        committed: how many groups there are before it; None if that is not known.
+        meeting: the last barrier before it that its thread passes in any case; None if there is none.
+        wait: the last such wait.
+    """
+
+    node: Stmt
+    above: tuple[For | If, ...]
+    order: int
+    committed: Expr | None
+    meeting: _Place | None = None
+    wait: _Place | None = None
+
+    @property
+    def loops(self) -> tuple[For, ...]:
+        return tuple(n for n in self.above if isinstance(n, For))
+
+    @property
+    def steps(self) -> tuple[For, ...]:
+        """The loops whose iterations come one after the other."""
+        return tuple(n for n in self.loops if not n.kind.startswith(("block", "thread")))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """An access to a buffer that copies fill."""
+
+    place: _Place
+    indices: tuple[Expr, ...]
+
+
+def unarrived(kernel: Kernel) -> Unproven | None:
+    """What is not proven of the asynchronous copies of a kernel, for all sizes; None if all is, or there are none."""
+    if not any(isinstance(n, Store) and n.asynchronous for n in walk(kernel)):
+        return None
+    return next((found for top in kernel.body if (found := _of_nest(kernel, top)) is not None), None)
+
+
+def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
+    places = list(_Walk().places(top))
+    copies = [p for p in places if isinstance(p.node, Store) and p.node.asynchronous]
+    if not copies:
+        return None
+    written = {p.node.tensor: p.node for p in places if isinstance(p.node, Store)}
+    for p in copies:
+        assert isinstance(p.node, Store)
+        for n in walk(p.node.value):
+            if isinstance(n, Read) and n.tensor in written:
+                return Unproven("source", written[n.tensor], p.node)
+    for p in places:
+        if isinstance(p.node, Commit | Wait) and not _reached_by_all(p):
+            return Unproven("place", p.node, copies[0].node)  # type: ignore[arg-type]
+    filled = dict.fromkeys(p.node.tensor for p in copies if isinstance(p.node, Store))
+    return next((found for t in filled if (found := _of_buffer(kernel, t, places)) is not None), None)
+
+
+def _reached_by_all(p: _Place) -> bool:
+    return all(isinstance(n, For) and not n.kind.startswith("thread") for n in p.above)
+
+
+def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[_Place]) -> Unproven | None:
+    writes = [_Use(p, p.node.indices) for p in places if isinstance(p.node, Store) and p.node.tensor is tensor]
+    reads = [_Use(p, n.indices) for p in places for n in _read_at(p.node) if n.tensor is tensor]
+    for write in writes:
+        copy = write.place.node
+        assert isinstance(copy, Store)
+        for read in reads:
+            if (kind := _late(kernel, write, read, read.place)) is not None:
+                return Unproven(kind, read.place.node, copy)
+            if not _after_reads(kernel, read, write):
+                return Unproven("overwritten", read.place.node, copy)
+        for earlier in writes:
+            if _late(kernel, earlier, write, write.place) is not None:
+                return Unproven("overwritten", earlier.place.node, copy)
+    return None
+
+
+def _read_at(s: Stmt) -> Iterator[Read]:
+    match s:
+        case For(_, head) | If(head):
+            yield from (n for n in walk(head) if isinstance(n, Read))
+        case Store(tensor, indices, value, update):
+            yield from (n for n in walk(*indices, value) if isinstance(n, Read))
+            if update is not None:
+                yield Read(tensor, indices)
+
+
+def _late(kernel: Kernel, copy: _Use, use: _Use, at: _Place) -> str | None:
+    """What may go wrong where `use` comes after `copy`: it is not behind a wait for it and a barrier."""
+    pair = _Pair(kernel, copy, use)
+    before = pair.earlier()
+
+    def covered(wait: _Place | None) -> bool:
+        if wait is None or wait.committed is None or copy.place.committed is None:
+            return False
+        assert isinstance(wait.node, Wait)
+        arrived = sub(pair.of(use, wait.committed), index(wait.node.pending))
+        pending = compare("<=", arrived, pair.of(copy, copy.place.committed))
+        return pair.impossible([conjunction(c, pending) for c in before])
+
+    if pair.impossible(before) or (at.meeting is not None and covered(at.meeting.wait)):
+        return None
+    return "barrier" if covered(at.wait) else "arrival"
+
+
+def _after_reads(kernel: Kernel, read: _Use, copy: _Use) -> bool:
+    """Whether a barrier stands between each read and the copies to its element that come later."""
+    pair = _Pair(kernel, read, copy)
+    before, meeting = pair.earlier(), copy.place.meeting
+    if meeting is None:
+        return pair.impossible(before)
+    behind = _order(meeting, read.place, pair.renamed[copy], pair.renamed[read])
+    return pair.impossible([conjunction(a, b) for a in before for b in behind])
+
+
+class _Pair:
+    """Instances of two uses that name one element."""
+
+    def __init__(self, kernel: Kernel, a: _Use, b: _Use) -> None:
+        self.kernel, self.uses, self.axes = kernel, (a, b), list[Axis]()
+        self.renamed = {a: self._instance(a, "a")}
+        self.renamed[b] = self._instance(b, "b")
+        held = ((u, n.cond) for u in self.uses for n in u.place.above if isinstance(n, If) and not tensors(n.cond))
+        self.held = [self.of(u, cond) for u, cond in held]
+        self.same = [compare("==", self.of(a, i), self.of(b, j)) for i, j in zip(a.indices, b.indices)
+                     if not tensors(i) and not tensors(j)]
+
+    def _instance(self, use: _Use, suffix: str) -> dict[Var, Expr]:
+        """Variables of its own for an instance, but for the block, which is the same for all that share memory."""
+        values: dict[Var, Expr] = {}
+        for n in use.place.loops:
+            if n.kind.startswith("block"):
+                if all(a.var is not n.var for a in self.axes):
+                    self.axes.append(Axis(n.var, index(0), n.extent))
+                continue
+            new = Var(n.var.name + suffix)
+            self.axes.append(Axis(new, index(0), substitute(n.extent, values)))
+            values[n.var] = new
+        return values
+
+    def of(self, use: _Use, e: Expr) -> Expr:
+        """An expression at the instance of a use."""
+        return substitute(e, self.renamed[use])
+
+    def earlier(self) -> list[Expr]:
+        """The cases in which the first use comes before the second one."""
+        a, b = self.uses
+        return _order(a.place, b.place, self.renamed[a], self.renamed[b])
+
+    def impossible(self, cases: Sequence[Expr]) -> bool:
+        """Whether none of the cases is possible: asked of the first index, which tells buffers apart, then of all."""
+        return all(never(conjunction(c, *self.same[:1], *self.held), self.axes, self.kernel.requires)
+                   or never(conjunction(c, *self.same, *self.held), self.axes, self.kernel.requires) for c in cases)
+
+
+def _order(a: _Place, b: _Place, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:
+    """The cases in which an instance of `a` comes before one of `b`."""
+    cases: list[Expr] = []
+    equal: list[Expr] = []
+    for n, m in zip(a.steps, b.steps):
+        if n is not m:
+            break
+        i, j = mine[n.var], theirs[n.var]
+        cases.append(conjunction(*equal, compare("<", i, j)))
+        equal.append(compare("==", i, j))
+    return [*cases, conjunction(*equal)] if a.order < b.order else cases
+
+
+class _Walk:
+    """Goes through a nest in the order of its text."""
+
+    def __init__(self) -> None:
+        self.order = 0
+
+    def places(self, top: Stmt) -> Iterator[_Place]:
+        yield from self._of(top, (), index(0), None, None)
+
+    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Expr | None, meeting: _Place | None,
+            wait: _Place | None) -> Iterator[_Place]:
+        self.order += 1
+        here = _Place(s, above, self.order, committed, meeting, wait)
+        yield here
+        if not isinstance(s, For | If):
+            return
+        inside = (*above, s)
+        if isinstance(s, For) and not s.kind.startswith("block") and committed is not None:
+            each = _sum(map(_commits, s.body))
+            committed = None if each is None else add(committed, mul(s.var, index(each)))
+        for n in s.body:
+            for place in self._of(n, inside, committed, meeting, wait):
+                yield place
+                if place.node is n and isinstance(n, Wait) and _reached_by_all(place):
+                    wait = place
+                elif place.node is n and isinstance(n, Barrier) and _reached_by_all(place):
+                    meeting = place
+            committed = _after(n, committed)
+
+
+def _commits(s: Stmt) -> int | None:
+    """How many groups a statement commits; None if that is no known number. A loop over blocks is run through once by each."""
+    if isinstance(s, Commit):
+        return 1
+    if not isinstance(s, For | If):
+        return 0
+    inside = _sum(map(_commits, s.body))
+    times = 1 if isinstance(s, For) and s.kind.startswith("block") else integer(s.extent) if isinstance(s, For) else None
+    return 0 if inside == 0 else None if times is None or inside is None else times * inside
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    total = 0
+    for n in counts:
+        if n is None:
+            return None
+        total += n
+    return total
+
+
+def _after(s: Stmt, committed: Expr | None) -> Expr | None:
+    """How many groups there are after a statement, from how many there are before it."""
+    if committed is None:
+        return None
+    known = _commits(s)
+    if known is not None:
+        return add(committed, index(known))
+    each = _sum(map(_commits, s.body)) if isinstance(s, For) else None
+    return None if each is None else add(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
