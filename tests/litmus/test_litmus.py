@@ -59,8 +59,11 @@ def test_legal(case: Case):
 def _arrays(s: tx.Schedule, sizes: dict[Var, int]) -> list[np.ndarray]:
     arrays = random_arrays(s.program, sizes)
     reassociated = any(dict(step.options).get("reassoc") for step in s.steps)
+    online = any(step.name == "online" for step in s.steps)
     for tensor, array in zip(s.program.inputs, arrays):
-        if tensor.distinct:
+        if online and tensor.dtype.is_float:
+            array[...] = np.clip(np.rint(array), -4, 4) * 200  # exponentials of differences are 0 and 1
+        elif tensor.distinct:
             array[...] = np.random.default_rng(0).permuted(np.broadcast_to(np.arange(array.shape[-1]), array.shape), axis=-1)
         elif reassociated:
             array[...] = np.rint(array)  # sums of small whole numbers are exact in any order

@@ -130,6 +130,10 @@ class Steps:
         """A partial result per iteration of a reduction loop; see `texpr.schedule.rfactor`."""
         return self._step("rfactor", loop, **({"reassoc": reassoc} if reassoc else {}))
 
+    def online(self, maximum: str, factor: int, *, reassoc: bool = False) -> Self:
+        """Sum exponentials in blocks with the maximum so far; see `texpr.schedule.online`."""
+        return self._step("online", maximum, factor, **({"reassoc": reassoc} if reassoc else {}))
+
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})

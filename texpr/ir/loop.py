@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from texpr.ir.expr import Expr, Node, Tensor, Var
+from texpr.ir.tensor import Program
 from texpr.support.source import Span
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll",
@@ -153,6 +154,7 @@ class Kernel(Node):
     Attributes:
         temporaries: buffers that live during the call and have no `Alloc`.
         contract: `a * b + c` may be rounded once (a fused multiply-add).
+        program: the equations that it was lowered from, if that is known.
     """
 
     parts: ClassVar = ("body",)
@@ -164,3 +166,4 @@ class Kernel(Node):
     body: tuple[Stmt, ...]
     contract: bool = False
     requires: tuple[Expr, ...] = ()
+    program: Program | None = None

@@ -193,7 +193,8 @@ def tensors(*roots: Node) -> dict[Tensor, None]:
 
 
 def equal(a: object, b: object) -> bool:
-    """The same structure, up to the names of bound variables, the identity of tensors (compared by name) and the hints of stores."""
+    """The same structure, up to the names of bound variables, the identity of tensors (compared by name), the hints of
+    stores and where kernels are from."""
     partner: dict[object, object] = {}
     stack = [(a, b)]
     while stack:
@@ -216,10 +217,13 @@ def equal(a: object, b: object) -> bool:
             stack.extend(_field_pairs(x, y, skip=("span", "axes")))
             stack.append((x.axes, y.axes))  # type: ignore[union-attr]
         elif hasattr(x, "__dataclass_fields__") and not _is_value(x):
-            stack.extend(_field_pairs(x, y, skip=("span", "at") if isinstance(x, Store) else ("span",)))
+            stack.extend(_field_pairs(x, y, skip=_NOT_COMPARED.get(type(x), ("span",))))
         elif str(x) != str(y) or (x != y and x == x):
             return False
     return True
+
+
+_NOT_COMPARED: dict[type, tuple[str, ...]] = {Store: ("span", "at"), Kernel: ("span", "program")}
 
 
 def identical(a: Node, b: Node) -> bool:

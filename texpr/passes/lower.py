@@ -22,6 +22,7 @@ def lower(program: Program) -> Kernel:
     Raises:
         CheckError: no order of loops was found for a recurrence.
     """
+    given = program
     program = hoist(desugar(lazy_logic(inline_calls(program))))
     equations = program.equations
     nests = Nests(program)
@@ -34,7 +35,7 @@ def lower(program: Program) -> Kernel:
         alone = len(group) == 1 and first.target not in _read(first)
         body += nests.nest(first, group[0]) if alone else recurrence(program, nests, group)
     return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *nests.accumulators), program.sizes, tuple(body),
-                  requires=program.requires)
+                  requires=program.requires, program=given)
 
 
 def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:

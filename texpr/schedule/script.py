@@ -22,6 +22,7 @@ from texpr.schedule.join import check_parted, fuse
 from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.marks import bind, contract, parallel
+from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
@@ -43,6 +44,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
+    "online": online,
 }
 
 

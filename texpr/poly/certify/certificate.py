@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import islpy as isl
@@ -15,6 +15,7 @@ from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, 
 from texpr.ir.parted import parted
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
+from texpr.ir.traverse import equal
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
@@ -23,6 +24,7 @@ from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
+from texpr.poly.certify.running import LAW, check_running
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of
 from texpr.poly.certify.sums import Sums, name_of
 from texpr.poly.certify.trace import written
@@ -53,6 +55,7 @@ class Certificate:
         reassociated: outputs and intermediates whose sums run in another order than the program's.
         contracted: whether a * b + c may be rounded once.
         flushed: those whose sums take denormal numbers for zeros, since an instruction does.
+        online: those whose sums are computed with a maximum that runs along, by the law of `running`.
     """
 
     kernel: str
@@ -60,11 +63,12 @@ class Certificate:
     reassociated: tuple[str, ...]
     contracted: bool
     flushed: tuple[str, ...] = ()
+    online: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
-        return not self.reassociated and not self.contracted
+        return not self.reassociated and not self.contracted and not self.online
 
     @property
     def seconds(self) -> float:
@@ -78,6 +82,7 @@ class Certificate:
             return "bit-exact"
         said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
         said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
+        said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -117,14 +122,18 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         parameters.inputs |= set(program.inputs)
         _of_the_program(kernel, program)
         facts = _facts(kernel, program, parameters)
+        computed, online = program, ()
+        if kernel.program is not None and not equal(kernel.program.equations, program.equations):
+            computed = kernel.program
+            online = check_running(program, computed, parameters, facts)
         direct, source = put_back(cut, parameters, facts)
         origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
-        named = dict(zip((*kernel.inputs, *kernel.outputs), (*program.inputs, *program.outputs)))
-        proof = Proof(extract(direct, parameters), Meaning(program), named, facts)
+        named = dict(zip((*kernel.inputs, *kernel.outputs), (*computed.inputs, *computed.outputs)))
+        proof = Proof(extract(direct, parameters), Meaning(computed), named, facts)
         while True:
             try:
-                return _certified(proof, program, whole.kernel)
+                return replace(_certified(proof, computed, whole.kernel), online=online)
             except Reused as e:
                 proof, source = told_apart(proof, e)
                 stores.update({new: stores.get(old, old) for new, old in source.items()})

@@ -118,6 +118,11 @@ def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (name,), (("reassoc", True),) if rng.random() < 0.7 else ())
 
 
+def _online(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    named = [t.name for t in kernel.temporaries]
+    return Step(kind, (rng.choice(named or names), rng.randint(1, 5)), (("reassoc", True),) if rng.random() < 0.7 else ())
+
+
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
 
@@ -243,6 +248,7 @@ _MAKERS: dict[str, _Maker] = {
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "layout": _layout, "tensorize": _tensorize,
+    "online": _online,
 }
 
 

@@ -1,0 +1,219 @@
+"""`online`: running maxima compute what one maximum does, the certificate derives it, and says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.ir.expr import Const, Max, Min, Read, index
+from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.loop import Kernel
+from texpr.ir.show_tensor import show_program
+from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import rewrite
+from texpr.passes import lower
+from texpr.support.errors import ScheduleError
+
+TILE = 4
+ROWS = tx.op("""
+op rows(X: f32[N, M], V: f32[M, K]) -> (O: f32[N, K], y: f32[N]) {
+  m[i] = max(j: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])
+  z[i] = sum(j: e[i, j])
+  O[i, v] = sum(j: e[i, j] * V[j, v]) / z[i]
+  y[i] = log(z[i]) + m[i]
+}""")
+TRIANGLE = tx.op("""
+op triangle(X: f32[N, N], V: f32[N, K]) -> O: f32[N, K] {
+  let e: f32[N, N]
+  m[i] = max(j in 0..i + 1: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])  for j in 0..i + 1
+  O[i, v] = sum(j in 0..i + 1: 3.0 * e[i, j] / 2.0 * V[j, v]) / sum(j in 0..i + 1: e[i, j])
+}""")
+ATTENTION = tx.op("""
+op attention(Q: f32[N, D], K: f32[M, D], V: f32[M, E]) -> O: f32[N, E] {
+  S[i, j] = sum(d: Q[i, d] * K[j, d])
+  m[i] = max(j: S[i, j])
+  e[i, j] = exp(S[i, j] - m[i])
+  O[i, v] = sum(j: e[i, j] * V[j, v]) / sum(j: e[i, j])
+}""")
+
+
+def _values(n: int, m: int) -> np.ndarray:
+    """Rows: any numbers; growing; -inf at the start; at the end; everywhere; with inf; with NaN; far apart."""
+    x = np.random.default_rng(m).standard_normal((n, m)).astype("f4") * 5
+    inf = np.float32(np.inf)
+    x[1] = np.sort(x[1])
+    x[2, : (m + 1) // 2], x[3, m // 2 :], x[4] = -inf, -inf, -inf
+    x[5, m // 2], x[6, m - 1] = inf, np.nan
+    x[7] = np.linspace(-300, 300, m)
+    return x
+
+
+def _run(s: tx.Schedule, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+    sizes = {"N": x.shape[0], "M": x.shape[1], "K": v.shape[1]}
+    return interpret_kernel(s.kernel, [x, v], {n.name: sizes[n.name] for n in s.program.sizes})
+
+
+@pytest.mark.parametrize("m", [1, TILE - 1, TILE, TILE + 1, 3 * TILE - 1, 3 * TILE])
+def test_rows_of_all_kinds(m: int):
+    """Within 4e-6: each block rounds the factor and the product once more, the sums have up to 12 terms below 1."""
+    x, v = _values(8, m), np.ones((m, 3), "f4") * np.arange(1, 4, dtype="f4")
+    s = tx.schedule(ROWS).online("m", TILE, reassoc=True)
+    with np.errstate(all="ignore"):
+        for got, wanted in zip(_run(s, x, v), tx.interpret(ROWS, x, v), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=4e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, TILE - 1, TILE, TILE + 1, 9])
+def test_a_triangle(n: int):
+    x, v = (np.random.default_rng(n).standard_normal((n, k)).astype("f4") for k in (n, 2))
+    s = tx.schedule(TRIANGLE).online("m", TILE, reassoc=True)
+    np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(TRIANGLE, x, v), rtol=1e-5, atol=1e-6)
+
+
+SCRIPT = """online("m", 16, reassoc=True)
+contract()
+compute_at("e_block", "O_sum_run.1.c")
+vectorize("O_sum_run.1.v")
+parallel("O_sum_run.1.i")
+"""
+
+
+def test_steps_after_it_and_scripts():
+    """Compiled, replayed as text and as JSON."""
+    s = tx.schedule(ATTENTION, N=20, M=40, D=8, E=16).replay(SCRIPT)
+    again = tx.schedule(ATTENTION, N=20, M=40, D=8, E=16).replay(s.script("json"))
+    assert again.script() == s.script() == SCRIPT
+    q, k, v = (np.random.default_rng(n).standard_normal((n, d)).astype("f4") for n, d in ((20, 8), (40, 8), (40, 16)))
+    with tx.options(certify=True):
+        np.testing.assert_allclose(again.compile()(q, k, v), tx.interpret(ATTENTION, q, k, v), rtol=2e-5, atol=1e-5)
+
+
+def test_the_certificate_names_the_law():
+    found = tx.schedule(ATTENTION).online("m", TILE, reassoc=True).certificate()
+    assert found.rounding == "online: exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_"
+    assert not found.bit_exact
+    assert tx.schedule(ATTENTION).certificate().bit_exact
+
+
+def test_the_new_equations():
+    s = tx.schedule(ROWS).online("m", TILE, reassoc=True)
+    assert s.kernel.program is not None
+    assert show_program(s.kernel.program) == """\
+op rows(X: f32[N, M], V: f32[M, K]) -> (O: f32[N, K], y: f32[N])
+   require M >= 1 or N == 0 {
+  let m_block: f32[N, (M + 3) // 4]
+  let m_run: f32[N, (M + 3) // 4 + 1]
+  let m_base: f32[N, (M + 3) // 4 + 1]
+  let m_scale: f32[N, (M + 3) // 4]
+  let e_block: f32[N, (M + 3) // 4, 4]
+  let z_run: f32[N, (M + 3) // 4 + 1]
+  let O_run: f32[N, (M + 3) // 4 + 1, K]
+  m_block[i, c] = max(u in 0..4 where c * 4 + u < M: X[i, c * 4 + u])
+  m_run[i, 0] = -inf
+  m_run[i, c] = max(m_run[i, c - 1], m_block[i, c - 1])  for c in 1..(M + 3) // 4 + 1
+  m_base[i, c] = if m_run[i, c] == -inf then 0.0 else m_run[i, c]
+  m_scale[i, c] = exp(m_run[i, c] - m_base[i, c + 1])
+  m[i] = m_run[i, (M + 3) // 4]
+  e_block[i, c, u] = exp(X[i, c * 4 + u] - m_base[i, c + 1])  where c * 4 + u < M
+  z_run[i, 0] = 0.0
+  z_run[i, c] = z_run[i, c - 1] * m_scale[i, c - 1] + sum(u where (c - 1) * 4 + u < M: e_block[i, c - 1, u])  for c in 1..(M + 3) // 4 + 1
+  z[i] = z_run[i, (M + 3) // 4] * exp(m[i] - m[i])
+  O_run[i, 0, v] = 0.0
+  O_run[i, c, v] = O_run[i, c - 1, v] * m_scale[i, c - 1] + sum(u where (c - 1) * 4 + u < M: e_block[i, c - 1, u] * \
+V[(c - 1) * 4 + u, v])  for c in 1..(M + 3) // 4 + 1
+  O[i, v] = O_run[i, (M + 3) // 4, v] * exp(m[i] - m[i]) / z[i]
+  y[i] = log(z[i]) + m[i]
+}
+"""
+
+
+def _faulty(target: str, number: int, change: object) -> Kernel:
+    """The loops of the new equations with a fault in the value of one of them."""
+    program = tx.schedule(ROWS).online("m", TILE, reassoc=True).kernel.program
+    assert program is not None
+    count = 0
+    equations: list[Equation] = []
+    for e in program.equations:
+        assert isinstance(e, Equation)
+        if e.target.name == target:
+            equations.append(rewrite(e, change) if count == number else e)  # type: ignore[arg-type]
+            count += 1
+        else:
+            equations.append(e)
+    wrong = replace(program, equations=tuple(equations))
+    assert show_program(wrong) != show_program(program), "nothing was changed"
+    return lower(wrong)
+
+
+def _constant(old: float, new: float):
+    return lambda n: replace(n, value=new) if isinstance(n, Const) and n.value == old and n.dtype.is_float else None
+
+
+FAULTS = {
+    "a maximum from 0": ("m_run", 0, _constant(-np.inf, 0.0), "m_run does not begin at -inf"),
+    "a minimum that runs": ("m_run", 1, lambda n: Min(n.lhs, n.rhs) if isinstance(n, Max) else None, "m_run is no running maximum"),
+    "a block of less": ("m_block", 0, lambda n: index(3) if isinstance(n, Const) and n.value == 4 and not n.dtype.is_float else None,
+                        "m_block has other blocks"),
+    "relative to 1": ("m_base", 0, _constant(0.0, 1.0), "m_base is not the running maximum, and 0 where that is -inf"),
+    "a sum from 1": ("O_run", 0, _constant(0.0, 1.0), "O_run does not begin at 0"),
+    "infinite where it is NaN": ("O", 0, lambda n: n.lhs if type(n).__name__ == "Mul" else None,
+                                 "O is not what ran along, or a number where its maximum is none"),
+    "not the last block": ("m", 0, lambda n: replace(n, indices=(n.indices[0], index(0))) if isinstance(n, Read) else None,
+                           "m_run has other blocks"),
+    "the sum of another column": ("O_run", 1, lambda n: replace(n, indices=(n.indices[0], index(0)))
+                                  if isinstance(n, Read) and n.tensor.name == "V" else None, "O_run sums something else than O"),
+    "a factor left out": ("z_run", 1, lambda n: n.lhs if type(n).__name__ == "Mul" and isinstance(n.rhs, Read) else None,
+                          "z_run is no sum that runs along"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_wrong_equations_are_refused(name: str):
+    target, number, change, text = FAULTS[name]
+    s = tx.schedule(ROWS)
+    s.kernel = _faulty(target, number, change)
+    with pytest.raises(ScheduleError) as e:
+        s.certificate()
+    assert e.value.message == f"the loops of rows are not proven to compute it: {text}"
+
+
+COMPLAINTS = {
+    's.online("m", 0, reassoc=True)': 'error[online]: a block has at least 1 term, not 0',
+    's.online("m", 4, reassoc=1)': "error[online]: `reassoc` is True or False, not 1",
+    's.online("m", 4)': "error[exact]: online of `m` changes how float sums are rounded: z, O",
+    's.online("z", 4, reassoc=True)': "error[online]: 'z' is no tensor of maxima of floats along one axis; these are: m",
+    's.split("m.i", 2).online("m", 4, reassoc=True)': "error[online]: online rewrites the equations, before their loops are changed",
+    's.online("m", 4, reassoc=True).online("m", 2, reassoc=True)': "error[online]: 'm' is no tensor of maxima of floats along one axis; "
+    "these are: m_block",
+}
+
+
+@pytest.mark.parametrize("call", COMPLAINTS)
+def test_complaints(call: str):
+    with pytest.raises(ScheduleError) as e:
+        eval(call, {"s": tx.schedule(ROWS)})
+    assert str(e.value).partition("\n")[0].partition("        ")[0] == COMPLAINTS[call]
+
+
+def test_what_is_needed_relative_to_the_last_maximum():
+    op = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
+  m[i] = max(j: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])
+  Y[i, j] = e[i, j] / sum(k: e[i, k])
+}""")
+    with pytest.raises(ScheduleError) as e:
+        tx.schedule(op).online("m", 4, reassoc=True)
+    assert e.value.message == ("`e` is used by `Y` outside of a sum along `j` of which it is a factor, so it is needed relative to the "
+                               "last maximum")
+
+
+def test_a_program_is_kept_by_steps():
+    """A kernel knows its equations after other steps, too; they are not compared with it."""
+    s = tx.schedule(ROWS)
+    assert isinstance(s.kernel.program, Program)
+    assert s.split("m.i", 2).kernel.program is s.naive.program
