@@ -180,3 +180,27 @@ def test_an_arm_processor_is_within_the_bound(spread):
     sums = np.zeros((m, n), "f4")
     qemu.run(kernel.artifact.object_code, symbol_of(kernel.name), [a, b], [sums], [])
     assert_close(sums, a, b)
+
+
+@pytest.mark.qemu
+@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.parametrize("squares", [False, True])
+def test_squares_are_within_the_bound(squares):
+    """Rows that lie apart, or beside each other in squares of registers."""
+    m, n, k = 6, 10, 16
+    a, b = operands(m, n, k, 0)
+    s = tx.schedule(SUMS, M=m, N=n, K=k).split("i", 2, tail="exact").split("j", 2, tail="exact").split("k", 4, tail="exact")
+    s.reorder("io", "jo", "ko", "ii", "ji", "ki").cache_read("B", "io").layout("B_cache", "k j -> j/2 k/4 j%2 k%4")
+    if squares:
+        s.cache_read("A", "io").layout("A_cache", "i k -> i/2 k/4 i%2 k%4").layout("C_acc", "i j -> i/2 j/2 i%2 j%2")
+    kernel = s.tensorize("ii", "bfmmla", reassoc=True).compile("aarch64+bf16")
+    assert re.search(r"\bbfmmla\b", kernel.asm)
+    assert_close(kernel.emulate(a, b), a, b)
+
+
+def test_squares_add_in_an_order_of_their_own(golden):
+    s = tx.schedule(tx.op("op f(A: bf16[2, 8], B: bf16[2, 8]) -> C: f32[2, 2] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"))
+    s.split("k", 4, tail="exact").reorder("ko", "i", "j", "ki")
+    with pytest.raises(tx.ScheduleError) as error:
+        s.tensorize("i", "bfmmla")
+    golden(str(error.value))

@@ -13,6 +13,7 @@ from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
 from texpr.lang import parse_kernel
+from texpr.runtime import qemu
 from texpr.targets import find_target
 
 BYTES = "op bytes(A: {0}[M, K], B: {1}[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
@@ -62,6 +63,17 @@ def test_native_code_agrees(name):
 @pytest.mark.parametrize("name", ["sdot", "udot"])
 def test_the_instruction_is_in_the_assembly(name):
     assert re.search(rf"\b{name}\b", scheduled(name, M=4, K=64, N=16).compile("aarch64+dotprod").asm)
+
+
+@pytest.mark.qemu
+@pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
+@pytest.mark.parametrize("name", ["sdot", "udot"])
+def test_the_default_schedule_of_arm_processors(name):
+    s = tx.schedule(tx.op(OPS[name][0]), M=13, K=71, N=35).auto("aarch64+dotprod")
+    assert f'"{name}"' in s.script() and "A_cache_cache" in str(s), "registers hold groups of a row"
+    a, b = arrays(s, 13, 71, 35)
+    expected = (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int32)
+    np.testing.assert_array_equal(s.compile("aarch64+dotprod").emulate(a, b), expected)
 
 
 def test_a_picture(golden):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,14 @@ def test_so_are_products_of_transposed_matrices(expression: str):
     op = tx.op(f"op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] {{ C[i, j] = sum(k: {expression}) }}")
     main = max(inner_loops(tx.schedule(op, N=256).auto("aarch64").compile("aarch64").asm), key=products)
     assert products(main) / len(main) >= 0.85, main
+
+
+@pytest.mark.parametrize("kind, target, least", (("gemm_int8", "aarch64+dotprod", 0.8), ("gemm_bf16", "aarch64+bf16", 0.55)))
+def test_so_are_products_of_groups_of_terms(kind: str, target: str, least: float):
+    """A register holds four groups of a row; `sdot` takes one of them, `bfdot` a copy of it."""
+    main = max(inner_loops(of_bench(kind, target, **SQUARE)), key=products)
+    assert products(main) == 64 and products(main) / len(main) >= least and not on_stack(main), main
+    assert kind != "gemm_int8" or all(re.search(r"\.4b\[\d]$", n) for n in main if n.startswith("sdot")), main
 
 
 @pytest.mark.parametrize("target, row", [(t, row) for t in ("aarch64", "a64fx", "armv7", "aarch64+sve") for row in BENCH

@@ -16,6 +16,8 @@ from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.plan import Plan
 
 LEAST_ROWS = 4
+REGISTER = 16
+"""Bytes of a register from which a product takes one group of terms for all lanes."""
 NEAREST = 64
 """Elements that are copied together."""
 
@@ -59,7 +61,7 @@ def _dots(plan: Plan, nest: Nest) -> _Dots | None:
         return None
     target, term = nest.accesses[0], nest.reduction[0]
     for name in sorted(plan.machine.instructions - plan.machine.outrun):
-        if len(meaning(name).inputs) != 2:
+        if len(meaning(name).inputs) != 2 or meaning(name).inputs[0].rank != 1:
             continue
         left, right = (t.dtype for t in meaning(name).inputs)
         lanes, terms = (integer(n) or 0 for n in meaning(name).inputs[1].shape)
@@ -96,13 +98,21 @@ def _scheduled(plan: Plan, d: _Dots) -> list[str] | None:
     names = [row_tiles] if row_tiles else []
     if not plan.step("reorder", *names, lane_tiles, term, row, lane):
         return None
-    _copied(plan, d, row_tiles or blocks)
+    near = _copied(plan, d, row_tiles or blocks)
     copy, buffer, form = packed
     groups, term = plan.cut(term, d.terms, "peel")
     chunks, lane = plan.split(lane, d.lanes, tail="exact") or ("", "")
-    order = [groups] if groups else []
+    together = ""
+    if groups and near and plan.machine.lane_products:
+        groups, together = plan.cut(groups, REGISTER // (d.terms * d.shared.tensor.dtype.bytes), "peel")
+    order = [name for name in (groups, together) if name]
     if not chunks or not plan.step("reorder", *order, row, chunks, lane, term):
         return None
+    if groups and together and plan.step("cache_read", near, groups):
+        registers = plan.kernel.temporaries[-1]
+        plan.step("vectorize", f"{registers.name}.d{registers.rank - 1}")
+        plan.step("unroll", f"{registers.name}.d{registers.rank - 2}")
+        plan.step("unroll", together)
     for each in (row, chunks):
         plan.step("unroll", each)
     plan.step("vectorize", lane)
@@ -116,9 +126,14 @@ def _scheduled(plan: Plan, d: _Dots) -> list[str] | None:
 
 
 def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
-    """Vectors and rows of a tile: sums, a row of the panel and a value for all lanes fit the registers, little is left over."""
+    """Vectors and rows of a tile: sums, a row of the panel and a value for all lanes fit the registers, little is left over.
+
+    Where products take elements of registers, these hold a few groups of terms of each row.
+    """
     size = constant_extent(d.lane)
     choices = {2: 12, 3: 8, 1: 16} if plan.machine.vector_registers >= 32 else {1: 8, 2: 4}
+    if plan.machine.lane_products:  # rows take registers too
+        choices = {3: 6, 2: 8, 1: 12}
     vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * (1 + 0.02 * abs(n - 2)))
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
     return vectors, next((n for n in range(most, most - most // 4 - 1, -1) if rows % n == 0), most)
@@ -155,9 +170,11 @@ def _packed(plan: Plan, d: _Dots, at: str, width: int) -> tuple[str, str, str] |
     return groups, buffer.name, f"{' '.join(names)} -> {rest + ' ' if rest else ''}{form}"
 
 
-def _copied(plan: Plan, d: _Dots, at: str) -> None:
-    """The left operand of a tile of rows, beside each other and near."""
-    if plan.step("cache_read", d.shared.tensor.name, at):
-        buffer = plan.kernel.temporaries[-1]
-        _, inner = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
-        plan.step("vectorize", inner)
+def _copied(plan: Plan, d: _Dots, at: str) -> str:
+    """The left operand of a tile of rows, beside each other and near; the name of the copy, nothing if there is none."""
+    if not plan.step("cache_read", d.shared.tensor.name, at):
+        return ""
+    buffer = plan.kernel.temporaries[-1]
+    _, inner = plan.cut(f"{buffer.name}.d{buffer.rank - 1}", NEAREST, "peel")
+    plan.step("vectorize", inner)
+    return buffer.name

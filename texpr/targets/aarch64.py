@@ -28,7 +28,7 @@ define internal i1 @tx_fits() noinline nounwind {
   ret i1 %fits
 }"""
 """Without the promise that kernels make of the length: LLVM would believe it."""
-_DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot"}}
+_DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot", "bfmmla"}}
 """The instructions that add products, by LLVM's name of the feature."""
 
 

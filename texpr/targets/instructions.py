@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from texpr.ir.affine import Linear
 from texpr.ir.dtypes import F32, F64, DType
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction, transpose
 from texpr.ir.loop import INSTRUCTION, For
+from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match, instance
 from texpr.targets.access import Accesses
@@ -20,6 +23,7 @@ class _Dot:
 
     Attributes:
         total: LLVM's type of a sum.
+        by_element: the call takes A last, which may then be one element of a register.
         offset: the call takes A as unsigned bytes: it gets A + 128, and what that adds is taken off again.
     """
 
@@ -28,6 +32,7 @@ class _Dot:
     group: str
     total: str = "i32"
     offset: bool = False
+    by_element: bool = False
 
 
 def _dot(name: str, dot: _Dot, terms: int, left: str, right: str) -> None:
@@ -45,9 +50,24 @@ _dot("vpdpbusd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>"), 4, "u8",
 _dot("vpdpbssd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>", offset=True), 4, "i8", "i8")
 _dot("vpdpwssd", _Dot("llvm.x86.avx512.vpdpwssd.512", 16, "<32 x i16>"), 2, "i16", "i16")
 _dot("vdpbf16ps", _Dot("llvm.x86.avx512bf16.dpbf16ps.512", 16, "<32 x bfloat>", "float"), 2, "bf16", "bf16")
-_dot("sdot", _Dot("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, "<16 x i8>"), 4, "i8", "i8")
-_dot("udot", _Dot("llvm.aarch64.neon.udot.v4i32.v16i8", 4, "<16 x i8>"), 4, "u8", "u8")
-_dot("bfdot", _Dot("llvm.aarch64.neon.bfdot.v4f32.v8bf16", 4, "<8 x bfloat>", "float"), 2, "bf16", "bf16")
+_dot("sdot", _Dot("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, "<16 x i8>", by_element=True), 4, "i8", "i8")
+_dot("udot", _Dot("llvm.aarch64.neon.udot.v4i32.v16i8", 4, "<16 x i8>", by_element=True), 4, "u8", "u8")
+_dot("bfdot", _Dot("llvm.aarch64.neon.bfdot.v4f32.v8bf16", 4, "<8 x bfloat>", "float", by_element=True), 2, "bf16", "bf16")
+
+
+@dataclass(frozen=True, slots=True)
+class _Square:
+    """C[i, j] += sum of A[i, k] * B[j, k] for two rows each, over four terms."""
+
+
+INSTRUCTIONS["bfmmla"] = Instruction("bfmmla", """kernel bfmmla(A: bf16[2, P], B: bf16[2, Q]) -> (C: f32[2, R])
+  for i in 0..2
+    for j in 0..2
+      for k in 0..4
+        C[i, j] += f32(A[i, k]) * f32(B[j, k])  reassoc
+""", _Square(), flushes=True)
+_ROW_LOOPS = {"A": "i", "B": "j", "C": "i"}
+"""The loops of a square's meaning that run along the rows of its operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +108,8 @@ def emit_instruction(emitter: Accesses, loop: For) -> None:
     match INSTRUCTIONS[name].emit:
         case _Dot() as dot:
             _emit_dot(emitter, dot, match)
+        case _Square():
+            _emit_square(emitter, match)
         case _Transpose(lanes):
             _emit_transpose(emitter, lanes, match)
         case other:
@@ -105,18 +127,59 @@ def _emit_dot(emitter: Accesses, dot: _Dot, match: Match) -> None:
     left = f.define(f"bitcast {groups} {every} to {dot.group}")
     right = f.define(f"load {dot.group}, ptr {_address(emitter, match, 'B')}, align 1")
     before = f.define(f"load {sums}, ptr {target}, align 4")
-    after = emitter.intrinsic(dot.call, sums, f"{sums} {before}", f"{dot.group} {left}", f"{dot.group} {right}")
+    factors = (right, left) if dot.by_element else (left, right)
+    after = emitter.intrinsic(dot.call, sums, f"{sums} {before}", *(f"{dot.group} {each}" for each in factors))
     if dot.offset:
         more = emitter.intrinsic(dot.call, sums, f"{sums} zeroinitializer", f"{dot.group} splat (i8 -128)", f"{dot.group} {right}")
         after = f.define(f"sub {sums} {after}, {more}")
     f.emit(f"store {sums} {after}, ptr {target}, align 4")
 
 
+def _flat(match: Match, operand: str, **places: int) -> Linear:
+    """Where an operand's element stands in its tensor, the first one or that at other places of the pattern's loops."""
+    tensor, indices = match.operands[operand]
+    return flat_index(tensor, _indices(match, indices, places))
+
+
+def _indices(match: Match, indices: tuple[Expr, ...], places: Mapping[str, int]) -> tuple[Expr, ...]:
+    at: dict[Var, Expr] = {w: index(places.get(v.name, 0)) for v, w in match.loops.items()}
+    return tuple(folded(i, at) for i in indices)
+
+
+def _emit_square(emitter: Accesses, match: Match) -> None:
+    f = emitter.function
+    sums, terms = "<4 x float>", "<8 x bfloat>"
+    c, a, b = (_rows(emitter, match, name, *each) for name, each in (("C", ("float", 2)), ("A", ("bfloat", 4)), ("B", ("bfloat", 4))))
+    new = emitter.intrinsic("llvm.aarch64.neon.bfmmla", sums, f"{sums} {c}", f"{terms} {a}", f"{terms} {b}")
+    if _are_neighbours(match, "C", 2):
+        f.emit(f"store {sums} {new}, ptr {_address(emitter, match, 'C')}, align 4")
+        return
+    for i in range(2):
+        row = f.define(f"shufflevector {sums} {new}, {sums} poison, <2 x i32> <i32 {2 * i}, i32 {2 * i + 1}>")
+        f.emit(f"store <2 x float> {row}, ptr {_address(emitter, match, 'C', i=i)}, align 4")
+
+
+def _rows(emitter: Accesses, match: Match, operand: str, element: str, count: int) -> str:
+    """Two rows of an operand in one register."""
+    f, row, align = emitter.function, _ROW_LOOPS[operand], 4 if element == "float" else 2
+    if _are_neighbours(match, operand, count):
+        return f.define(f"load <{2 * count} x {element}>, ptr {_address(emitter, match, operand)}, align {align}")
+    halves = [f.define(f"load <{count} x {element}>, ptr {_address(emitter, match, operand, **{row: i})}, align {align}") for i in range(2)]
+    order = ", ".join(f"i32 {k}" for k in range(2 * count))
+    typed = ", ".join(f"<{count} x {element}> {half}" for half in halves)
+    return f.define(f"shufflevector {typed}, <{2 * count} x i32> <{order}>")
+
+
+def _are_neighbours(match: Match, operand: str, count: int) -> bool:
+    """Whether the second row of an operand follows the first, of so many elements, in memory."""
+    apart = _flat(match, operand, **{_ROW_LOOPS[operand]: 1}).plus(_flat(match, operand), -1)
+    return not apart.terms and apart.constant == count
+
+
 def _address(emitter: Accesses, match: Match, operand: str, **places: int) -> str:
     """Of the first element, or of the one at other places of the pattern's loops."""
     tensor, indices = match.operands[operand]
-    first: dict[Var, Expr] = {w: index(places.get(v.name, 0)) for v, w in match.loops.items()}
-    return emitter.address(tensor, tuple(folded(i, first) for i in indices))[0]
+    return emitter.address(tensor, _indices(match, indices, places))[0]
 
 
 def _emit_transpose(emitter: Accesses, lanes: int, match: Match) -> None:
