@@ -242,6 +242,15 @@ def test_scores_of_a_block_of_rows_stay_near(sizes):
             np.testing.assert_allclose(s.compile()(*arrays), expected, atol=2e-5)
 
 
+@pytest.mark.parametrize(("terms", "block"), [(512, 64), (128, 0), (509, 0)])
+def test_what_moves_with_the_lanes_stays_in_the_first_cache(terms: int, block: int):
+    """All tiles of rows add 64 rows of V, half of 32 KiB, before the next; not where V fits, nor where blocks are not alike."""
+    steps, _ = auto(tx.schedule(tx.op(ATTENTION), B=8, L=512, M=terms, D=64).kernel, SERVER)
+    script = "".join(f"{step}\n" for step in steps)
+    blocks = f'split("O.j", {block}, tail="exact")\nreorder("O.jo", "O.iio", "O.ji", "O.iii", "O.d")\n'
+    assert (blocks in script) == bool(block) and ("O.jo" in script) == bool(block)
+
+
 def test_products_of_attention_keep_their_sums_in_registers():
     naive = tx.schedule(tx.op(ATTENTION), B=4, L=512, M=512, D=64)
     script = "".join(f"{step}\n" for step in auto(naive.kernel, SERVER)[0])

@@ -28,7 +28,7 @@ from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.packing import LINE
-from texpr.schedule.panels import height_of, packed, tile_of
+from texpr.schedule.panels import even, height_of, packed, tile_of
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
@@ -54,6 +54,8 @@ ADDRESSES = 16
 """Registers for addresses below which as many rows with edges would not have theirs."""
 SQUARE = 32
 """Rows and columns of a product from which on its tiles are as large as registers allow."""
+LEAST_TERMS = 32
+"""Terms for which sums stay in registers, below which fetching them takes as long as adding."""
 SHORT_WINDOW = 4
 """Positions of a window that are worth code of their own."""
 ROWS_TOGETHER = 4
@@ -332,6 +334,7 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
     rows = _tile_loop(nest, best)
     registers, height, tail = _tile(plan, nest, best, rows, lanes)
+    block = _near_terms(plan, nest, best, rows)
     _bare(plan, nest, best)
     # What fills no register is made of parts of several.
     ragged = plan.machine.loads_apart and lanes < extent(best) < registers * lanes and extent(best) % lanes
@@ -339,11 +342,15 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
     inside: list[str] = []
     if rows is not None:
-        row_outer, row_inner = plan.cut(qualified(rows), height, tail)
+        row_outer, row_inner = plan.cut(qualified(rows), height, "peel" if block else tail)
         spatial += [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
-    order = [*spatial, *(qualified(n) for n in nest.reduction), *inside, inner]
+    terms = [qualified(n) for n in nest.reduction]
+    order = [*spatial, *terms, *inside, inner]
+    if block and rows is not None and row_outer:
+        blocks, within = plan.cut(terms[0], block, "exact")
+        order[:] = [*spatial[: spatial.index(row_outer)], blocks, *spatial[spatial.index(row_outer) :], within, *inside, inner]
     if plan.step("reorder", *order):
         if rows is not None and _is_short_window(nest, rows):
             window = qualified(nest.reduction[-1])
@@ -354,6 +361,20 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
             plan.step("unroll", name)
     plan.step("vectorize", inner)
     return spatial
+
+
+def _near_terms(plan: Plan, nest: Nest, best: For, rows: For | None) -> int:
+    """How many terms tiles of rows add before others do, where all that moves with the lanes would come from the second cache each time.
+
+    Half of the first cache holds it for so many terms; 0 where it holds it for all, or for few.
+    """
+    moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
+    if rows is None or not nest.outer or len(nest.reduction) != 1 or len(moving) != 1 or not _is_product(nest, best, rows):
+        return 0
+    terms, each = constant_extent(nest.reduction[0]), constant_extent(best) * moving[0].tensor.dtype.bytes
+    near = next(iter(plan.machine.caches), 0)
+    block = even(terms, near // 2 // each) if each and terms * each > near and near // 2 // each >= LEAST_TERMS else 0
+    return block if block and terms % block == 0 else 0
 
 
 def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
