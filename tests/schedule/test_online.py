@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.expr import Const, Max, Min, Read, index
+from texpr.ir.expr import Const, Max, Min, Read, Var, index
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Kernel
 from texpr.ir.show_tensor import show_program
@@ -18,14 +18,15 @@ from texpr.passes import lower
 from texpr.support.errors import ScheduleError
 
 TILE = 4
-ROWS = tx.op("""
+TEXT = """
 op rows(X: f32[N, M], V: f32[M, K]) -> (O: f32[N, K], y: f32[N]) {
   m[i] = max(j: X[i, j])
   e[i, j] = exp(X[i, j] - m[i])
   z[i] = sum(j: e[i, j])
   O[i, v] = sum(j: e[i, j] * V[j, v]) / z[i]
   y[i] = log(z[i]) + m[i]
-}""")
+}"""
+ROWS = tx.op(TEXT)
 TRIANGLE = tx.op("""
 op triangle(X: f32[N, N], V: f32[N, K]) -> O: f32[N, K] {
   let e: f32[N, N]
@@ -177,6 +178,45 @@ def test_wrong_equations_are_refused(name: str):
     target, number, change, text = FAULTS[name]
     s = tx.schedule(ROWS)
     s.kernel = _faulty(target, number, change)
+    with pytest.raises(ScheduleError) as e:
+        s.certificate()
+    assert e.value.message == f"the loops of rows are not proven to compute it: {text}"
+
+
+def _in_all(program: Program, change: object) -> Program:
+    return replace(program, equations=tuple(rewrite(e, change) for e in program.equations))  # type: ignore[arg-type]
+
+
+def test_too_few_blocks_are_refused():
+    """Where the last block is left out unless it is full."""
+    program = tx.schedule(ROWS).online("m", TILE, reassoc=True).kernel.program
+    assert program is not None
+    s = tx.schedule(ROWS)
+    s.kernel = lower(_in_all(program, lambda n: index(0) if isinstance(n, Const) and n.value == 3 else None))
+    with pytest.raises(ScheduleError) as e:
+        s.certificate()
+    assert e.value.message == "the loops of rows are not proven to compute it: the blocks of m are not its range"
+    assert e.value.witness == {"N": 1, "M": 1, "K": 0, "i": 0}
+
+
+@pytest.mark.parametrize(("old", "new", "text"), [
+    ("z[i] = sum(j: ", "z[i] = sum(j in 0..1: ", "z_run has other terms than z"),
+    ("max(j: X[i, j])", "max(j in 0..1: X[i, j])", "blocks of m_run end elsewhere than m"),
+    ("exp(X[i, j] - m[i])", "exp(X[i, j] - m[i]) * 2.0", "there is not one equation of exponentials relative to m"),
+    ("* V[j, v]", "* V[M - 1 - j, v]", "O_run sums something else than O"),
+    ("/ z[i]", "* z[i]", "what is made of a sum differs"),
+    ("sum(j: e[i, j])", "sum(j: e[i, j] * e[i, j])", "z is no sum of multiples of exponentials"),
+    ("log(z[i]) + m[i]", "log(z[i]) - m[i]", "y is no sum of multiples of exponentials"),
+])
+def test_loops_of_another_operator_are_refused(old: str, new: str, text: str):
+    """What the new equations of one operator say is not what another one says."""
+    other = TEXT.replace(old, new).replace("y: f32[N]) {", "y: f32[N]) require M >= 1 {")
+    assert other != TEXT
+    s = tx.schedule(tx.op(other))
+    program = tx.schedule(ROWS).online("m", TILE, reassoc=True).kernel.program
+    assert program is not None
+    named = {v.name: v for v in s.program.sizes}
+    s.kernel = replace(s.kernel, program=_in_all(program, lambda n: named[n.name] if isinstance(n, Var) and n in program.sizes else None))
     with pytest.raises(ScheduleError) as e:
         s.certificate()
     assert e.value.message == f"the loops of rows are not proven to compute it: {text}"
