@@ -222,6 +222,15 @@ def test_loops_of_another_operator_are_refused(old: str, new: str, text: str):
     assert e.value.message == f"the loops of rows are not proven to compute it: {text}"
 
 
+def test_full_blocks_of_a_shorter_sum_are_refused():
+    sizes = {"N": 3, "M": 8, "K": 2}
+    s = tx.schedule(tx.op(TEXT.replace("z[i] = sum(j: ", "z[i] = sum(j in 0..1: ")), **sizes)
+    s.kernel = replace(s.kernel, program=tx.schedule(ROWS, **sizes).online("m", TILE, reassoc=True).kernel.program)
+    with pytest.raises(ScheduleError) as e:
+        s.certificate()
+    assert e.value.message == "the loops of rows are not proven to compute it: z_run has other terms than z"
+
+
 COMPLAINTS = {
     's.online("m", 0, reassoc=True)': 'error[online]: a block has at least 1 term, not 0',
     's.online("m", 4, reassoc=1)': "error[online]: `reassoc` is True or False, not 1",
