@@ -7,14 +7,15 @@ arrived behind a barrier after that. So of a buffer that is filled by such copie
 * a copy stands behind a barrier that comes after all reads of the element before it;
 * what is copied to the element before has arrived at a wait in front of that barrier.
 
-Groups have numbers: how many commits were executed before, a linear form of the loops around and of sizes. A wait for all but p groups,
-where c are committed, covers those below c - p. Each rule is a question about two instances, asked for all sizes. Of waits and barriers
-only those count that every thread of a block reaches: under no condition, in no loop over threads.
+Groups have numbers: how many commits were executed since the nest began, or since a wait for all groups, a linear form of the loops around
+and of sizes. A wait for all but p groups, where c are committed, covers those below c - p, and whatever began before the wait for all.
+Each rule is a question about two instances, asked for all sizes. Of waits and barriers only those count that every thread of a block
+reaches: under no condition, in no loop over threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, integer, maximum, mul, sub
@@ -47,7 +48,8 @@ class _Place:
     Attributes:
         above: loops and conditions around it, outermost first.
         order: its number in the text.
-        committed: how many groups there are before it; None if that is not known.
+        committed: how many groups there are before it, since the nest began (`None`) and since each wait for all groups that its thread has
+            passed in any case; without those of which that is not known.
         meeting: the last barrier before it that its thread passes in any case; None if there is none.
         wait: the last such wait.
     """
@@ -55,7 +57,7 @@ class _Place:
     node: Stmt
     above: tuple[For | If, ...]
     order: int
-    committed: Expr | None
+    committed: Mapping[_Place | None, Expr]
     meeting: _Place | None = None
     wait: _Place | None = None
 
@@ -139,16 +141,32 @@ def _late(kernel: Kernel, copy: _Use, use: _Use, at: _Place) -> str | None:
     before = pair.earlier()
 
     def covered(wait: _Place | None) -> bool:
-        if wait is None or wait.committed is None or copy.place.committed is None:
-            return False
-        assert isinstance(wait.node, Wait)
-        arrived = sub(pair.of(use, wait.committed), index(wait.node.pending))
-        pending = compare("<=", arrived, pair.of(copy, copy.place.committed))
-        return pair.impossible([conjunction(c, pending) for c in before])
+        ways = _pending(pair, wait) if wait is not None else ()
+        return any(pair.impossible([conjunction(c, p) for c in before for p in pending]) for pending in ways)
 
     if pair.impossible(before) or (at.meeting is not None and covered(at.meeting.wait)):
         return None
     return "barrier" if covered(at.wait) else "arrival"
+
+
+def _pending(pair: _Pair, wait: _Place) -> Iterator[list[Expr]]:
+    """The cases in which a copy may be under way behind a wait in front of its use: each list is all of them, told in another way."""
+    copy, use = pair.uses
+    assert isinstance(wait.node, Wait)
+    if wait.node.pending == 0:
+        yield _order(wait, copy.place, pair.renamed[use], pair.renamed[copy])
+    for since in wait.committed:
+        if since not in copy.place.committed:
+            continue
+        arrived = sub(pair.of(use, wait.committed[since]), index(wait.node.pending))
+        late = compare("<=", arrived, pair.of(copy, copy.place.committed[since]))
+        if since is None:
+            yield [late]
+            continue
+        # Only in one iteration of the loops around the wait for all are both counted from it.
+        apart = (compare("!=", pair.of(use, n.var), pair.of(copy, n.var)) for n in since.steps)
+        behind = _order(since, copy.place, pair.renamed[use], pair.renamed[copy])
+        yield [conjunction(b, c) for c in (late, *apart) for b in behind]
 
 
 def _after_reads(kernel: Kernel, read: _Use, copy: _Use) -> bool:
@@ -221,9 +239,9 @@ class _Walk:
         self.order = 0
 
     def places(self, top: Stmt) -> Iterator[_Place]:
-        yield from self._of(top, (), index(0), None, None)
+        yield from self._of(top, (), {None: index(0)}, None, None)
 
-    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Expr | None, meeting: _Place | None,
+    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[_Place | None, Expr], meeting: _Place | None,
             wait: _Place | None) -> Iterator[_Place]:
         self.order += 1
         here = _Place(s, above, self.order, committed, meeting, wait)
@@ -231,17 +249,18 @@ class _Walk:
         if not isinstance(s, For | If):
             return
         inside = (*above, s)
-        if isinstance(s, For) and not s.kind.startswith("block") and committed is not None:
+        if isinstance(s, For) and not s.kind.startswith("block"):
             each = _sum(map(_commits, s.body))
-            committed = None if each is None else add(committed, mul(s.var, index(each)))
+            committed = {} if each is None else _more(committed, mul(s.var, index(each)))
         for n in s.body:
-            for place in self._of(n, inside, committed, meeting, wait):
+            before, committed = committed, _after(n, committed)
+            for place in self._of(n, inside, before, meeting, wait):
                 yield place
                 if place.node is n and isinstance(n, Wait) and _reached_by_all(place):
                     wait = place
+                    committed = {**committed, place: index(0)} if n.pending == 0 else committed
                 elif place.node is n and isinstance(n, Barrier) and _reached_by_all(place):
                     meeting = place
-            committed = _after(n, committed)
 
 
 def _commits(s: Stmt) -> int | None:
@@ -264,12 +283,14 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return total
 
 
-def _after(s: Stmt, committed: Expr | None) -> Expr | None:
+def _after(s: Stmt, committed: Mapping[_Place | None, Expr]) -> Mapping[_Place | None, Expr]:
     """How many groups there are after a statement, from how many there are before it."""
-    if committed is None:
-        return None
     known = _commits(s)
     if known is not None:
-        return add(committed, index(known))
+        return _more(committed, index(known))
     each = _sum(map(_commits, s.body)) if isinstance(s, For) else None
-    return None if each is None else add(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
+    return {} if each is None else _more(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
+
+
+def _more(committed: Mapping[_Place | None, Expr], count: Expr) -> Mapping[_Place | None, Expr]:
+    return {since: add(n, count) for since, n in committed.items()}
