@@ -184,14 +184,17 @@ LOANS |= {
     "one that is computed and not put back": (RUNNING, running(COME_2, STEP, BACK_2.replace("0..2", "0..1")), "initialised"),
     "one that was not fetched": (RUNNING, running(COME_2.replace("i - 1 + a\n", "i - 2 + a\n"), STEP, BACK_2), "initialised"),
     "elements of a histogram that begin in a tile": (COUNTED, counted(MADE, PUT), ""),
-    "and are put back twice": (COUNTED, counted(MADE, PUT, PUT.replace("c in", "d in").replace("[c]", "[d]").replace("+ c", "+ d")), "sums"),
+    "and are put back twice": (
+        COUNTED, counted(MADE, PUT, PUT.replace("c in", "d in").replace("[c]", "[d]").replace("+ c", "+ d")), "sums"),
     "half of them": (COUNTED, counted(MADE.replace("0..2", "0..1"), PUT), "initialised"),
     "of which half is put back": (COUNTED, counted(MADE, PUT.replace("0..2", "0..1")), "sums"),
     "where data says": (COUNTED, counted(MADE.replace("\n  ", "\n  if m[a]\n    "), PUT), "covered"),
     "which are put in one place": (COUNTED, counted(MADE, PUT.replace("h * 2 + c]", "h * 2]")), "sums"),
     "where a buffer says": (SOME_COUNTED, looked(under(UNDER, FIND, ADD, LEAVE)), ""),
-    "where a buffer says, which is written meanwhile": (SOME_COUNTED, looked(under(UNDER, FIND, "\nq[i] = n[i]  copy", ADD, LEAVE)), "values"),
-    "and put where another one says": (SOME_COUNTED, looked(under(UNDER, FIND, ADD, LEAVE.replace("q[i]", "n[i]"))), "covered"),
+    "where a buffer says, which is written meanwhile": (
+        SOME_COUNTED, looked(under(UNDER, FIND, "\nq[i] = n[i]  copy", ADD, LEAVE)), "values"),
+    "and put where another one says": (
+        SOME_COUNTED, looked(under(UNDER, FIND, ADD, LEAVE.replace("q[i]", "n[i]"))), "covered"),
     "under conditions that are alike": (SOME_COUNTED, looked(under(UNDER, FIND), under(UNDER, ADD), under(UNDER, LEAVE)), ""),
     "under other conditions": (SOME_COUNTED, looked(under(UNDER, FIND), under(UNDER, ADD), under("if q[i] < 1", LEAVE)), "covered"),
 }

@@ -68,7 +68,7 @@ FAULTS = {
         ("      acc[(n + 1) % 2] = 0.0  start  at[n + 1]\n", "", f"acc {NEVER}"),  # not started again
         ("        acc[(n + 1) % 2] += X",
          "        acc[(n + 1) % 2] = 0.0  start  at[n + 1]\n        acc[(n + 1) % 2] += X",
-         "an element of acc is started twice"),  # started again
+         "acc is started after an update"),  # started again
         ("acc[(n + 1) % 2] += X", "acc[n % 2] += X", f"acc {LAST}"),  # continues from another sum
         ("  for p in 0..min(N, 1)", "  for p in 0..min(N, 0)", f"acc {NEVER}"),
         ("acc[0] = 0.0", "acc[1] = 0.0", f"acc {NEVER}"),

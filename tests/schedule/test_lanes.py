@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.ir.show_loop import show_kernel
+from texpr.passes.place import place
 from texpr.schedule.script import Step
 
 
@@ -57,3 +59,18 @@ def test_joined_loops_that_would_overflow_stay_apart():
     with pytest.raises(tx.ScheduleError, match=r"`i` and `j` together have more than 2\^62 iterations"):
         tx.schedule(operator, S=2**32).fuse("i", "j")
     tx.schedule(operator, S=2**32).auto()
+
+
+def test_one_lane_of_a_tile_that_has_one_element():
+    operator = tx.op("op f(X: i32[N], b: i32[N]) -> Y: i32[N] { Y[i] = X[i] + b[i] }")
+    schedule = tx.schedule(operator).cache_read("b", "i").scope("b_cache", "stack").split("i", 1).split("ii", 2).vectorize("iii")
+    x = np.arange(7, dtype=np.int32)
+    np.testing.assert_array_equal(schedule.compile()(x, 10 * x), 11 * x)
+
+
+def test_lanes_of_joined_loops_have_accumulators_of_their_own(golden):
+    operator = tx.op("op f(X: f32[M, N, K]) -> Y: f32[M, N] { Y[i, j] = sum(k: X[i, j, k]) }")
+    schedule = tx.schedule(operator).fuse("i", "j", name="ij").vectorize("ij", 8)
+    golden(show_kernel(place(schedule.kernel)))
+    x = np.random.default_rng(0).standard_normal((3, 7, 5)).astype(np.float32)
+    np.testing.assert_allclose(schedule.compile()(x), x.sum(2), rtol=1e-5)

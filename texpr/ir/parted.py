@@ -1,25 +1,25 @@
 """Loops that were joined, as the two loops they were: the same instances in the same order, without quotients by sizes.
 
     for v in 0..m*n: S(v // n, v % n)   ->   for a in 0..m: for b in 0..n: S(a, b)
-    for o in 0..(e + c-1)//c: for i in 0..c: if o*c + i < e: S(o*c + i)   ->   for v in 0..e: S(v)
 
-The second is only done where the first applies to what it gives. Both are laws of the loops, whoever made them: v counts the pairs (a, b)
-in lexicographic order, where m or n is not negative, and so do pairs of numbers below m and n. Proofs are about linear arithmetic, which
-the loops on the left are not where n is no constant; so provers ask about those on the right.
+A number that a loop and its tiles count (`counted`) is one loop on the way. This is a law of the loops, whoever made them: v counts the
+pairs (a, b) in lexicographic order, where m or n is not negative. Proofs are about linear arithmetic, which the loop on the left is not
+where n is no constant; so provers ask about those on the right.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from texpr.ir.affine import Linear, linear, same_value
-from texpr.ir.build import add, floordiv, fold, integer, mod, mul, sub
+from texpr.ir.affine import linear, same_value
+from texpr.ir.build import add, floordiv, integer, mod, mul
+from texpr.ir.counted import COUNT, Run, replaced, runs
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.expr import Add, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Var, index
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
 
@@ -115,7 +115,7 @@ class _Joint:
 
     def apart(self, e: Expr) -> Expr:
         """An expression over the two numbers."""
-        return _replaced(self.divided(e), self.gone)
+        return replaced(self.divided(e), self.gone)
 
     def divided(self, root: N) -> N:
         """What the count is divided by, and what is left, as the two numbers."""
@@ -145,20 +145,14 @@ class _Top:
         self.joints.append(joint)
         for v, to in self.loops.items():
             self.loops[v] = tuple(dict.fromkeys(n for u in to for n in (new if u in joint.gone else (u,))))
-            self.values[v] = _replaced(self.values[v], joint.gone)
+            self.values[v] = replaced(self.values[v], joint.gone)
         for v, value in joint.gone.items():
             if v not in self.counts:
                 self.loops[v], self.values[v] = new, value
-        count, by = _replaced(joint.count, self.counts), _replaced(joint.by, self.counts)
+        count, by = replaced(joint.count, self.counts), replaced(joint.by, self.counts)
         self.counts |= {joint.first: floordiv(count, by), joint.second: mod(count, by)}
         for v in joint.gone:
             self.counts.pop(v, None)
-
-
-def _replaced(root: N, values: Mapping[Var, Expr]) -> N:
-    if not variables(root) & values.keys():
-        return root
-    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
 
 
 _TOPS: OrderedDict[int, tuple[Stmt, _Top]] = OrderedDict()
@@ -214,7 +208,7 @@ def _stores(s: Stmt) -> Iterator[Store]:
 def _parted(s: Stmt, top: _Top) -> Stmt:
     """Depth is that of the loop nest."""
     if isinstance(s, For):
-        for run in _runs(s):
+        for run in runs(s):
             joint = _joint(run)
             pair = _pair(run, joint) if joint is not None else None
             if joint is not None and pair is not None:
@@ -226,164 +220,7 @@ def _parted(s: Stmt, top: _Top) -> Stmt:
     return s
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Digits:
-    """A number that one or more loops count from 0.
-
-    Attributes:
-        count: in terms of their variables.
-        extent: how many numbers there are.
-        of: the variable of each loop, in terms of `_COUNT`.
-    """
-
-    count: Expr
-    extent: Expr
-    of: Mapping[Var, Expr]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """Loops with nothing but each other and conditions inside, which count one number together.
-
-    Attributes:
-        kind: how the iterations of all of them run; at once, if those of any do.
-    """
-
-    loops: tuple[For, ...]
-    digits: _Digits
-    inside: tuple[Stmt, ...]
-    kind: str
-
-
-_COUNT = Var("count")
-
-
-def _runs(loop: For) -> Iterator[_Run]:
-    """The loop with all its tiles, then with fewer, then alone."""
-    chain, conditions, below = [loop], list[Expr](), list[tuple[tuple[Expr, ...], tuple[Stmt, ...]]]()
-    while True:
-        body = chain[-1].body
-        while body and isinstance(last := body[-1], If) and all(isinstance(s, Alloc) for s in body[:-1]) and not tensors(last.cond):
-            conditions += _conjuncts(last.cond)
-            body = (*body[:-1], *last.body)  # Buffers may be made where alone they are used.
-        below.append((tuple(conditions), body))
-        if len(body) != 1 or not isinstance(body[0], For):
-            break
-        chain.append(body[0])
-    for k in range(len(chain), 1, -1):
-        run = _tiles(chain[:k], *below[k - 1])
-        if run is not None:
-            yield run
-    yield _Run((loop,), _digit(loop), loop.body, loop.kind)
-
-
-def _digit(loop: For) -> _Digits:
-    return _Digits(loop.var, loop.extent, {loop.var: _COUNT})
-
-
-def _conjuncts(e: Expr) -> list[Expr]:
-    return [*_conjuncts(e.lhs), *_conjuncts(e.rhs)] if isinstance(e, And) else [e]
-
-
-def _tiles(chain: Sequence[For], conditions: Sequence[Expr], inside: tuple[Stmt, ...]) -> _Run | None:
-    """Nested loops as one, if all of them are tiles, and tiles of tiles, of one."""
-    kind = _kind([n.kind for n in chain])
-    if kind is None or any(isinstance(n, Barrier) for n in statements(*inside)):
-        return None
-    digits, left = list(map(_digit, chain)), list(conditions)
-    while len(digits) > 1:
-        pairs = range(len(digits) - 1)
-        found = next((m for how in (_held, _full) for k in pairs if (m := _merged(digits, k, left, how)) is not None), None)
-        if found is None:
-            return None
-        digits = found
-    for c in reversed(left):
-        inside = (If(c, inside),)
-    return _Run(tuple(chain), digits[0], inside, kind)
-
-
-def _kind(kinds: Sequence[str]) -> str | None:
-    """How all iterations of nested loops run, if some of them run at once; None for lanes of an instruction."""
-    marks = {k for k in kinds if k not in ("serial", "unroll")}
-    if any(k.startswith(INSTRUCTION) for k in marks):
-        return None
-    return "serial" if not marks else marks.pop() if len(marks) == 1 else "parallel"
-
-
-_End = Callable[[_Digits, Expr, int, list[Expr]], Expr | None]
-"""Where a count ends that goes on in tiles of so many numbers, under conditions of which one that says so is taken out."""
-
-
-def _merged(digits: list[_Digits], k: int, conditions: list[Expr], how: _End) -> list[_Digits] | None:
-    """The k-th number and the next one as one number."""
-    outer, inner = digits[k], digits[k + 1]
-    tile, end = _tile(outer, inner)
-    if tile is None or tile < 1:
-        return None
-    count = add(mul(outer.count, index(tile)), inner.count)
-    if end is None:
-        end = how(_Digits(count, outer.extent, {**outer.of, **inner.of}), outer.extent, tile, conditions)
-    if end is None or not _has_tiles(outer.extent, end, tile):
-        return None
-    size = index(tile)
-    of = {v: _replaced(e, {_COUNT: floordiv(_COUNT, size)}) for v, e in outer.of.items()}
-    of |= {v: _replaced(e, {_COUNT: mod(_COUNT, size)}) for v, e in inner.of.items()}
-    return [*digits[:k], _Digits(count, end, of), *digits[k + 2 :]]
-
-
-def _held(both: _Digits, tiles: Expr, tile: int, conditions: list[Expr]) -> Expr | None:
-    for c in conditions:
-        slack = _slack(c)
-        if slack is not None:
-            end = linear(add(add(slack.expr(), both.count), index(1))).expr()
-            if not variables(end) & both.of.keys() and _has_tiles(tiles, end, tile):
-                conditions.remove(c)
-                return end
-    return None
-
-
-def _full(both: _Digits, tiles: Expr, tile: int, conditions: list[Expr]) -> Expr | None:
-    last = integer(tiles)
-    return None if last is None else index(last * tile)
-
-
-def _tile(outer: _Digits, inner: _Digits) -> tuple[int | None, Expr | None]:
-    """How many numbers the inner one counts for each outer one; and the end of both, where its own extent says that.
-
-    for o: for i in 0..min(c, e - o*c)   ->   c, e
-    """
-    constant = integer(inner.extent)
-    if constant is not None:
-        return constant, None
-    extent = inner.extent
-    if isinstance(extent, Max) and 0 in (integer(extent.lhs), integer(extent.rhs)):
-        extent = extent.rhs if integer(extent.lhs) == 0 else extent.lhs
-    if not isinstance(extent, Min):
-        return None, None
-    left, longest = (extent.lhs, extent.rhs) if isinstance(extent.rhs, Const) else (extent.rhs, extent.lhs)
-    size = integer(longest)
-    if size is None:
-        return None, None
-    return size, linear(add(left, mul(outer.count, index(size)))).expr()
-
-
-def _has_tiles(extent: Expr, end: Expr, tile: int) -> bool:
-    """Whether `extent` is the number of tiles that begin before the end."""
-    last, length = integer(extent), integer(end)
-    if last is not None or length is not None:
-        return last is not None and length is not None and last == -(-length // tile)
-    return isinstance(extent, FloorDiv) and integer(extent.rhs) == tile and same_value(extent.lhs, add(end, index(tile - 1)))
-
-
-def _slack(e: Expr) -> Linear | None:
-    """What is at least 0 where an order of indices holds."""
-    match e:
-        case Compare("<" | "<=" as op, a, b) | Compare(">" | ">=" as op, b, a) if a.dtype == I64:
-            return linear(sub(sub(b, a), index(int(len(op) == 1))))
-    return None
-
-
-def _joint(run: _Run) -> _Joint | None:
+def _joint(run: Run) -> _Joint | None:
     """How a run counts pairs, if it does."""
     if not any(isinstance(e, Mul) for e in walk(run.digits.extent)):
         return None
@@ -440,7 +277,7 @@ _NAMED: OrderedDict[tuple[Var, ...], tuple[Var, Var]] = OrderedDict()
 _MOST_NAMED = 1024
 
 
-def _named(run: _Run, over: Expr, by: Expr) -> _Joint:
+def _named(run: Run, over: Expr, by: Expr) -> _Joint:
     """The same variables for the same loops, so that what was proven of statements is known of them again. Examples show their names."""
     key = tuple(n.var for n in run.loops)
     if key not in _NAMED:
@@ -449,11 +286,11 @@ def _named(run: _Run, over: Expr, by: Expr) -> _Joint:
             _NAMED.popitem(last=False)
     first, second = _NAMED[key]
     value = add(mul(first, by), second)
-    gone = {v: _replaced(e, {_COUNT: value}) for v, e in run.digits.of.items()}
+    gone = {v: replaced(e, {COUNT: value}) for v, e in run.digits.of.items()}
     return _Joint(run.digits.count, over, by, first, second, gone)
 
 
-def _pair(run: _Run, joint: _Joint) -> For | None:
+def _pair(run: Run, joint: _Joint) -> For | None:
     """for a in 0..m: for b in 0..n: S(a, b), if nothing uses the count itself."""
     divided = tuple(joint.divided(s) for s in run.inside)
     if any(variables(s) & joint.gone.keys() for s in divided):

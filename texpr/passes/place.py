@@ -32,14 +32,17 @@ class _Home:
 
     Attributes:
         bases: what is taken off each index; None where the dimension stays as it is.
+        lanes: loops inside that have a part of the tensor each, by indices of their own.
     """
 
     small: Tensor
     loops: tuple[For, ...]
     bases: tuple[Linear | None, ...]
+    lanes: tuple[For, ...] = ()
 
     def moved(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, self.bases))
+        own = (i if b is None else linear(sub(i, b.expr())).expr() for i, b in zip(indices, self.bases))
+        return (*own, *(n.var for n in self.lanes))
 
 
 @lru_cache(maxsize=16)  # asked for by the certificate and by code generation
@@ -47,6 +50,8 @@ def place(kernel: Kernel) -> Kernel:
     """Put each temporary inside the innermost loop that holds all its uses, if no value passes between that loop's iterations.
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
+
+    Lanes, and what is written out, share a buffer; where their parts of it are no box of constant extents, each has its own part.
 
     A temporary without uses goes away.
     """
@@ -108,29 +113,58 @@ def _expressions(node: Node) -> list[Expr]:
 
 
 def _common(uses: list[_Access]) -> tuple[For, ...]:
+    """The loops around all uses."""
     common = uses[0].loops
     for use in uses[1:]:
         length = 0
         while length < min(len(common), len(use.loops)) and common[length].var is use.loops[length].var:
             length += 1
         common = common[:length]
-    # A vector loop's lanes share one buffer, so the buffer stays outside it; and outside loops that are written out, unless threads inside
-    # need one each.
+    return common
+
+
+def _shared(common: tuple[For, ...]) -> tuple[For, ...]:
+    """Those of them in which a buffer may be made: the lanes of a vector loop share one, so it stays outside; and outside loops that are
+    written out, unless threads inside need one each.
+    """
     lanes = next((k for k, n in enumerate(common) if n.kind == "vector" or n.kind.startswith(INSTRUCTION)), len(common))
     shared = next((k + 1 for k in reversed(range(lanes)) if common[k].kind not in ("serial", "unroll")), 0)
     return common[: next((k for k in range(shared, lanes) if common[k].kind == "unroll"), lanes)]
 
 
 def _home(kernel: Kernel, tensor: Tensor, uses: list[_Access]) -> _Home:
-    loops = _common(uses)
+    common = _common(uses)
+    loops = _shared(common)
     while loops and not poly.flow_stays_within(kernel, tensor, loops):
         loops = loops[:-1]
+    home = _box(kernel, tensor, loops)
+    if loops and any(b is None for b in home.bases):
+        home = _by_lanes(kernel, tensor, common, len(loops)) or home
+    return replace(home, small=replace(home.small, scope=_scope(home.small))) if loops else home
+
+
+def _box(kernel: Kernel, tensor: Tensor, loops: tuple[For, ...]) -> _Home:
+    """The elements that one iteration of the loops uses."""
     box = poly.footprint(kernel, tensor, loops)
     assert box is not None, "a tensor with uses has a footprint"
     bases = tuple(linear(base) if integer(extent) is not None else None for base, extent in zip(box.bases, box.extents))
     shape = [size if base is None else extent for size, base, extent in zip(tensor.shape, bases, box.extents)]
-    small = replace(tensor, dims=plain(*shape))
-    return _Home(replace(small, scope=_scope(small)) if loops else small, loops, bases)
+    return _Home(replace(tensor, dims=plain(*shape)), loops, bases)
+
+
+def _by_lanes(kernel: Kernel, tensor: Tensor, common: tuple[For, ...], count: int) -> _Home | None:
+    """A buffer in the outermost `count` loops with a part for each lane, and each iteration that is written out, of the loops inside them;
+    None where values pass between those, or the parts are no boxes of constant extents.
+    """
+    lanes = tuple(n for n in common[count:] if n.kind != "serial")
+    if not lanes or any(n.kind not in ("vector", "unroll") or integer(n.extent) is None for n in lanes):
+        return None
+    if not poly.flow_stays_within(kernel, tensor, common):
+        return None
+    part = _box(kernel, tensor, common)
+    if any(b is None for b in part.bases):
+        return None
+    return _Home(replace(tensor, dims=plain(*part.small.shape, *(n.extent for n in lanes))), common[:count], part.bases, lanes)
 
 
 def _scope(tensor: Tensor) -> str:

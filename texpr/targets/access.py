@@ -113,9 +113,15 @@ class Accesses(Expressions):
         zero = "zeroinitializer" if loaded.lanes else "0"
         return Value(self.function.define(f"icmp ne {t} {loaded.text}, {zero}"), BOOL, loaded.lanes)
 
-    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False) -> None:
+    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, one_for_all: bool = False) -> None:
+        """Where all lanes have one element and conditions turn them off, one of them is on at most; `one_for_all` if the value is that of
+        all lanes that are on.
+        """
         element, align = memory_type(tensor.dtype), self.alignment(tensor, indices)
         address, lanes, stride = self.address(tensor, indices)
+        if not lanes and self.mask is not None and not one_for_all:
+            lanes = self.lanes
+            address = self._splat(f"ptr{self.space(tensor)}", address, lanes)
         if lanes:
             value = self.broadcast(value, lanes)
         assert value.lanes == lanes, f"every lane would store to one element of {tensor.name}"
@@ -134,6 +140,12 @@ class Accesses(Expressions):
             mask = self.mask or constant(True, BOOL, lanes)
             self.intrinsic(f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}", "void",
                            f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
+
+    def _splat(self, scalar: str, text: str, lanes: int) -> str:
+        """A scalar in every lane, of a type that is no dtype's."""
+        t = f"<{lanes} x {scalar}>"
+        first = self.function.pure(f"insertelement {t} poison, {scalar} {text}, i64 0")
+        return self.function.pure(f"shufflevector {t} {first}, {t} poison, <{lanes} x i32> zeroinitializer")
 
     def _reversed(self, t: str, text: str, lanes: int) -> str:
         """A vector with its last lane first."""

@@ -106,7 +106,7 @@ class Emitter(Accesses):
         value = self.value(s.value)
         if s.update is not None:
             value = self._folded_in(s, s.update, value)
-        self.store(s.tensor, s.indices, value, stream=s.stream)
+        self.store(s.tensor, s.indices, value, stream=s.stream, one_for_all=s.update is not None)
 
     def _folded_in(self, s: Store, update: str, value: Value) -> Value:
         """What an element becomes; a bf16 by way of f32, rounded once."""

@@ -21,6 +21,7 @@ from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access, covered
 from texpr.poly.certify.phases import in_phases
+from texpr.poly.certify.private import made_inside
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
@@ -134,7 +135,11 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         while True:
             try:
                 return replace(_certified(proof, computed, whole.kernel), online=online)
-            except Reused as e:
+            except Refuted as e:
+                if (inside := made_inside(proof)) is not None and (found := _if_proven(inside, computed, whole.kernel)) is not None:
+                    return replace(found, online=online)
+                if not isinstance(e, Reused):
+                    raise
                 proof, source = told_apart(proof, e)
                 stores.update({new: stores.get(old, old) for new, old in source.items()})
 
@@ -186,6 +191,13 @@ def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> Schedul
 
 def _values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{k}={v}" for k, v in values.items())
+
+
+def _if_proven(proof: Proof, program: Program, kernel: Kernel) -> Certificate | None:
+    try:
+        return _certified(proof, program, kernel)
+    except Refuted:
+        return None
 
 
 def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:

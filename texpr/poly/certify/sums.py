@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from texpr.ir.build import compare, conjunction
+from texpr.ir.build import compare, conjunction, negation
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.traverse import children, substitute, variables
 from texpr.poly.certify.frame import Frame, same_node
@@ -172,12 +172,26 @@ class Sums:
         with self.proof.asking("once"):
             for a in starts:
                 for b in starts:
-                    found = meeting(a, b, self.proof.facts)
+                    found = self._meeting_anew(a, b)
                     if found is not None:
                         copied = next((s.statement for s in (b, a) if s.statement.store.equation < 0), None)
                         what = (f"an element of {buffer.tensor.name} is started twice" if copied is None else
                                 f"what is copied into {buffer.tensor.name} is not proven to be the sum that is there, with more folded in")
                         raise Reused(buffer.tensor, "once", what, copied or b.statement, found[0].frame, found[1])
+
+    def _meeting_anew(self, a: Access, b: Access) -> tuple[Joint, isl.Set] | None:
+        """An instance of `a` and a later one of `b` that use one element, for more than to store there what is there: the value that one
+        instance of an equation begins with, in the same place. That no update comes between is asked of updates.
+        """
+        found = meeting(a, b, self.proof.facts)
+        one, other = a.statement.store, b.statement.store
+        if found is None or one.equation < 0 or (one.equation, one.start, one.part) != (other.equation, other.start, other.part):
+            return found
+        joint, pairs = found
+        mine, theirs = ((*s.indices, *s.at) for s in (a.statement, b.statement))
+        same = (compare("==", a.statement.frame.plain(x), joint.there(b.statement.frame.plain(y))) for x, y in zip(mine, theirs))
+        wrong = pairs & joint.frame.holds(negation(conjunction(*same)))
+        return None if wrong.is_empty() else (joint, wrong)
 
     def _after_start(self, buffer: Buffer, starts: Sequence[Access]) -> None:
         with self.proof.asking("initialised"):
@@ -230,7 +244,9 @@ class Sums:
             lives = [Access(s, tuple(map(s.frame.plain, e.indices)), True) for s, e in elements if isinstance(e, Read)]
             for a in lives:
                 for b in lives:
-                    self._never(a, b, "once", f"an element of {buffer.tensor.name} is defined twice", b.statement)
+                    if (found := self._meeting_anew(a, b)) is not None:
+                        what = f"an element of {buffer.tensor.name} is defined twice"
+                        raise Refuted("once", what, b.statement, found[0].frame, found[1])
 
     def _every_instance(self, d: Definition, start: Statement, at: tuple[Expr, ...] | None, inside: Expr, binders: tuple[Var, ...],
                         folded: Sequence[Contribution], buffer: Buffer, sizes: isl.Set | None = None) -> None:
