@@ -119,3 +119,25 @@ def test_dimensions_and_loops_by_handle():
     loop = s.loops[1]
     s.compute_at("h", loop).fold("h", loop)
     assert "h: f32[2]" in show_kernel(s.kernel)
+
+
+PAST_THE_END = "op past(X: i32[N], Z: i32[M]) -> y: i32 { y = max(r in 0..N: Z[r | 0] - Z[r | 1]) }"
+LOWER = "op lower(X: f64[M]) -> Y: f64[M] { Y[i] = X[i] - sum(r in 0..i: X[r]) }"
+
+
+def test_reads_that_never_happen_keep_their_buffer():
+    """Behind the part of the loop in which the cache is filled."""
+    computes(scheduled(PAST_THE_END, 'cache_read("Z", "r")\nseparate("r")'), 1, 3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_partial_sums_of_no_rows():
+    s = scheduled(LOWER, 'rfactor("r", reassoc=True)')
+    assert "let Y_acc_part: f64[M, max(M - 1, 0)]" in show_kernel(s.kernel)
+    computes(s, 0, 1, 2, 5)
+
+
+def test_a_list_is_a_tuple_in_scripts():
+    s = tx.schedule(tx.op(PRODUCT)).tile("i", "j", sizes=[4, 8])  # type: ignore[arg-type]
+    assert s.script() == 'tile("i", "j", sizes=(4, 8))\n'
+    assert tx.schedule(tx.op(PRODUCT)).replay(s.script()).script() == s.script()

@@ -11,7 +11,7 @@ from texpr.ir.expr import Node, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
-from texpr.ir.traverse import statements
+from texpr.ir.traverse import statements, tensors
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
 
@@ -184,6 +184,6 @@ def twins(kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | No
 
 
 def with_temporaries(kernel: Kernel, more: list[Tensor]) -> Kernel:
-    """The kernel with those of `more` that it writes declared."""
-    written = {s.tensor for s in stores(kernel)}
-    return replace(kernel, temporaries=(*kernel.temporaries, *(t for t in more if t in written)))
+    """The kernel with those of `more` that it uses declared: reads that never happen may be all that is left of one."""
+    used = tensors(*kernel.body)
+    return replace(kernel, temporaries=(*kernel.temporaries, *(t for t in more if t in used)))

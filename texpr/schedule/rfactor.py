@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.build import compare, conjunction, negation
+from texpr.ir.build import compare, conjunction, maximum, negation
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.parted import is_natural
 from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.narrow import conjuncts
 from texpr.passes.ranges import largest
@@ -93,6 +94,8 @@ def _factored(kernel: Kernel, var: Var, update: Store) -> Kernel:
     if length is None:
         raise ScheduleError(f"the length of `{at.var.name}` has no known maximum, so partial results have no shape", span_of(kernel, at),
                             code="rfactor", help=f'split("{at.var.name}", 16), then rfactor the inner loop')
+    if not is_natural(length):  # The longest of no sums at all.
+        length = maximum(length, index(0))
     partial = Tensor(_unused(kernel, f"{total.name}_part"), total.dtype, plain(*total.shape, length))
     at_total, part = _origin(kernel, update)
     start, combine = replace(at.var), replace(at.var, name=f"{at.var.name}_sum")

@@ -48,6 +48,10 @@ STEPS: dict[str, Callable[..., Kernel]] = {
 }
 
 
+def _fixed(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One applied scheduling request.
@@ -60,6 +64,11 @@ class Step:
     args: tuple[object, ...] = ()
     options: tuple[tuple[str, object], ...] = ()
     line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        # A list is a tuple in all forms of a script.
+        object.__setattr__(self, "args", tuple(map(_fixed, self.args)))
+        object.__setattr__(self, "options", tuple((k, _fixed(v)) for k, v in self.options))
 
     def __str__(self) -> str:
         given = [_text(a) for a in self.args] + [f"{k}={_text(v)}" for k, v in self.options]

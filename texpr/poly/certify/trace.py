@@ -9,7 +9,7 @@ from itertools import islice
 import islpy as isl
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, conjunction, mul, negation
+from texpr.ir.build import add, conjunction, literal, mul, negation
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Const, Expr, FloorDiv, Mod, Node, Or, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For
@@ -178,6 +178,8 @@ class Tracer:
         written in its own iteration, then whatever was written last was written there, too.
         """
         if not buffer.definitions:
+            if uses and all(use.domain(self.proof.facts).is_empty() for use in uses):
+                return literal(0, buffer.tensor.dtype)  # Whatever it is: nobody reads it.
             raise Refuted("initialised", f"{buffer.tensor.name} is read where nothing was written", s)
         for depth in range(len(buffer.home), len(s.loops) + 1):
             near = [d for d in buffer.definitions if [n.var for n in d.loops[:depth]] == [n.var for n in s.loops[:depth]]]
