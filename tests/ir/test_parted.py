@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.poly.nests import ZERO, at, evaluate, events, kernel, less, loop, plus, put, tensor, times
 from texpr.ir.build import add, floordiv, integer, maximum, minimum, mul, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Var, index
+from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Mul, Read, Var, index
 from texpr.ir.loop import Alloc, Barrier, For, If, Kernel, Prefetch, Stmt
 from texpr.ir.parted import Parted, divides_by_sizes, is_natural, parted
-from texpr.ir.traverse import statements, variables
+from texpr.ir.traverse import statements, variables, walk
 from texpr.passes.renew import folded
 
 M, N, K, L = (Var(v) for v in "MNKL")
@@ -121,6 +121,7 @@ PARTED = {
     "tiles": tiles(MN, COUNT, TILED),
     "tiles of tiles": loop(o, floordiv(plus(MN, 3), index(4)), loop(i, 2, loop(v, 2, If(less(plus(times(o, 4), times(i, 2), v), MN), (
         put(A, (FloorDiv(plus(times(o, 4), times(i, 2), v), N),), ZERO, update="add"),))))),
+    "a buffer of the tile": loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
     "joined tiles": loop(v, Mul(floordiv(plus(MN, 3), index(4)), index(4)), If(less(AGAIN, MN), (
         put(A, (FloorDiv(AGAIN, N),), ZERO, update="add"),))),
 }
@@ -141,7 +142,8 @@ KEPT = {
     "the digit itself": tiles(MN, COUNT, TILED, put(B, (i,), ZERO)),
     "a digit twice": tiles(MN, COUNT, put(A, (FloorDiv(plus(times(o, 4), i, i), N),), ZERO)),
     "more in the tile": loop(o, floordiv(plus(MN, 3), index(4)), put(B, (0,), ZERO), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
-    "a buffer of the tile": loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), loop(i, 4, If(less(COUNT, MN), (TILED,)))),
+    "a buffer that lanes share": loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), For(
+        i, index(4), (If(less(COUNT, MN), (put(B, (0,), ZERO), TILED)),), "vector")),
     "threads that meet": tiles(MN, COUNT, TILED, Barrier()),
     "a loop between": loop(o, floordiv(plus(MN, 3), index(4)), loop(v, K, loop(i, 4, If(less(COUNT, MN), (TILED,))))),
     "tiles outside in": loop(i, 4, loop(o, floordiv(plus(MN, 3), index(4)), If(less(COUNT, MN), (TILED,)))),
@@ -168,6 +170,14 @@ def test_parted(name: str):
 def test_kept(name: str):
     k = kernel(KEPT[name])
     assert parted(k).kernel is k and not parted(k).loops
+
+
+def test_lanes_take_their_element_of_a_buffer_along():
+    lanes = For(i, index(4), (If(less(COUNT, MN), (put(A, (FloorDiv(COUNT, N),), at(B, i)),)),), "vector")
+    after = parted(kernel(loop(o, floordiv(plus(MN, 3), index(4)), Alloc(B), lanes))).kernel
+    inner = [n for n in statements(after) if isinstance(n, For)][-1]
+    assert isinstance(made := inner.body[0], Alloc) and made.tensor is B
+    assert [integer(n.indices[0]) for n in walk(after) if isinstance(n, Read) and n.tensor is B] == [0]
 
 
 def test_loops_that_count_the_same():

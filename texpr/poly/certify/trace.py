@@ -356,7 +356,7 @@ def _with_wholes(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Expr, 
     found = list(zip(cells, to))
     for cell, there in found:  # Grows.
         match cell:
-            case Mod(whole, Const() as n):
+            case Mod(whole, Const(value) as n) if value:
                 quotients = (to for c, to in found if isinstance(c, FloorDiv) and alike(c.rhs, n) and alike(c.lhs, whole))
                 found += [(whole, add(mul(quotient, n), there)) for quotient in islice(quotients, 1)]
     return found
@@ -367,7 +367,7 @@ def rejoined(e: Expr) -> Expr:
     form = linear(e)
     for rest, c in form.terms:
         match rest:
-            case Mod(whole, Const(n)):
+            case Mod(whole, Const(n)) if n:
                 for quotient, d in form.terms:
                     if isinstance(quotient, FloorDiv) and d == c * n and alike(quotient.rhs, rest.rhs) and alike(quotient.lhs, whole):
                         others = Linear(tuple(t for t in form.terms if t[0] is not rest and t[0] is not quotient), form.constant)

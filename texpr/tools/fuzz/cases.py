@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from texpr import ops
 from texpr.ir.loop import Kernel
+from texpr.ir.show_tensor import show_program
 from texpr.schedule.script import STEPS, Step, parse_script
+from texpr.tools.certificates import small
 from texpr.tools.fuzz.operators import operator_text
 from texpr.tools.fuzz.programs import program_text
 from texpr.tools.fuzz.steps import steps_for
@@ -52,12 +55,24 @@ def parse_case(text: str) -> Case:
     return Case(operator, sizes, tuple(parse_script("\n".join(steps))))
 
 
+LIBRARY = 0.1
+"""The share of operators that are those of the library."""
+
+
 def drawn_operator(rng: Random) -> Case:
     """A random operator, some of its sizes constant."""
+    if rng.random() < LIBRARY:
+        return Case(library_text(rng))
     text = operator_text(rng) if rng.random() < 0.85 else program_text(rng)
     names = [n for n in ("M", "N", "K") if re.search(rf"\b{n}\b", text)]
     chosen = [n for n in names if rng.random() < 0.4] if rng.random() < 0.6 else []
     return Case(text, tuple((n, rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 8))) for n in chosen))
+
+
+def library_text(rng: Random) -> str:
+    """An operator of the library with usual dtypes and small constants, with the functions and operators that it calls."""
+    program, _ = small(getattr(ops, rng.choice(ops.names())))
+    return show_program(program, with_callees=True)
 
 
 def drawn_steps(rng: Random, most: int = MOST_STEPS) -> Choose:
