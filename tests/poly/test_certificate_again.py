@@ -36,6 +36,9 @@ AGAIN: Rows = {
     "after what is folded into them": (COUNTED, counted(BEGIN, COUNT, BEGIN.replace("for h", "for g").replace("for a", "for b")
                                                .replace("h + a", "g + b")), "sums"),
     "and do not begin": (COUNTED, counted(BEGIN.replace("a in 0..3", "a in 0..2"), COUNT), "covered"),
+    "in two places, of which one is folded into": (COUNTED, counted(
+        "\nlet s: f32[2, 4]", under("for c in 0..2", "\nfor i in 0..4\n  s[c, i] = w[i]  at[i]"), COUNT.replace("y[", "s[0, "),
+        "\nfor j in 0..4\n  y[j] = s[1, j]  copy"), "once"),
     "sums in tiles that overlap": (TOTAL, sums(TILE), ""),
     "in lanes": (TOTAL, sums(TILE, lanes="vector"), ""),
     "in lanes that share an element": (TOTAL, sums(TILE.replace("s[l]", "s[0]"), lanes="vector"), "sums"),
