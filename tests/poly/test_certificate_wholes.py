@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.poly.tables import Rows, changed, kernel, out, refused, under
+from texpr.ir.expr import Add, FloorDiv, Mod, Mul, Var, index
+from texpr.poly.certify.trace import rejoined
 
 SQUARE = "square(X: f32[4, 4], k: i64[4], m: bool[4]) -> Y: f32[4, 4]"
 DOUBLED = f"op {SQUARE} {{ Y[i, j] = X[i, j] * 2 }}"
@@ -163,3 +165,12 @@ TABLES = {f"{table}: {name}": row for table, rows in NAMED.items() for name, row
 def test_what_is_proven(name: str):
     op, loops, obligation = TABLES[name]
     assert refused(op, loops) == obligation
+
+
+X = Var("x")
+
+
+@pytest.mark.parametrize("by, times, kept", [(4, 4, False), (4, 8, True), (4, 1, True), (1, 1, False)])
+def test_quotients_and_remainders_are_put_together(by: int, times: int, kept: bool):
+    quotient, rest = FloorDiv(X, index(by)), Mod(X, index(by))
+    assert (rejoined(Add(Mul(quotient, index(times)), rest)) is X) is not kept

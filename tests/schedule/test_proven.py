@@ -59,7 +59,8 @@ kernel f(X: f32[H]) -> (Y: f32[2])
 
 
 @pytest.mark.parametrize("old, new, obligation", [
-    ("", "", ""), ("if H == 4", "if 4 <= H", "values"), ("r in 0..4", "r in 0..3", "sums"), ("not H == 4", "not H == 5", "sums"),
+    ("", "", ""), ("if H == 4", "if 4 <= H", "values"), ("if H == 4", "if H >= 4", "values"),
+    ("r in 0..4", "r in 0..3", "sums"), ("not H == 4", "not H == 5", "sums"),
     ("j * 4 <=", "j * 3 <=", "values"), ("j * 4 + 4", "j * 4 + 3", "sums"),
 ])
 def test_what_conditions_say_of_sizes_is_used_under_them_alone(old: str, new: str, obligation: str):
