@@ -213,8 +213,9 @@ def split_options(op, options: Mapping[str, object]) -> Options:
     absent = frozenset(name for name, value in options.items() if value is None and _may_be_absent(signature, name))
     names = {v.name for v in op.program(dtypes, constants, absent).sizes}
     rest = {n: value for n, value in options.items() if n not in dtypes and n not in constants and n not in absent}
-    for name in rest.keys() - names:
-        raise _unknown(signature, name, names)
+    unknown = next((name for name in rest if name not in names), None)
+    if unknown is not None:
+        raise _unknown(signature, unknown, names)
     return Options(dtypes, constants, {n: _size(n, value) for n, value in rest.items()}, absent)
 
 

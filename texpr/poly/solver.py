@@ -20,7 +20,7 @@ from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
 ROWS = 100_000
-"""Constraints that elimination looks at per question; a few seconds."""
+"""Constraints that elimination looks at per question."""
 
 _CONTEXT = isl.Context()
 _CONTEXT.set_schedule_algorithm(int(isl.schedule_algorithm.FEAUTRIER))

@@ -17,7 +17,7 @@ from texpr.support.source import Span
 
 MOST_TRIED = 24
 MOST_EFFORT = 20_000
-"""Constraints that may be looked at before the last alternative is tried; about a second."""
+"""Constraints that may be looked at before the last alternative is tried."""
 MOST_SHOWN = 3
 SKEWS = (1, 2, -1)
 

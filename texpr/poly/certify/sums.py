@@ -335,7 +335,7 @@ class _Needed:
         values = dict(zip(self.names, (*(at or ()), *self.fresh)))
         plain = [(v, self.frame.with_constants(substitute(term, values))) for term, v in self.terms]
         told = [compare("==", self.data[v], n) for v, n in plain if n is not None]
-        self.left = self.frame.holds(conjunction(substitute(condition, values | self.data), *told)).intersect_params(proof.facts & sizes)
+        self.left = self.frame.holds(conjunction(substitute(condition, values | self.data), *told)).intersect_params(sizes)
         if at is not None:
             self.left = self.left & self.frame.up(start.domain(proof.facts))
         self.by_start = at is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
-from itertools import islice
 
 import islpy as isl
 
@@ -357,8 +356,8 @@ def _with_wholes(cells: Sequence[Expr], to: Sequence[Expr]) -> list[tuple[Expr, 
     for cell, there in found:  # Grows.
         match cell:
             case Mod(whole, Const(value) as n) if value:
-                quotients = (to for c, to in found if isinstance(c, FloorDiv) and alike(c.rhs, n) and alike(c.lhs, whole))
-                found += [(whole, add(mul(quotient, n), there)) for quotient in islice(quotients, 1)]
+                quotient = next((t for c, t in found if isinstance(c, FloorDiv) and alike(c.rhs, n) and alike(c.lhs, whole)), None)
+                found += [] if quotient is None else [(whole, add(mul(quotient, n), there))]
     return found
 
 

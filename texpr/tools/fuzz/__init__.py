@@ -4,9 +4,10 @@ reasoned `tx.Error`.
 The language: `texts` and `programs` make text number k of a seed: random bytes, token soup, real operators with tokens exchanged, and
 programs that mostly mean something. `trial` reads, prints, compiles and runs one text and says what went wrong.
 
-Schedules: `operators` writes operators, `steps` chooses steps for a kernel, `cases` puts both together. `schedule_trial` applies the
-steps and holds every verdict against enumeration: `instances` runs a kernel over terms in place of numbers, `judge` compares two
-kernels, looks for iterations that meet, and looks whether the witness of a refusal is one. The tests draw from the same generators.
+Schedules: `operators` writes operators (one in ten is the library's), `steps` chooses steps for a kernel, `cases` puts both together.
+`schedule_trial` applies the steps and holds every verdict against enumeration: `instances` runs a kernel over terms in place of numbers,
+`judge` compares two kernels, looks for iterations that meet, and looks whether the witness of a refusal is one. The tests draw from the
+same generators.
 
 `language` and `schedules` are the two parts that `command` drives; `shrink` cuts a finding down while the same thing still goes wrong.
 """
