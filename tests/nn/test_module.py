@@ -232,6 +232,41 @@ def test_copies_and_pickles():
         np.testing.assert_array_equal(model(x), expected)
 
 
+CHANGES = {
+    "a child in another mode": lambda m: m[2].eval(), "another dtype": lambda m: m.to("f64"),
+    "one variable's": lambda m: m[0].to("f64"),
+    "another parameter": lambda m: setattr(m[0], "weight", nn.Parameter(np.ones((3, 4), "f4"))), "no bias": lambda m: delattr(m[0], "bias"),
+    "None": lambda m: setattr(m[0], "bias", None), "a buffer": lambda m: m[2].register_buffer("b", np.ones(2, "f4")),
+    "one more": lambda m: m.append(nn.ReLU()), "one less": lambda m: m.__delitem__(1),
+    "another": lambda m: m.__setitem__(1, nn.GELU()),
+    "a hook": lambda m: m[2][0].register_forward_hook(lambda *_: None), "registries": lambda m: m._modules.update({"9": nn.Tanh()}),
+    "exchanged": lambda m: m[0]._parameters.clear(), "taken out": lambda m: m._modules.popitem(),
+    "by name": lambda m: m._modules.pop("1"),
+    "joined": lambda m: m._modules.__ior__({"7": nn.Tanh()}), "if absent": lambda m: m[1]._modules.setdefault("7", nn.Tanh()),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_every_change_of_structure_is_noticed(change):
+    """What programs depend on is looked for only when something has changed; so every change must say so."""
+    model, other = small(), small()
+    before = model.__texpr_structure__()
+    assert model.__texpr_structure__() is before and copy.deepcopy(model).__texpr_structure__() != before
+    change(other)
+    assert model.__texpr_structure__() == before, "another model has changed"
+    change(model)
+    assert model.__texpr_structure__() != before
+    assert len({id(v) for v, _ in model.__texpr_structure__()[2]}) == len([*model.parameters(), *model.buffers()])
+
+
+def test_a_hook_that_is_removed_is_noticed():
+    model = small()
+    before, handle = model.__texpr_structure__(), model[0].register_forward_pre_hook(lambda *_: None)
+    assert model.__texpr_structure__() != before
+    handle.remove()
+    assert model.__texpr_structure__() == before
+
+
 def test_inputs_that_are_none():
     assert complaint(lambda: small()()) == "error[arguments]: Sequential was called without inputs"
     assert complaint(lambda: small()(np.ma.masked_array(np.ones((2, 4)), mask=False))) == """\

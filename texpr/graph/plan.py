@@ -132,10 +132,11 @@ class Plan:
                     raise CallError(f"the plan takes {slot.dtype}{list(slot.shape)}, found {array.dtype}{list(array.shape)}", code="shape")
             if isinstance(self.place, OnDevice):
                 return self._queued(self.place, arrays)
-            for k, array in enumerate(arrays):
-                self.fill(k, array)
-            self.run()
-            return tuple(r.copy() for r in self.results)
+            for slot, array in zip(self.inputs, arrays):
+                slot[...] = array
+            self._compute()
+            self.commit()
+            return tuple([r.copy() for r in self.results])
 
     def _queued(self, place: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
         """Queue the kernels on these arrays as they are; the results are arrays that the kernels write."""
@@ -185,7 +186,7 @@ class Plan:
             CallError: a value outside its range.
         """
         with self._lock:
-            self.compute()
+            self._compute()
             self.commit()
 
     def compute(self) -> None:
@@ -195,14 +196,19 @@ class Plan:
             CallError: a value outside its range.
         """
         with self._lock:
+            self._compute()
+
+    def _compute(self) -> None:
+        if self._slow_checks:
             self._check_rest(self._checked)
+        if isinstance(self.place, OnDevice):
             self._take_turns()
             self._scalars.copy()
-            watcher = watching.get()
-            if watcher is None:
-                self._bound()()
-            else:
-                self._watched(watcher)
+        watcher = watching.get()
+        if watcher is None:
+            self._bound()()
+        else:
+            self._watched(watcher)
 
     def _watched(self, watcher: Profile) -> None:
         """Run kernel by kernel."""
@@ -352,13 +358,14 @@ class Plan:
     def _bound(self) -> _Step:
         """One run on the arrays that the variables have now."""
         key = tuple(map(id, map(array_of, self._variables)))
-        if key not in self._bindings:
+        found = self._bindings.get(key)
+        if found is None:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()
             arrays = self._arrays()
             failed = self._fail_at([*self._ranges, *self.launches])
-            self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, arrays, failed)
-        return self._bindings[key]
+            found = self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, arrays, failed)
+        return found
 
     def _fail_at(self, entries: Sequence[tuple[Tensor, RangeCheck] | Launch]) -> Callable[[int], None]:
         """What raises for the entry that failed."""

@@ -21,6 +21,21 @@ active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", 
 """The capture whose `with` block is running: operators on variables alone belong to it too."""
 
 
+class Structures:
+    """When something that captured programs depend on besides shapes has last changed, such as the parts of modules or dtypes.
+
+    Attributes:
+        stamp: another object after each change; what was found under the same stamp still holds.
+    """
+
+    stamp: ClassVar[object] = object()
+
+    @classmethod
+    def change(cls) -> None:
+        """To be called after a change."""
+        cls.stamp = object()
+
+
 class Leaf(Protocol):
     """A lazy tensor over the memory of a variable."""
 
@@ -113,6 +128,7 @@ class Variable:
             self._changes()
             self._current, self._spare = moved, None
             Variable.moves += 1
+            Structures.change()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -139,6 +155,7 @@ class Variable:
             self._changes()
             self._current, self._spare = _placed(stored(self.numpy(), dtype), self.device), None
             self.dtype = dtype
+            Structures.change()
 
     def exchange(self) -> None:
         """Make the array that a step has written the value."""

@@ -12,6 +12,7 @@ import numpy as np
 from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.graph.place import on_host
+from texpr.graph.variable import Structures
 from texpr.ir.dtypes import BF16, DType, readable
 from texpr.nn import tree
 from texpr.nn.arguments import float_dtype
@@ -20,6 +21,7 @@ from texpr.nn.inputs import Given, as_input
 from texpr.nn.observe import Handle, Hook, observed
 from texpr.nn.parameter import Buffer, Parameter
 from texpr.nn.recent import Recent
+from texpr.nn.registry import Registry
 from texpr.runtime import gpu
 from texpr.support.errors import CallError, CheckpointError
 from texpr.support.options import current
@@ -36,8 +38,9 @@ class Module:
 
     def __init__(self) -> None:
         for registry in (*_KINDS, "_hooks", "_pre_hooks"):
-            object.__setattr__(self, registry, {})
+            object.__setattr__(self, registry, Registry())
         object.__setattr__(self, "_plans", Recent())
+        object.__setattr__(self, "_structure", (None, ()))
         self.training = True
 
     _parameters: dict[str, Parameter]
@@ -46,6 +49,8 @@ class Module:
     _hooks: dict[Handle, Hook]
     _pre_hooks: dict[Handle, Hook]
     _plans: Recent[Any]
+    _structure: tuple[object, tuple]
+    """What `structure` has found, and the stamp under which it holds."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Parameter | Buffer | Module) and "_modules" not in self.__dict__:
@@ -63,6 +68,8 @@ class Module:
             else:
                 known.pop(name, None)
         object.__setattr__(self, name, value)
+        if name == "training":
+            Structures.change()
 
     def __delattr__(self, name: str) -> None:
         for registry in _KINDS:
@@ -337,10 +344,10 @@ class Module:
 
     def __getstate__(self) -> dict[str, object]:
         """For copies and pickles: compiled programs stay behind."""
-        return {name: value for name, value in self.__dict__.items() if name != "_plans"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_plans", "_structure")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _plans=Recent())
+        self.__dict__.update(state, _plans=Recent(), _structure=(None, ()))
 
     def summary(self, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
         """A table of layers: output shapes, parameters, multiply-adds. See `texpr.nn.summary`."""
@@ -366,7 +373,15 @@ _KINDS: dict[str, type] = {"_parameters": Parameter, "_buffers": Buffer, "_modul
 
 def structure(module: Module) -> tuple:
     """What a captured program depends on besides shapes: which modules, hooks and variables there are, modes, dtypes, devices."""
-    # Lists, for every step asks: they take half as long as generators.
+    stamp, found = module._structure
+    if stamp is not Structures.stamp:
+        stamp = Structures.stamp
+        found = _structure(module)
+        object.__setattr__(module, "_structure", (stamp, found))
+    return found
+
+
+def _structure(module: Module) -> tuple:
     modules = list(module.modules())
     hooks = [h for m in modules if m._hooks or m._pre_hooks for h in (*m._hooks, *m._pre_hooks)]
     variables = [(v, v.dtype) for m in modules for v in m._parameters.values()]
@@ -433,7 +448,8 @@ def _warn_of_lists(name: str, module: Module) -> None:
     """A plain list hides its modules from `parameters()`."""
     for attribute, value in vars(module).items():
         held = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-        if attribute not in (*_KINDS, "_hooks", "_pre_hooks", "_plans") and any(isinstance(v, Module | Parameter) for v in held):
+        own = (*_KINDS, "_hooks", "_pre_hooks", "_plans", "_structure")
+        if attribute not in own and any(isinstance(v, Module | Parameter) for v in held):
             where = f"{name}.{attribute}" if name else attribute
             warnings.warn(f"`{where}` of {type(module).__name__} is a plain {type(value).__name__} of modules or parameters: they are not "
                           "registered and will not be trained or saved; use nn.ModuleList or nn.Sequential", UserWarning, stacklevel=3)

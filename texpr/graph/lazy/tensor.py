@@ -51,7 +51,7 @@ class Node:
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
         self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
         for a in arguments:
-            a.users.add(self)
+            a.used_by(self)
 
 
 class Tensor(ArrayMethods, gpu.Exchanged):
@@ -74,7 +74,13 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         self.requires_grad, self.stops = False, not _recording.get()
         self.grad: Tensor | None = None
         self.owner: Variable | None = None
-        self.users: weakref.WeakSet[Node] = weakref.WeakSet()
+        self.users: weakref.WeakSet[Node] | None = None
+
+    def used_by(self, node: Node) -> None:
+        """Note a call that waits for the value, or may ask for it again."""
+        if self.users is None:
+            self.users = weakref.WeakSet()
+        self.users.add(node)
 
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         if any(isinstance(value, Symbolic) for value in inputs.values()):
@@ -139,7 +145,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
 
     def kept(self) -> None:
         """The memory of the value is about to change: what still waits for it gets a copy."""
-        if len(self.users) and self.value is not None:
+        if self.users and self.value is not None:
             self.value = self.value.copy()
 
     def numpy(self) -> np.ndarray:
@@ -226,12 +232,12 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         """Let another tensor stand for the value so far in all that was computed from it."""
         other = self.detach()
         other.stops, other.requires_grad = self.stops, self.requires_grad
-        for user in tuple(self.users):
+        for user in tuple(self.users or ()):
             user.arguments = tuple(other if a is self else a for a in user.arguments)
-            other.users.add(user)
+            other.used_by(user)
         if self.node is not None:
             self.node.outputs = tuple(weakref.ref(other) if r() is self else r for r in self.node.outputs)
-        self.users = weakref.WeakSet()
+        self.users = None
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[k] for k in range(len(self)))
