@@ -368,6 +368,30 @@ DEPTHWISE = """op depthwise(X: f32[N, H, W, C], F: f32[R, Q, C]) -> Y: f32[N, H 
 }"""
 
 
+AGAIN = """op again(A: f32[N, K], W: f32[Q, K, K]) -> h: f32[3, N, K] {
+  let g: f32[2, N, Q, K]
+  h[0, n, j] = A[n, j]
+  g[t, n, q, j] = h[t, n, j] * f32(q + 1)
+  h[t + 1, n, j] = sum(q in 0..Q, k in 0..K: g[t, n, q, k] * W[q, k, j])  for t in 0..2
+}"""
+
+
+@pytest.mark.parametrize(("q", "near", "blocked"), [(6, 16 << 10, True), (2, 16 << 10, False), (6, 4 << 10, False)])
+def test_a_recurrence_adds_blocks_of_terms_whose_operand_the_first_cache_holds(q: int, near: int, blocked: bool):
+    machine = Machine(vector_bytes=32, vector_registers=32, caches=(near, 1 << 20), cores=2)
+    s = tx.schedule(tx.op(AGAIN), N=32, K=64, Q=q)
+    steps, s.kernel = auto(s.kernel, machine)
+    s.steps[:] = steps
+    assert ('reorder("h.1.noo", "h.1.q", "h.1.ko", "h.1.noi"' in s.script()) == blocked
+    assert s.certificate()
+    rng = np.random.default_rng(0)
+    a, w = rng.standard_normal((32, 64)).astype("f4"), rng.standard_normal((q, 64, 64)).astype("f4") / 8
+    expected = [a]
+    for _ in range(2):
+        expected.append(sum((i + 1) * expected[-1] @ w[i] for i in range(q)))
+    np.testing.assert_allclose(s.compile()(a, w), expected, rtol=2e-5, atol=2e-3)
+
+
 def test_neighbours_under_a_short_window_load_what_they_share_once():
     """8 positions, 2 vectors, windows of 3 columns: 48 products of 10 columns of 2 vectors and 3 weights of 2."""
     s = tx.schedule(tx.op(DEPTHWISE), N=2, H=20, W=26, C=32, R=3, Q=3).auto("x86-64-v4")

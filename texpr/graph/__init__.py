@@ -7,7 +7,8 @@ a Program or a list that can be printed:
 1. `passes`: calls become equations over tensors whose extents are numbers (`flatten`); what no result needs goes, what is known at
    capture is computed, the laws of `passes.LAWS` are applied, equal definitions are one, transposes and slices become indices of their
    readers, reshapes become views. `PASSES` is the list; `opt` and `disable` choose from it.
-2. `fusion`: a tensor computed element by element is computed where it is read, a reduction ends with what is done to its result.
+2. `kept`: functions of elements that are computed again and again are stored.
+   `fusion`: a tensor computed element by element is computed where it is read, a reduction ends with what is done to its result.
    `layouts`: matrices that recurrences multiply with are turned before them.
    `groups`: what is left is shared out among kernels. All follow a cost model (bytes saved against operations done again) and keep their
    decisions: `Plan.explain()`.

@@ -33,7 +33,7 @@ class Decision:
     """Whether a tensor was fused into those who read it, and why.
 
     Attributes:
-        kind: `inline`, `parts`, `epilogue` or `together`.
+        kind: `keep`, `inline`, `parts`, `epilogue` or `together`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.
@@ -52,7 +52,8 @@ class Decision:
     def __str__(self) -> str:
         into = ", ".join(self.readers)
         numbers = f"; saves {_amount(self.saved)}" + (f", computes {self.extra:,} operations again" if self.extra else "")
-        return f"{self.kind} {self.tensor} -> {into}: {'yes' if self.fused else 'no'}, {self.reason}{numbers if self.fused else ''}"
+        told = numbers if self.fused and (self.saved or self.extra) else ""
+        return f"{self.kind} {self.tensor} -> {into}: {'yes' if self.fused else 'no'}, {self.reason}{told}"
 
 
 def _amount(size: int) -> str:

@@ -17,6 +17,7 @@ from texpr.graph.capture import Capture
 from texpr.graph.drawing import draw, to_dot
 from texpr.graph.export import Exported, export
 from texpr.graph.fusion import fused
+from texpr.graph.kept import with_kept
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
 from texpr.graph.layouts import laid_out
 from texpr.graph.memory import lifetimes, make_arena
@@ -390,12 +391,13 @@ def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: P
     better = optimized(program, constants, level, left_out, loose)
     if level < 3 or FUSE in left_out:
         return better, make_launches(better, False, place.kernel)
+    better, kept = with_kept(better)
     better, decisions = fused(better)
     if "algebra" not in left_out:
         better = by_laws(better, loose)
     better, layouts = laid_out(better)
     made = make_launches(better, True, place.kernel)
-    return better, Launches(made.order, made.views, (*decisions, *layouts, *made.decisions))
+    return better, Launches(made.order, made.views, (*kept, *decisions, *layouts, *made.decisions))
 
 
 def _value_checks(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:

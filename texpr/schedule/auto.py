@@ -54,6 +54,8 @@ ADDRESSES = 16
 """Registers for addresses below which as many rows with edges would not have theirs."""
 SQUARE = 32
 """Rows and columns of a product from which on its tiles are as large as registers allow."""
+FAR = 4
+"""First caches that an operand must fill for its terms to be added in blocks by recurrences."""
 LEAST_TERMS = 32
 """Terms for which sums stay in registers, below which fetching them takes as long as adding."""
 SHORT_WINDOW = 4
@@ -348,7 +350,13 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     spatial += [outer] if outer else []
     terms = [qualified(n) for n in nest.reduction]
     order = [*spatial, *terms, *inside, inner]
-    if block and rows is not None and row_outer:
+    again = _repeated(plan, nest, best, rows, row_outer if rows is not None else "")
+    if again:
+        shares, tiles, blocks, within = again
+        before = spatial[: spatial.index(row_outer)]
+        order[:] = [*before, shares, *terms[:-1], blocks, tiles, *([outer] if outer else []), within, *inside, inner]
+        spatial = [*before, shares]
+    elif block and rows is not None and row_outer:
         blocks, within = plan.cut(terms[0], block, "exact")
         order[:] = [*spatial[: spatial.index(row_outer)], blocks, *spatial[spatial.index(row_outer) :], within, *inside, inner]
     if plan.step("reorder", *order):
@@ -375,6 +383,26 @@ def _near_terms(plan: Plan, nest: Nest, best: For, rows: For | None) -> int:
     near = next(iter(plan.machine.caches), 0)
     block = even(terms, near // 2 // each) if each and terms * each > near and near // 2 // each >= LEAST_TERMS else 0
     return block if block and terms % block == 0 else 0
+
+
+def _repeated(plan: Plan, nest: Nest, best: For, rows: For | None, tiles: str) -> tuple[str, str, str, str] | None:
+    """For a product that a recurrence repeats with an operand much larger than the first cache: the names of a loop over as many blocks of
+    tiles of rows as there are cores, of that over tiles, of that over blocks of terms for which half of the cache holds the operand,
+    and of that over terms. All tiles of a core add these, before others come from the second cache.
+    """
+    moving = [a for a in nest.accesses[1:] if a.stride(best.var) != 0]
+    if not nest.again or nest.outer or not tiles or rows is None or len(moving) != 1 or not _is_product(nest, best, rows):
+        return None
+    (panel,), near, cores = moving, next(iter(plan.machine.caches), 0), plan.machine.cores
+    each, term = constant_extent(best) * panel.tensor.dtype.bytes, nest.reduction[-1]
+    whole = prod(constant_extent(n) for n in nest.reduction if panel.stride(n.var) != 0) * each
+    most, count = near // 2 // max(1, each), _longest(plan, tiles)
+    block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > FAR * near else 0
+    if not block or constant_extent(term) % block or count % cores or count // cores < 2:
+        return None
+    shares, tiles = plan.cut(tiles, count // cores, "exact")
+    blocks, within = plan.cut(qualified(term), block, "exact")
+    return (shares, tiles, blocks, within) if shares and blocks else None
 
 
 def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
