@@ -10,6 +10,7 @@ from texpr.targets import llvm
 from texpr.targets.base import symbol_of
 from texpr.targets.carried import carries
 from texpr.targets.function import Function, Value
+from texpr.targets.plain import is_plain
 from texpr.targets.statements import Emitter
 
 _RUNTIME = """declare void @tx_parallel(ptr, ptr, i64)
@@ -78,7 +79,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
     functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes), bool(check))]
-    passes = "" if carries(kernel) else llvm.BY_FUNCTION
+    passes = "" if carries(kernel) else llvm.PLAIN if is_plain(kernel) else llvm.BY_FUNCTION
     tail = f"attributes #0 = {{ nounwind {attributes} {passes} }}\n{_METADATA}"
     head = f"{_ALONE}\n{_ALLOC[address_bits]}" if alone else _RUNTIME
     return "\n".join([head, check, *emitter.declared.values(), *functions, tail, ""])

@@ -161,7 +161,7 @@ class Emitter(Accesses):
         f, t = self.function, self.counter(loop)
         first, stop = self.counted(loop, first), self.counted(loop, stop)
         body, after = f.fresh("loop"), f.fresh("done")
-        if integer(loop.extent) is None or integer(loop.extent) == 0 or first.text != "0":
+        if (integer(loop.extent) or 0) <= 0 or first.text != "0":
             f.emit(f"{(some := '%' + f.fresh())} = icmp slt {first}, {stop.text}")
             f.emit(f"br i1 {some}, label %{body}, label %{after}")
         else:
@@ -177,7 +177,7 @@ class Emitter(Accesses):
         self.looping -= 1
         f.emit(f"{following} = add nuw nsw {register_type(t)} {var}, 1")
         f.lines[hole] = f"  {var} = phi {register_type(t)} [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
-        more = f.define(f"icmp slt {register_type(t)} {following}, {stop.text}")
+        more = f.define(f"icmp ne {register_type(t)} {following}, {stop.text}")
         f.emit(f"br i1 {more}, label %{body}, label %{after}, !llvm.loop !0")
         f.start(after)
 

@@ -1,0 +1,54 @@
+"""Loops over elements: the kernels in which LLVM's passes have little to find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from texpr.ir.expr import Expr, Read, Select, Var
+from texpr.ir.loop import For, Kernel, Poll, Stmt, Store
+from texpr.ir.traverse import children, walk
+from texpr.passes.flatten import flat_index
+
+
+def is_plain(kernel: Kernel) -> bool:
+    """Whether a kernel only stores elements of its outputs, each computed from elements that move with the innermost loop.
+
+    So no value could stay in a register over iterations, no load could be moved out of a loop, no branch could be joined with another.
+    """
+    return not kernel.temporaries and all(_is_plain(s, None) for s in kernel.body)
+
+
+def _is_plain(s: Stmt, innermost: Var | None) -> bool:
+    """A statement in a loop that counts with `innermost`."""
+    match s:
+        case For(kind="serial" | "parallel"):
+            return all(_is_plain(each, s.var) for each in s.body)
+        case For(kind="vector"):
+            return all(_is_plain(each, innermost) for each in s.body)
+        case Store(update=None):
+            reads = {id(n): n for n in walk(s.value) if isinstance(n, Read)}
+            return reads.keys() == _unconditional(s.value) and all(_moves(at, innermost) for at in (s, *reads.values()))
+        case Poll():
+            return True
+    return False
+
+
+def _unconditional(root: Expr) -> set[int]:
+    """The reads of a value that are not for one side of a choice alone."""
+    found: set[int] = set()
+    stack, seen = [root], {id(root)}
+    while stack:
+        e = stack.pop()
+        if isinstance(e, Read):
+            found.add(id(e))
+            continue
+        below = [c for c in ((e.cond,) if isinstance(e, Select) else children(e)) if isinstance(c, Expr) and id(c) not in seen]
+        seen |= {id(c) for c in below}
+        stack += below
+    return found
+
+
+def _moves(at: Read | Store, innermost: Var | None) -> bool:
+    """Whether the position is a sum of multiples of loops, the innermost among them."""
+    terms: Sequence[tuple[Expr, int]] = flat_index(at.tensor, at.indices).terms
+    return all(isinstance(t, Var) for t, _ in terms) and (innermost is None or any(t is innermost for t, _ in terms))
