@@ -14,7 +14,7 @@ from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import walk
-from texpr.poly import footprint, nest, permutable, solver
+from texpr.poly import band, footprint, nest, permutable, solver
 from texpr.schedule.loops import find_loops, loops_around
 
 
@@ -139,6 +139,14 @@ def test_out_of_quota(monkeypatch):
     monkeypatch.setattr(solver, "ROWS", 3)
     monkeypatch.setattr(nest, "_MEMO", OrderedDict())
     monkeypatch.setattr(nest, "_SHARED", OrderedDict())
-    assert not permutable(s.kernel, [[find_loops(s.kernel, "Y.i")[0].var]])
     assert picture(s.kernel, "T", "Y.i") == "T[0 +: M]"
     assert not solver._LOOKED_AT[0]
+
+
+def test_out_of_quota_is_no_band(monkeypatch):
+    """What distances leave open is asked: element j + 9 is of no row, which only the ranges of the loops tell."""
+    s = tx.schedule(tx.op("op f(X: f32[N]) -> A: f32[N, 8] { A[i, j] = A[i-1, j+9 | 0] + X[i] }"))
+    assert permutable(s.kernel, [[find_loops(s.kernel, name)[0].var] for name in "ij"])
+    monkeypatch.setattr(solver, "ROWS", 3)
+    monkeypatch.setattr(band, "_MEMO", OrderedDict())
+    assert not permutable(s.kernel, [[find_loops(s.kernel, name)[0].var] for name in "ij"])

@@ -92,11 +92,14 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
         ScheduleError: something is not proven.
     """
     with timed("proof", "certificate"):
-        final = kernel
-        for each in (place, drop_guards, narrow):
-            final = each(final)
+        final = certified_loops(kernel)
         check_arrivals(final)
         return certify(final, ready(specialize(program, sizes)))
+
+
+def certified_loops(kernel: Kernel) -> Kernel:
+    """The loops that a certificate is about, which code is generated from as well."""
+    return narrow(drop_guards(place(kernel)))
 
 
 def prepared(kernel: Kernel, target: Target) -> Kernel:

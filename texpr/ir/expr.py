@@ -14,9 +14,9 @@ from texpr.support.source import Span
 
 
 class Node:
-    """Anything that has parts."""
+    """Anything that has parts. What is asked of many nodes again and again is remembered in them (see `traverse.tensors`)."""
 
-    __slots__ = ()
+    __slots__ = ("_tensors", "_variables")
     parts: ClassVar[tuple[str, ...]] = ()
 
 

@@ -178,18 +178,52 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
 
 def variables(*roots: Node) -> set[Var]:
     """All variables used below the roots, bound ones included where they are used."""
-    return {n for n in walk(*roots) if isinstance(n, Var)}
+    return set().union(*[_remembered(root, "_variables", _variables) for root in roots])
 
 
 def free_variables(root: Node) -> set[Var]:
     """Variables used but not bound below `root`. A variable binds once, so none is both."""
-    bound = {n.var for n in walk(root) if isinstance(n, Axis | For)}
-    return variables(root) - bound
+    return variables(root) - {n.var for n in walk(root) if isinstance(n, Axis | For)}
 
 
 def tensors(*roots: Node) -> dict[Tensor, None]:
     """Tensors read below the roots, in order of appearance."""
-    return dict.fromkeys(n.tensor for n in walk(*roots) if hasattr(n, "tensor") and isinstance(n.tensor, Tensor))  # type: ignore[attr-defined]
+    return dict.fromkeys(t for root in roots for t in _remembered(root, "_tensors", _tensors))
+
+
+def _remembered(root: Node, name: str, found_in: Callable[[Node, list[Any]], Any]) -> Any:
+    """What is found in a node, given what is found in its children: kept in the nodes, since a rewrite leaves most of them as they are."""
+    try:
+        return getattr(root, name)
+    except AttributeError:
+        pass
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        below = children(node)
+        missing = [c for c in below if not hasattr(c, name)]
+        if missing:
+            stack += missing
+            continue
+        object.__setattr__(stack.pop(), name, found_in(node, [getattr(c, name) for c in below]))
+    return getattr(root, name)
+
+
+def _variables(node: Node, below: list[frozenset[Var]]) -> frozenset[Var]:
+    if isinstance(node, Var):
+        return frozenset((node,))
+    most = max(below, key=len, default=frozenset())
+    return most if all([found <= most for found in below]) else most.union(*below)
+
+
+def _tensors(node: Node, below: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    own = getattr(node, "tensor", None)
+    if not isinstance(own, Tensor):
+        below = [found for found in below if found]
+        if len(below) < 2:
+            return below[0] if below else ()
+        return tuple(dict.fromkeys(t for found in below for t in found))
+    return tuple(dict.fromkeys((own, *(t for found in below for t in found))))
 
 
 def equal(a: object, b: object) -> bool:

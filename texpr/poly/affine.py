@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import product
 from math import prod
 from typing import TypeVar
@@ -39,6 +39,7 @@ from texpr.ir.expr import (
 from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.poly.compared import compared, taken_apart
+from texpr.poly.elimination import is_contradiction
 from texpr.poly.forms import (
     ALWAYS,
     ANYTHING,
@@ -152,8 +153,11 @@ class Converter:
         cases: tuple[Case, ...] = (((), ()),)
         exact = True
         values = [self.values(e) for e in indices]
+        if all([len(v.cases) == 1 for v in values]):
+            whole = tuple([c for v in values for c in v.cases[0][0]]), tuple([v.cases[0][1] for v in values])
+            return (whole,), is_exact(whole[0]) and all([v.exact and not v.cases[0][1].opaque for v in values])
         if prod(len(v.cases) for v in values) > CASES_LIMIT:
-            values = [replace(v, cases=tuple(c for c in v.cases if happens(c[0]))) for v in values]
+            values = [v._replace(cases=tuple(c for c in v.cases if happens(c[0]))) for v in values]
         for e, found in zip(indices, values):
             if len(cases) * len(found.cases) > CASES_LIMIT:
                 found = self._unknown(e)
@@ -162,14 +166,17 @@ class Converter:
         return cases, exact
 
     def within(self, var: Var, lo: Expr, hi: Expr) -> Truth:
-        """`lo <= var < hi`; remembered, for the statements of a loop have it in common. Nobody asks when it is false."""
+        """`lo <= var < hi`, without cases that never happen, as below max(N - 2, 0) where the latter is the larger. Remembered, for the
+        statements of a loop have it in common. Nobody asks when it is false.
+        """
         first = integer(lo)
         key = var, id(lo) if first is None else (first,), id(hi)
         found = self._ranges.get(key)
         if found is None:
             above = self.truth(Compare("<=", lo, var)) if first is None else Truth(((Constraint(Form(((var, 1),), -first)),),), ())
-            inside = conjoined(above, self.truth(Compare("<", var, hi)))
-            found = self._ranges[key] = lo, hi, replace(inside, false=())
+            pieces = conjoined(above, self.truth(Compare("<", var, hi)))
+            true = pieces.true if len(pieces.true) == 1 else tuple([p for p in pieces.true if not is_contradiction(p)])
+            found = self._ranges[key] = lo, hi, Truth(true, (), pieces.exact)
         return found[2]
 
     def _convert(self, root: Expr) -> Values | Truth:
@@ -180,7 +187,9 @@ class Converter:
             node, below_it = stack.pop()
             if id(node) in self._done:
                 continue
-            if below_it is None and (found := _operands(node)):
+            if below_it is None and type(node) in _PLAIN and (form := _plain(node)) is not None:
+                self._done[id(node)] = node, Values((((), form),))
+            elif below_it is None and (found := _operands(node)):
                 stack.append((node, found))
                 stack.extend((o, None) for o in found)
             else:
@@ -191,7 +200,7 @@ class Converter:
         found = _condition(e, of) if e.dtype == BOOL else self._integer(e, of)
         if found is None or _cases(found) > CASES_LIMIT:
             return ANYTHING if e.dtype == BOOL else self._unknown(e)
-        return found if all(o.exact for o in of) else replace(found, exact=False)
+        return found if all(o.exact for o in of) else found._replace(exact=False)
 
     def _integer(self, e: Expr, of: list) -> Values | None:
         if not of and not isinstance(e, Const | Var):
@@ -364,6 +373,42 @@ def _is_wild(e: Expr, ranges: Mapping[Tensor, Range]) -> bool:
     return any(isinstance(n, Read) and n.dtype in (I64, U64) and n.tensor.value_range is None and n.tensor not in ranges
                or isinstance(n, Reduce) and n.dtype == I64 and n.op in ("sum", "prod")
                or isinstance(n, Cast) and n.dtype == I64 and n.operand.dtype.is_float for n in walk(e))
+
+
+_PLAIN = frozenset({Const, Var, Add, Sub, Neg, Mul})
+_MOST_PLAIN = 64
+
+
+def _plain(e: Expr) -> Form | None:
+    """The form of an index that is a sum of multiples of variables, as most are, in one go; None for any other, and for very long ones."""
+    if e.dtype != I64:
+        return None
+    terms: dict[Key, int] = {}
+    constant, count = 0, 0
+    stack = [(e, 1)]
+    while stack:
+        node, factor = stack.pop()
+        kind = type(node)
+        count += 1
+        if kind is Var:
+            terms[node] = terms.get(node, 0) + factor  # type: ignore[index, arg-type]
+        elif kind is Const:
+            constant += factor * int(node.value)  # type: ignore[attr-defined]
+        elif kind is Add:
+            stack += ((node.rhs, factor), (node.lhs, factor))  # type: ignore[attr-defined]
+        elif kind is Sub:
+            stack += ((node.rhs, -factor), (node.lhs, factor))  # type: ignore[attr-defined]
+        elif kind is Neg:
+            stack.append((node.operand, -factor))  # type: ignore[attr-defined]
+        elif kind is Mul and (c := integer(node.rhs)) is not None and abs(c) <= LARGEST_FACTOR:  # type: ignore[attr-defined]
+            stack.append((node.lhs, factor * c))  # type: ignore[attr-defined]
+        elif kind is Mul and (c := integer(node.lhs)) is not None and abs(c) <= LARGEST_FACTOR:  # type: ignore[attr-defined]
+            stack.append((node.rhs, factor * c))  # type: ignore[attr-defined]
+        else:
+            return None
+        if count > _MOST_PLAIN:
+            return None
+    return Form(tuple([(k, c) for k, c in terms.items() if c]), constant)
 
 
 def _operands(e: Expr) -> tuple[Expr, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel, Stmt
-from texpr.poly.forms import variable
+from texpr.poly.distances import distances, order
+from texpr.poly.forms import Form, variable
 from texpr.poly.legality import SINK, SOURCE, Pair, access_pairs, meetings, reassociable
 from texpr.poly.nest import Nest, holds, model, part
 from texpr.poly.order import in_order
@@ -68,10 +70,31 @@ def _forward(nest: Nest, pair: Pair, band: Band) -> bool:
     if apart and not against and len(shared) == 1:
         return True  # What runs first is in an earlier iteration of it, or in the same one.
     around = [n.var for n in common].index(shared[0])
-    for question, _ in meetings(nest, nest, pair, shown=False):
+    free = partial(_may_go_back, nest, pair, around, shared, apart and against)
+    for question, _ in meetings(nest, nest, pair, shown=False, wanted=free):
         question.equate((n.var for n in common[:around]), SOURCE, SINK)  # Others keep their order.
         for ordered in in_order(question.system(), question, pair.source, pair.sink, SOURCE, SINK):
             backward = (ordered.also([question.compare(variable(v), SOURCE, variable(v), SINK, gap=1)]) for v in shared[1:])
             if any(True for system in ([ordered] if apart and against else backward) for _ in question.cases(system)):
                 return False
     return True
+
+
+def _may_go_back(nest: Nest, pair: Pair, around: int, shared: Sequence[Var], apart: bool, at: Sequence[Form], to: Sequence[Form]) -> bool:
+    """Whether distances leave it open that a dependence goes backward in a loop of the band.
+
+    Args:
+        around: how many loops outside of the band are in the same iteration.
+        shared: the loops of the band around both statements.
+        apart: the step sets the statements apart, against their order: there may be no dependence at all.
+    """
+    common = pair.source.loops[: pair.source.common(pair.sink)]
+    known = distances(at, to, common, nest.converter.is_shared, nest.private.get(pair.first.tensor, ()))
+    if known is None or any(known.get(n.var) for n in common[:around]):
+        return False
+    steps = order((n.var for n in common[around:]), known)
+    if steps and isinstance(steps[0], int) and steps[0] < 0:
+        return False
+    if apart:
+        return bool(steps)
+    return any(known[v] < 0 if v in known else v is not steps[0] for v in shared[1:])

@@ -35,9 +35,9 @@ def _atoms(op: str, difference: Form) -> list[Piece]:
         return [()] if _COMPARE[op](difference.constant, 0) else []
     match op:
         case "<":
-            return [(Constraint(difference.times(-1).shifted(-1)),)]
+            return [(Constraint(difference.below(-1)),)]
         case "<=":
-            return [(Constraint(difference.times(-1)),)]
+            return [(Constraint(difference.below(0)),)]
         case ">":
             return [(Constraint(difference.shifted(-1)),)]
         case ">=":

@@ -2,12 +2,14 @@
 
 Everything made of these over-approximates: a condition that is not affine holds or fails freely, a value that is not affine is an
 unknown within what is known of it. So "these constraints have no solution" is always a proof. `exact` says that nothing was lost.
+A proof makes thousands of these, so they are tuples, which take half the time of frozen data classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from texpr.ir.expr import Expr, Var, index
 
@@ -40,8 +42,7 @@ def is_parameter(key: Key) -> bool:
     return isinstance(key, Var) or key.opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """`sum of coefficient * key + constant`, keys in order of appearance."""
 
     terms: tuple[tuple[Key, int], ...] = ()
@@ -52,11 +53,15 @@ class Form:
         terms = dict(self.terms)
         for key, c in other.terms:
             terms[key] = terms.get(key, 0) + factor * c
-        return Form(tuple((k, c) for k, c in terms.items() if c), self.constant + factor * other.constant)
+        return Form(tuple([(k, c) for k, c in terms.items() if c]), self.constant + factor * other.constant)
 
     def times(self, factor: int) -> Form:
         """factor * self."""
-        return Form(tuple((k, c * factor) for k, c in self.terms) if factor else (), self.constant * factor)
+        return Form(tuple([(k, c * factor) for k, c in self.terms]) if factor else (), self.constant * factor)
+
+    def below(self, end: int) -> Form:
+        """end - self."""
+        return Form(tuple([(k, -c) for k, c in self.terms]), end - self.constant)
 
     def shifted(self, by: int) -> Form:
         """self + by."""
@@ -64,7 +69,7 @@ class Form:
 
     def over(self, values: Mapping[Key, Form]) -> Form:
         """With forms instead of some keys, in their places: other names do not change the order."""
-        if not any(k in values for k, _ in self.terms):
+        if not any([k in values for k, _ in self.terms]):
             return self
         terms: dict[Key, int] = {}
         constant = self.constant
@@ -73,12 +78,15 @@ class Form:
             for k, n in ((key, 1),) if value is None else value.terms:
                 terms[k] = terms.get(k, 0) + c * n
             constant += 0 if value is None else c * value.constant
-        return Form(tuple((k, c) for k, c in terms.items() if c), constant)
+        return Form(tuple([(k, c) for k, c in terms.items() if c]), constant)
 
     @property
     def opaque(self) -> bool:
         """A value of data is part of it, so that it can be anything within its bounds."""
-        return any(isinstance(k, Unknown) and k.opaque and not k.shared for k, _ in self.terms)
+        for k, _ in self.terms:  # asked of every form
+            if type(k) is Unknown and k.opaque and not k.shared:
+                return True
+        return False
 
 
 def fresh(count: int) -> list[Unknown]:
@@ -86,8 +94,7 @@ def fresh(count: int) -> list[Unknown]:
     return [Unknown(False, True, index(k)) for k in range(count)]
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """`form == 0` or `form >= 0`."""
 
     form: Form
@@ -95,7 +102,7 @@ class Constraint:
 
     def opposites(self) -> Iterator[Constraint]:
         """It does not hold if one of these does."""
-        yield Constraint(self.form.times(-1).shifted(-1))
+        yield Constraint(self.form.below(-1))
         if self.equality:
             yield Constraint(self.form.shifted(-1))
 
@@ -104,16 +111,14 @@ Piece = tuple[Constraint, ...]
 """A conjunction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(NamedTuple):
     """An integer expression: in each case the constraints under which, and that define how, it is the form."""
 
     cases: tuple[tuple[Piece, Form], ...]
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(NamedTuple):
     """A condition: when it can be true and when it can be false, as disjunctions."""
 
     true: tuple[Piece, ...]
@@ -152,7 +157,7 @@ def variable(key: Key) -> Form:
 
 def both(left: tuple[Piece, ...], right: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The conjunction of two disjunctions."""
-    return tuple(p + q for p in left for q in right)
+    return tuple([p + q for p in left for q in right])
 
 
 def conjoined(a: Truth, b: Truth) -> Truth:
@@ -174,4 +179,4 @@ def defining(quotient: Unknown) -> Piece:
 
 def is_exact(piece: Piece) -> bool:
     """No constraint is about a value of which only bounds are known."""
-    return not any(c.form.opaque for c in piece)
+    return not any([c.form.opaque for c in piece])

@@ -17,7 +17,8 @@ from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.digits import in_other_digits, is_digit
-from texpr.poly.forms import Unknown, fresh, variable
+from texpr.poly.distances import distances
+from texpr.poly.forms import Form, Unknown, fresh, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part, shared_by
 from texpr.poly.order import at_level, in_order
@@ -284,7 +285,14 @@ _Witness = tuple[Pair, tuple[int, ...]]
 def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
     """Solutions with the source in an earlier iteration of the loop, the loops around it being equal."""
     depth = next(k for k, n in enumerate(pair.source.loops) if n.var is var)
-    for question, shown in meetings(nest, nest, pair):
+    loops = pair.source.loops[: depth + 1]
+
+    def later(at: Sequence[Form], to: Sequence[Form]) -> bool:
+        """Whether distances leave it open that the sink runs in a later one."""
+        known = distances(at, to, loops, nest.converter.is_shared, nest.private.get(pair.first.tensor, ()))
+        return known is not None and not any(known.get(n.var) for n in loops[:-1]) and known.get(var, 1) > 0
+
+    for question, shown in meetings(nest, nest, pair, wanted=later):
         apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
         yield from ((pair, allowed.smallest(shown)) for allowed in question.cases(apart))
 
@@ -323,11 +331,17 @@ def _same_order(pair: Pair, source: Image, sink: Image) -> bool:
     return all(image.keeps(common) for image in (source, sink))
 
 
-def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True) -> Iterator[tuple[Question, int]]:
+def meetings(old: Nest, new: Nest, pair: Pair, *, shown: bool = True,
+             wanted: Callable[[Sequence[Form], Sequence[Form]], bool] = lambda at, to: True) -> Iterator[tuple[Question, int]]:
     """Questions, one per case: both statements run, their accesses meet in one element. With the number of columns an example shows,
     which are there where one is to be `shown`.
+
+    Args:
+        wanted: tells by the indices of both accesses whether a case is asked about.
     """
     for (p, at), (q, to) in product(pair.first.cases, pair.second.cases):
+        if not wanted(at, to):
+            continue
         question = Question(shared_by(old, new))
         elements = _shown(question, old, pair) if shown else []
         width = question.width

@@ -271,10 +271,11 @@ def _stays(node: For | If, asked: Expr, what: str) -> None:
 
 def _statement(converter: Converter, store: Store, loops: tuple[For, ...], conditions: tuple[Expr, ...], order: int,
                written: set[Tensor]) -> Statement:
-    truths = (*(within_extent(converter, n) for n in loops), *map(converter.truth, conditions))
-    domain = Truth(((),), ())
-    for truth in sorted(truths, key=lambda t: len(t.true) != 1):
-        domain = _restricted(converter, domain, truth)
+    truths = [*[within_extent(converter, n) for n in loops], *map(converter.truth, conditions)]
+    plain = [t for t in truths if len(t.true) == 1]
+    domain = Truth((tuple([c for t in plain for c in t.true[0]]),), (), all([t.exact for t in plain]))
+    for truth in truths:
+        domain = domain if len(truth.true) == 1 else _restricted(converter, domain, truth)
     accesses = [_access(converter, store.tensor, "update" if store.update else "write", store.indices, domain)]
     for site in sites((*store.indices, store.value, *conditions, *(n.extent for n in loops)), converter, domain):
         if isinstance(site.node, Read) and site.node.tensor in written:
@@ -283,9 +284,7 @@ def _statement(converter: Converter, store: Store, loops: tuple[For, ...], condi
 
 
 def _restricted(converter: Converter, domain: Truth, truth: Truth) -> Truth:
-    """Both conditions, without the cases that never happen. Where there is one case nothing is asked: it nearly always does."""
-    if len(truth.true) == 1:
-        return conjoined(domain, truth)
+    """Both conditions, without the cases that never happen."""
     cases = [(p, Given(converter, p)) for p in domain.true]
     found = tuple(dict.fromkeys(p + q for p, given in cases for q in truth.true if given.allows(q)))
     return Truth(found, (), domain.exact and truth.exact) if len(found) <= CASES_LIMIT else conjoined(domain, truth)
@@ -304,6 +303,8 @@ def _access(converter: Converter, tensor: Tensor, kind: str, indices: tuple[Expr
     cases, exact = converter.tuples(indices, lambda case: any(g.allows(case) for g in given))
     sizes, _ = converter.tuples(tensor.shape)
     bounded = []
+    if not any([i.opaque for _, at in cases for i in at]):
+        sizes = [((), ())] if len(sizes) == 1 and not sizes[0][0] else sizes
     for (p, at), (q, shape) in product(cases, sizes):
         inside = tuple(c for i, n in zip(at, shape) if i.opaque for c in (Constraint(i), below(i, n)))
         bounded.append((p + q + inside if inside else p, at))

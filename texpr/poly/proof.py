@@ -7,7 +7,7 @@ only zero sizes refute, the claim becomes a requirement; otherwise the smallest 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 from texpr.ir.affine import Linear
@@ -77,14 +77,14 @@ class Proof:
 
     def _fewer(self, facts: Truth) -> Truth:
         """Facts in as few cases as possible: requirements that are disjunctions multiply. What is only assumed may be less than known."""
-        facts = replace(facts, false=(), exact=True)
+        facts = facts._replace(false=(), exact=True)
         if len(facts.true) <= _MOST_CASES or not all(isinstance(k, Var) for p in facts.true for c in p for k, _ in c.form.terms):
             return facts
         ways = Region(len(self.program.sizes), self._systems(facts)).conjunctions(Region.all(len(self.program.sizes)))
         if ways is None or not 0 < len(ways) < len(facts.true):
             return facts
         sizes = self.program.sizes
-        return replace(facts, true=tuple(tuple(Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
+        return facts._replace(true=tuple(tuple(Constraint(Form(tuple((sizes[k], c) for k, c in terms), constant), equality)
                                                for terms, constant, equality in way) for way in ways))
 
     def _place(self, equation: Equation) -> Place:

@@ -5,10 +5,12 @@ That leaves half the columns: the statements before the step run for the instanc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 from texpr.ir.expr import Tensor
 from texpr.poly.congruence import distinct_arguments
+from texpr.poly.distances import distances, order, renewed, stays_first
 from texpr.poly.forms import Form, Piece, variable
 from texpr.poly.instances import Image, Renewed
 from texpr.poly.nest import Nest
@@ -46,6 +48,8 @@ class Turns:
     def _turn(self, tensor: Tensor, source: Image, one: Renewed, first: Place, sink: Image, two: Renewed, second: Place) -> bool:
         """Whether instances may access the same element, the first running first before the step and the second after it."""
         (p, at), (q, to) = first, second
+        if self._keep(tensor, source, one, at, sink, two, to):
+            return False
         equal = [*zip(at, to), *distinct_arguments(self.old.converter, at, to)]
         if not all(one.knows(i) and two.knows(j) for i, j in equal):
             return True
@@ -60,3 +64,15 @@ class Turns:
         before = in_order_of(question.system(), question, times, source.origin.order < sink.origin.order, SOURCE, SINK)
         return any(True for ordered in before
                    for _ in in_order(ordered, question, sink.statement, source.statement, SINK, SOURCE))
+
+    def _keep(self, tensor: Tensor, source: Image, one: Renewed, at: Sequence[Form], sink: Image, two: Renewed, to: Sequence[Form]) -> bool:
+        """Whether the distances of instances that access one element say that they keep their order."""
+        shared = source.origin.loops[: source.origin.common(sink.origin)]
+        known = distances(at, to, shared, self.old.converter.is_shared, self.old.private.get(tensor, ()))
+        if known is None:
+            return True
+        new = source.statement.loops[: source.statement.common(sink.statement)]
+        forms = {n.var: form for n in shared if (form := one.form(variable(n.var))) == two.form(variable(n.var))}
+        return stays_first(order((n.var for n in shared), known), source.origin.order < sink.origin.order,
+                           order((n.var for n in new), renewed(known, forms, new, self.new.converter.is_shared)),
+                           source.statement.order < sink.statement.order)
