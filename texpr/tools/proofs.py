@@ -33,7 +33,7 @@ def _steps(s: Schedule, script: str) -> list[float]:
 
 
 def _certified(text: str, script: str, runs: int, **sizes: int) -> float:
-    """Of schedules made anew, since what is proven of a kernel is remembered. Their final loops are made before: compiling needs them too."""
+    """Of schedules made anew, since what is proven of a kernel is remembered. Their final loops are there: compiling needs them too."""
     times = []
     for _ in range(runs):
         s = schedule(op(text), **sizes).replay(script)
