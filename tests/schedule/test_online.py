@@ -249,6 +249,36 @@ def test_complaints(call: str):
     assert str(e.value).partition("\n")[0].partition("        ")[0] == COMPLAINTS[call]
 
 
+OTHER_FORMS = {
+    "e[i, j] = exp(X[i, j] * m[i]) z[i] = sum(j: e[i, j])":
+    ("no equation has the form e[i, j] = exp(X[i, j] - m[i])", "online is for exponentials relative to a maximum"),
+    "e[i, j, k] = exp(X[i, j] - m[i]) for k in 0..2 z[i] = sum(j: e[i, j, 0])":
+    ("`e` is not computed for each term of each maximum of `m`",
+     "give it the axes of the maxima and the one along which they are, without conditions"),
+    "e[i, j] = exp(X[i, j] + 1 - m[i]) z[i] = sum(j: e[i, j])":
+    ("`m` is the maximum of X[i, j], not of X[i, j] + 1.0", "take the maximum of what is exponentiated"),
+    "e[i, j] = exp(X[i, j] - m[i]) for j in 0..1 z[i] = e[i, 0]":
+    ("`m` and `e` have different ranges along `j`", "give both the same range"),
+}
+
+
+@pytest.mark.parametrize("equations", OTHER_FORMS)
+def test_other_forms(equations: str):
+    op = tx.op(f"op f(X: f32[N, M]) -> z: f32[N] require M >= 1 {{ m[i] = max(j: X[i, j]) {equations} }}")
+    with pytest.raises(ScheduleError) as e:
+        tx.schedule(op).online("m", 4, reassoc=True)
+    assert (e.value.message, e.value.help) == OTHER_FORMS[equations]
+
+
+def test_exponentials_that_are_an_output():
+    equations = "m[i] = max(j: X[i, j]) e[i, j] = exp(X[i, j] - m[i]) z[i] = sum(j: e[i, j])"
+    op = tx.op(f"op f(X: f32[N, M]) -> (e: f32[N, M], z: f32[N]) {{ {equations} }}")
+    with pytest.raises(ScheduleError) as e:
+        tx.schedule(op).online("m", 4, reassoc=True)
+    assert e.value.message == "`e` is an output, so it is needed relative to the last maximum"
+    assert e.value.help == "online is for exponentials that are summed and not used again"
+
+
 def test_what_is_needed_relative_to_the_last_maximum():
     op = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
   m[i] = max(j: X[i, j])

@@ -140,11 +140,13 @@ def _running(program: Program, name: str) -> _Running:
     value, read = difference
     axes = [a for a in exponential.axes if not any(a.var is i for i in read.indices)]
     if len(axes) != 1 or len(exponential.axes) != len(read.indices) + 1 or not _is_plain(maximum):
-        raise _error(f"`{exponential.target.name}` is not computed for each term of each maximum of `{name}`", "", exponential)
+        raise _error(f"`{exponential.target.name}` is not computed for each term of each maximum of `{name}`",
+                     "give it the axes of the maxima and the one along which they are, without conditions", exponential)
     _same_terms(maximum, exponential, axes[0], value, read)
     found = _Running(maximum, exponential, axes[0], value, ())
     if exponential.target in program.outputs:
-        raise _error(f"`{exponential.target.name}` is an output, so it is needed relative to the last maximum", "", exponential)
+        raise _error(f"`{exponential.target.name}` is an output, so it is needed relative to the last maximum",
+                     "online is for exponentials that are summed and not used again", exponential)
     users = [e for e in program.equations if _reads(e, exponential.target)]
     return replace(found, sums=tuple(_sum(found, e) for e in users))
 
@@ -156,7 +158,7 @@ def _maximum(program: Program, name: str) -> Equation:
             return e
     names = [e.target.name for e in program.equations if isinstance(e, Equation) and isinstance(e.value, Reduce) and e.value.op == "max"]
     raise _error(f"{name!r} is no tensor of maxima of floats along one axis" + (f"; these are: {', '.join(names)}" if names else ""),
-                 "", made[0] if made else None)
+                 "name one that is max(j: X[..., j]), as in m[i] = max(j: X[i, j])", made[0] if made else None)
 
 
 def _reads(e: Equation | Invoke, tensor: Tensor) -> bool:
@@ -186,10 +188,11 @@ def _same_terms(maximum: Equation, exponential: Equation, axis: Axis, value: Exp
     named: dict[Var, Expr] = {i: at for i, at in zip(maximum.indices, read.indices) if isinstance(i, Var)} | {binder.var: axis.var}
     ranges = ((binder.lo, axis.lo), (binder.hi, axis.hi))
     if not equal(substitute(maximum.value.body, named), value):
-        raise _error(f"`{maximum.target.name}` is the maximum of {show(maximum.value.body)}, not of {show(value)}", "", exponential)
+        raise _error(f"`{maximum.target.name}` is the maximum of {show(maximum.value.body)}, not of {show(value)}",
+                     "take the maximum of what is exponentiated", exponential)
     if not all(same_value(substitute(a, named), b) for a, b in ranges):
-        raise _error(f"`{maximum.target.name}` and `{exponential.target.name}` have different ranges along `{axis.var.name}`", "",
-                     exponential)
+        raise _error(f"`{maximum.target.name}` and `{exponential.target.name}` have different ranges along `{axis.var.name}`",
+                     "give both the same range", exponential)
 
 
 def _sum(found: _Running, e: Equation | Invoke) -> _Sum:
