@@ -39,7 +39,6 @@ from texpr.ir.expr import (
 from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
 from texpr.poly.compared import compared, taken_apart
-from texpr.poly.elimination import is_contradiction
 from texpr.poly.forms import (
     ALWAYS,
     ANYTHING,
@@ -166,17 +165,14 @@ class Converter:
         return cases, exact
 
     def within(self, var: Var, lo: Expr, hi: Expr) -> Truth:
-        """`lo <= var < hi`, without cases that never happen, as below max(N - 2, 0) where the latter is the larger. Remembered, for the
-        statements of a loop have it in common. Nobody asks when it is false.
-        """
+        """`lo <= var < hi`; remembered, for the statements of a loop have it in common. Nobody asks when it is false."""
         first = integer(lo)
         key = var, id(lo) if first is None else (first,), id(hi)
         found = self._ranges.get(key)
         if found is None:
             above = self.truth(Compare("<=", lo, var)) if first is None else Truth(((Constraint(Form(((var, 1),), -first)),),), ())
-            pieces = conjoined(above, self.truth(Compare("<", var, hi)))
-            true = pieces.true if len(pieces.true) == 1 else tuple([p for p in pieces.true if not is_contradiction(p)])
-            found = self._ranges[key] = lo, hi, Truth(true, (), pieces.exact)
+            inside = conjoined(above, self.truth(Compare("<", var, hi)))
+            found = self._ranges[key] = lo, hi, inside._replace(false=())
         return found[2]
 
     def _convert(self, root: Expr) -> Values | Truth:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 
-from texpr.poly.forms import Key, Piece
-
 Row = tuple[list[tuple[int, int]], int, bool]
 """Coefficients of columns, the constant, and whether the sum is 0 or at least 0."""
 _Terms = dict[int, int]
@@ -286,13 +284,6 @@ def _direction(terms: _Terms) -> tuple[_Sum, int]:
     if items[0][1] < 0:
         factor = -factor
     return tuple(items if factor == 1 else [(column, c // factor) for column, c in items]), factor
-
-
-def is_contradiction(piece: Piece) -> bool:
-    """Whether elimination finds that a conjunction never holds."""
-    columns: dict[Key, int] = {}
-    return Remainder([([(columns.setdefault(k, len(columns)), n) for k, n in c.form.terms], c.form.constant, c.equality)
-                      for c in piece]).is_contradiction
 
 
 def collected(given: list[tuple[int, int]]) -> _Terms:
