@@ -300,13 +300,22 @@ def load(path: str | Path, root: str | Path | None = None, *, prove: bool = True
     return SimpleNamespace(**_operators(read(str(path)), normpath(path), uses, prove))
 
 
+def load_one(path: str, name: str) -> Op:
+    """One operator of a `.tx` file whose definitions all begin lines, such as the library's; the others are not even read.
+
+    Raises:
+        KeyError: there is no such operator.
+    """
+    return _operators(read(path), normpath(path), Uses(Path(path).resolve().parent), False, name)[name]
+
+
 def _used(text: str, name: str, source: str, texts: dict[str, str]) -> Op:
     """An operator of a file, in another process: from the texts that were read."""
     return _operators(text, source, Uses(None, texts), False)[name]
 
 
-def _operators(text: str, source: str, uses: Uses, prove: bool = True) -> dict[str, Op]:
-    module = lang.parse(text, source, uses)
+def _operators(text: str, source: str, uses: Uses, prove: bool = True, only: str | None = None) -> dict[str, Op]:
+    module = lang.parse(text, source, uses, only)
     made = {n: _operator(declaration, uses) for n, declaration in module.ops.items()}
     for each in made.values() if prove else ():
         if not module.ops[each.signature.name].extern and not any(c.required for c in each.signature.constants):

@@ -94,17 +94,18 @@ class Module:
     imported: dict[str, OpDeclaration] = field(default_factory=dict)
 
 
-def parse(text: str, name: str = "<text>", find: Find | None = None) -> Module:
+def parse(text: str, name: str = "<text>", find: Find | None = None, only: str | None = None) -> Module:
     """The operators and scalar functions of a text.
 
     Args:
         find: gives the text that a `use` means; without it nothing can be used.
+        only: read one operator and what it needs, where all definitions begin lines.
     Raises:
         ParseError: the text is not in the language.
         CheckError: two operators or functions have one name; a `use` leads nowhere or in a circle.
         ResourceError: the text is too long.
     """
-    root = _module(text, name)
+    root = _module(text, name, only)
     modules = {name: root}
     edges: dict[str, list[tuple[tree.Word, Module]]] = {}
     queue = [root]
@@ -174,8 +175,8 @@ def _check_free(module: Module, name: str, span: Span, meant: OpDeclaration | tr
         raise duplicate(name, span, known.span)
 
 
-def _module(text: str, name: str) -> Module:
-    source, items = parse_program(text, name)
+def _module(text: str, name: str, only: str | None = None) -> Module:
+    source, items = parse_program(text, name, only)
     module = Module(source, {}, {})
     places: dict[str, Span] = {}
     for item in items:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from texpr.lang.actions import LISTS, TREES
 from texpr.lang.lexer import GUARD_WORDS, MAX_NESTING, Token, as_source, tokenize, too_deep
 from texpr.lang.messages import unexpected
+from texpr.lang.sections import needed
 from texpr.lang.tree import Tree
 from texpr.support.errors import ParseError
 from texpr.support.source import Source, Span
@@ -33,10 +34,11 @@ def load() -> Tables:
     return Tables(found["states"], [tuple(rule) for rule in found["rules"]], found["start"], found["end"])
 
 
-def parse_program(text: str, name: str) -> tuple[Source, list[Tree]]:
-    """The operators and functions of a text."""
+def parse_program(text: str, name: str, only: str | None = None) -> tuple[Source, list[Tree]]:
+    """The operators and functions of a text, or those that one of them needs."""
     source = as_source(text, name)
-    items = parse_part(source, "program")
+    ranges = [(0, len(source.text))] if only is None else needed(source.text, only)
+    items = _parsed(source, "program", [token for start, stop in ranges for token in tokenize(source, start, stop)[:-1]], ranges[-1][1])
     if not items:
         raise ParseError("empty program", Span(source, 0, 0),
                          help="an operator looks like: op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
@@ -45,10 +47,16 @@ def parse_program(text: str, name: str) -> tuple[Source, list[Tree]]:
 
 def parse_part(source: Source, goal: str, start: int = 0, stop: int | None = None) -> Any:
     """A part of a source as one of the goals of the grammar."""
+    tokens = tokenize(source, start, stop)
+    return _parsed(source, goal, tokens[:-1], tokens[-1].start)
+
+
+def _parsed(source: Source, goal: str, tokens: list[Token], stop: int) -> Any:
     tables = load()
     machine = _Machine(source, tables, tables.start[goal], tables.end[goal])
-    for token in tokenize(source, start, stop):
+    for token in tokens:
         machine.feed(token)
+    machine.feed(Token("$END", "", stop, stop))
     return machine.values[-1]
 
 

@@ -1,7 +1,7 @@
 """The operator library: `.tx` files beside this one, in the same language and through the same door as users' operators.
 
-`texpr.ops.linear` parses the file that defines it, on first use, and is proven when it is first called. `names()` lists what there is.
-`einsum` makes more.
+`texpr.ops.linear` is read from the file that defines it, on first use, with what it needs, and proven when it is first
+called. `names()` lists what there is. `einsum` makes more.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
-from types import SimpleNamespace
 
-from texpr.compiler import Op, load
+from texpr.compiler import Op
+from texpr.compiler.op import load_one
 from texpr.ops.lists import of_lists
 from texpr.ops.summation import einsum, einsum_op
 from texpr.support.suggest import did_you_mean
@@ -38,12 +38,12 @@ LISTS = ("concat", "stack")
 
 @cache
 def _listed(name: str) -> Op:
-    return of_lists(getattr(_library(_places()[name]), name))
+    return of_lists(_operator(name))
 
 
 @cache
-def _library(file: str) -> SimpleNamespace:
-    return load(str(files(__name__) / file), prove=False)
+def _operator(name: str) -> Op:
+    return load_one(str(files(__name__) / _places()[name]), name)
 
 
 def names() -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Op:
     if name not in _places():
         hint = did_you_mean(name, names())
         raise AttributeError(f"texpr.ops has no operator `{name}`" + (f"; {hint}" if hint else ""))
-    return _listed(name) if name in LISTS else getattr(_library(_places()[name]), name)
+    return _listed(name) if name in LISTS else _operator(name)
 
 
 def __dir__() -> list[str]:
