@@ -29,6 +29,20 @@ kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N])
         if io * 8 + i2 < M
           C[io * 8 + i2, j] = acc[i2]  at[io * 8 + i2, j]
 """.replace("        acc[i0] = 0.0  start", "        if io * 8 + i0 < M\n          acc[i0] = 0.0  start")),
+    "filled": Sound("op filled(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }", """
+kernel filled(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N])
+  for i in 0..M
+    let row: f32[(K + 7) // 8 * 8]
+    for a in 0..(K + 7) // 8 * 8
+      row[a] = if a < K then A[i, a] else 0.0  copy
+    for j in 0..N
+      let acc: f32
+      acc = 0.0  start  at[i, j]
+      for o in 0..(K + 7) // 8
+        for k in 0..8
+          acc += row[o * 8 + k] * (if o * 8 + k < K then B[o * 8 + k, j] else 0.0)  at[i, j, o * 8 + k]
+      C[i, j] = acc  at[i, j]
+"""),
     "parts": Sound("op parts(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }", """
 kernel parts(X: f32[N]) -> (y: f32)
   let total: f32

@@ -38,6 +38,17 @@ FAULTS = {
         ("io in 0..(M + 7) // 8", "io in 0..M // 8", "covered"),
         ("io * 8", "io * 4", "covered"),
     ],
+    "filled": [  # terms past the end of a sum
+        ("then A[i, a] else 0.0", "then A[i, a] else 1.0", "values"),  # 1 * 0 is 0, but inf * 0 is not
+        ("then A[i, a] else 0.0", "then A[i, a] else -0.0", "values"),
+        ("j] else 0.0)", "j] else -0.0)", "values"),
+        ("row[o * 8 + k] * (", "(", "values"),
+        ("row[o * 8 + k] *", "A[i, o * 8 + k] *", "bounds"),
+        ("row[o * 8 + k] *", "row[if o * 8 + k < K then o * 8 + k else 0] *", "values"),  # 0 times another element
+        ("acc = 0.0", "acc = -0.0", "values"),
+        ("if o * 8 + k < K then", "if o * 8 + k + 1 < K then", "values"),
+        ("in 0..(K + 7) // 8\n", "in 0..K // 8\n", "sums"),
+    ],
     "parts": [
         ("l2 in 0..8", "l2 in 0..7", "sums"),
         ("  for r in 0..N % 8\n    part[r] += X[N // 8 * 8 + r]  at[N // 8 * 8 + r]\n", "", "sums"),

@@ -62,9 +62,9 @@ HINTS = [
     's.stream("A")', 's.stream("D")',
 ]
 TAILS = [
-    's.split("k", 3, tail="pad")', 's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
+    's.split("k", 3, tail="overlap")', 's.split("j", 9, tail="overlap")',
     's.split("k", 3, tail="mask")', 's.vectorize("j", 0)', 's.vectorize("j", 2000)', 's.vectorize("j", "4")', 's.vectorize("j", 4, tail=3)',
-    's.unroll("j", 0)', 's.unroll("k", 3, tail="pad")',
+    's.unroll("j", 0)',
 ]
 LARGE = [
     's.unroll("j")', 's.split("j", 100).unroll("ji").split("i", 100).unroll("ii")',

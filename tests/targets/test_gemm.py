@@ -29,11 +29,13 @@ def case(name: str, text: str, *shapes: tuple[int, ...], fixed: bool = True) -> 
 THREADS = [
     case("f32", MATMUL, (128, 64), (64, 128)), case("f32", MATMUL, (100, 50), (50, 70)),
     case("f32", MATMUL, (66, 33), (33, 70), fixed=False), case("batched", BATCHED, (3, 64, 32), (3, 32, 64)),
-    case("f64", MATMUL.replace("f32", "f64"), (64, 32), (32, 64)), case("terms", HALF, (40, 50), (50, 72)),
+    case("f64", MATMUL.replace("f32", "f64"), (64, 32), (32, 64)),
 ]  # fmt: skip
 WARPS = [
     case("half", HALF, (128, 64), (64, 128)), case("half", HALF, (70, 48), (48, 72)), case("linear", LINEAR, (64, 32), (72, 32)),
     case("f16", HALF.replace("bf16", "f16"), (64, 64), (64, 64)), case("bytes", BYTES, (70, 64), (64, 64)),
+    case("half", HALF, (33, 21), (21, 40), fixed=False), case("linear", LINEAR, (40, 37), (36, 37)),
+    case("bytes", BYTES, (40, 50), (36, 50)),
 ]  # fmt: skip
 
 
@@ -45,11 +47,11 @@ def test_emulated(given: Case):
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("given", (THREADS[1], THREADS[2], WARPS[1], WARPS[4]), ids=str)
+@pytest.mark.parametrize("given", (THREADS[1], THREADS[2], WARPS[1], WARPS[4], WARPS[5]), ids=str)
 def test_certified(given: Case):
     program, sizes = problem(given).program, problem(given).sizes
     certificate = tx.Schedule(program, sizes if given.fixed else {}).auto("sm_80").certificate()
-    assert certificate.flushed == (("C",) if given is WARPS[1] else ())
+    assert certificate.flushed == (("C",) if given in (WARPS[1], WARPS[5]) else ())
 
 
 def compiled(text: str, m: int, n: int, k: int, turned: bool = False) -> str:
@@ -83,6 +85,21 @@ def test_large_tiles_stay_in_registers(text: str, instruction: str, most: int, b
 def test_each_barrier_matters(given: Case, which: int, barriers: int):
     assert emit_llvm(kernel_of(given, SM80), SM80)[0].count(CALL) == barriers
     (found,), (expected,) = emulated(given, change=without_barrier(which)), problem(given).expected
+    assert not np.allclose(found, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("given", WARPS, ids=str)
+def test_any_number_of_terms(given: Case):
+    assert ", \"mma_" in tx.Schedule(problem(given).program, problem(given).sizes if given.fixed else {}).auto("sm_80").script()
+
+
+def test_terms_past_the_end_must_be_zeros():
+    """Copies that take what lies behind a row, where they would have stored 0."""
+    given = case("terms", HALF, (40, 50), (50, 72))
+    change = lambda text: re.sub(r"select i1 (%\w+), i32 (\d+), i32 0", r"select i1 \1, i32 \2, i32 \2", text)  # noqa: E731
+    (found,), (expected,) = emulated(given), problem(given).expected
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    (found,) = emulated(given, change=change)
     assert not np.allclose(found, expected, rtol=1e-3)
 
 

@@ -1,8 +1,8 @@
 """Contractions on a GPU: a block computes a tile of the target, its threads share tiles of both operands and keep their sums in registers.
 
 A contraction is a sum of products of two reads, each of which moves with a loop over the target that the other one does not: matrix
-products of any layout, batched or not. Where the machine multiplies tiles of the operands' type and the number of terms is a multiple of
-such a tile, warps do so (`mma_...`); else every thread adds up a tile of its own.
+products of any layout, batched or not. Where the machine multiplies tiles of the operands' type, warps do so (`mma_...`), and terms of
+0 * 0 fill the last tile; else every thread adds up a tile of its own.
 
 Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008, for tiles of sums in the registers of threads.
 """
@@ -187,12 +187,10 @@ def _filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...])
 
 
 def _product(plan: Plan, c: _Contraction) -> str:
-    """The type whose tiles the machine multiplies; empty if it does not, or terms are left over."""
+    """The type whose tiles the machine multiplies; empty if it does not."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
-    name, terms = {"bf16": ("mma_bf16", 16), "f16": ("mma_f16", 16), "i8": ("mma_i8", 32)}.get(left, ("", 1))
-    fits = left == right and total == ("i32" if left == "i8" else "f32") and name in plan.machine.instructions
-    n = integer(c.term.extent)
-    if not fits or n is None or n % terms or c.left.stride(c.term.var) != 1:
+    fits = left == right and total == ("i32" if left == "i8" else "f32") and f"mma_{left}" in plan.machine.instructions
+    if not fits or c.left.stride(c.term.var) != 1:
         return ""
     if c.right.stride(c.term.var) != 1 and (left == "i8" or c.right.stride(c.column.var) != 1):
         return ""
@@ -207,8 +205,7 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
     deep = 32 if left == "i8" else 16
     rows, row = plan.split(qualified(c.row), high * tall, tail="pad") or ("", "")
     columns, column = plan.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
-    n = integer(c.term.extent) or 0
-    terms, term = plan.split(qualified(c.term), 2 * deep if n % (2 * deep) == 0 else deep, tail="exact") or ("", "")
+    terms, term = plan.split(qualified(c.term), _terms(c, deep), tail="pad") or ("", "")
     if not rows or not columns or not terms:
         return None
     parts, term = plan.split(term, deep, tail="exact") or ("", "")
@@ -238,6 +235,13 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
     if plan.machine.asynchronous:
         _begun_ahead(plan, c, terms)
     return [rows]
+
+
+def _terms(c: _Contraction, deep: int) -> int:
+    """Terms of a tile: two of the instruction's, unless that fills up more than one alone does, by much of the whole."""
+    n = integer(c.term.extent)
+    left = 0 if n is None else -n % (2 * deep)
+    return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
 def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:

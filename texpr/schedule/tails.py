@@ -9,13 +9,14 @@ from texpr import poly
 from texpr.ir.affine import linear, same_value
 from texpr.ir.build import TRUE, add, compare, conjunction, floordiv, integer, literal, mul, select, sub
 from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index, plain
+from texpr.ir.expr import Axis, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, rewrite, tensors, variables, walk
+from texpr.ir.traverse import children, equal, rewrite, tensors, variables, walk
 from texpr.passes.lazy import guarded_reads
 from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_independent
 from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores, text_of
+from texpr.schedule.terms import ends_in_zeros, is_sum
 from texpr.schedule.tiles import whole
 from texpr.support.errors import ScheduleError
 
@@ -65,8 +66,10 @@ def _reads(s: Stmt, tensor: Tensor) -> bool:
 def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner: str) -> Kernel:
     """The loops in full tiles. Past the end buffers are written, which grow, and the caller's memory is not; what is read outside is 0.
 
+    Sums that start at +0 take terms that are products of zeros.
+
     Raises:
-        ScheduleError: they add to an element of the loop, write elements that are in use or are not there, or a condition or a range
+        ScheduleError: they add other terms to an element, write elements that are in use or are not there, or a condition or a range
             reads past the end.
     """
     grown: dict[Tensor, Tensor] = {}
@@ -74,7 +77,9 @@ def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner:
     for loop in ragged:
         rounded = mul(floordiv(add(loop.extent, index(factor - 1)), index(factor)), index(factor))
         for store in stores(loop):
-            if store.tensor in kernel.temporaries:
+            if is_sum(kernel, loop, store):
+                _check_zeros(kernel, loop, factor, store)
+            elif store.tensor in kernel.temporaries:
                 grown[store.tensor] = _grown(kernel, loop, store, grown.get(store.tensor, store.tensor), rounded)
     ending = {n.var: _ending(kernel, n) if n in ragged else n for n in loops}
     after = over_tensors(replace_loops(kernel, list(loops), lambda n: whole(ending[n.var], factor, outer, inner)), grown)
@@ -82,6 +87,13 @@ def padded(kernel: Kernel, loops: Sequence[For], factor: int, outer: str, inner:
         name = f"{loop.tensor}.{outer}"
         after = _with_safe_reads(kernel, after, {n.var for n in _loops(after) if f"{n.tensor}.{n.var.name}" == name}, loop)
     return after
+
+
+def _check_zeros(kernel: Kernel, loop: For, factor: int, store: Store) -> None:
+    above = next(above for above, s in paths(kernel) if s is store)
+    if not ends_in_zeros(kernel, above, loop, factor, store):
+        raise ScheduleError(f"iterations past the end of `{loop.var.name}` would add terms to {store.tensor.name} that are not products of "
+                            "zeros", text_of(kernel, store), code="pad", help=OTHER_TAIL)
 
 
 def _ending(kernel: Kernel, loop: For) -> For:
@@ -138,6 +150,8 @@ def _with_safe_reads(kernel: Kernel, after: Kernel, tiles: set[Var], old: For) -
         match node:
             case Read() if id(node) in outside:
                 return select(outside[id(node)][1], node, literal(False if node.dtype == BOOL else 0, node.dtype))
+            case Select(cond, Select(inside, Read() as read, zero), Const() as other) if id(read) in outside and equal(zero, other):
+                return select(conjunction(cond, inside), read, zero)
         return None
 
     return rewrite(after, rule)  # type: ignore[return-value]

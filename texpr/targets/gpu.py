@@ -395,6 +395,8 @@ class GpuEmitter(Emitter):
 
 def _same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:
     """Whether a condition holds for all of so many lanes or for none: a bound that is met at multiples of their number."""
+    if lane not in variables(cond):
+        return True
     match cond:
         case And(lhs, rhs):
             return _same_in_lanes(lhs, lane, lanes) and _same_in_lanes(rhs, lane, lanes)
@@ -402,8 +404,8 @@ def _same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:
             form = linear(sub(lhs, rhs))
             rest = form.without(lane)
             plain = not any(lane in variables(t) for t, _ in rest.terms)
-            return plain and form.coefficient(lane) in (0, 1) and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
-    return lane not in variables(cond)
+            return plain and form.coefficient(lane) == 1 and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
+    return False
 
 
 def _at_once(s: Stmt) -> Stmt:

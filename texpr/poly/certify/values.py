@@ -18,6 +18,7 @@ from texpr.poly.certify.meaning import UPDATES, Definition, Meaning, Total, at_i
 from texpr.poly.certify.proof import Context, Proof, Refuted, beyond
 from texpr.poly.certify.statements import Buffer, Statement, joined, of_parts
 from texpr.poly.certify.trace import Tracer, called, carried_over
+from texpr.poly.certify.zeros import adds_nothing
 
 _Item = tuple[Expr, Expr, Context]
 
@@ -312,7 +313,12 @@ def _check_update(proof: Proof, s: Statement, d: Definition, value: Expr, contex
         raise Refuted("values", "the store does not say which instance of its equation it computes", s)
     assert d.body is not None, "it has a reduction"
     names = (*d.axes, *d.binders)
-    _inside(s, at_instance(d.inside, names, s.at), context)
+    inside = at_instance(d.inside, names, s.at)
+    outside = context.failing(inside)
+    if outside is not None:
+        if s.store.update != "add" or not adds_nothing(value, context.also(negation(inside))):
+            raise Refuted("values", "the equation has no such instance", s, s.frame, outside)
+        context = context.also(inside)
     _agree(proof, s, value, at_instance(d.body, names, s.at), context)
 
 
