@@ -9,7 +9,7 @@ import subprocess
 import llvmlite.binding as llvm
 import pytest
 
-from texpr.runtime import host, jit, native
+from texpr.runtime import checks, host, jit, native
 
 
 def test_cores_follow_the_affinity():
@@ -33,13 +33,13 @@ def test_features_are_what_llvm_says():
     assert host.cpu_name() == llvm.get_host_cpu_name()
 
 
-def object_code(machine: str, triple: str, form: str) -> str | bytes:
-    """The native library for a kind of host."""
+def object_code(text: str, triple: str, form: str) -> str | bytes:
+    """A native library for a kind of host."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     with jit.lock:
         target = llvm.Target.from_triple(triple).create_target_machine(opt=2, reloc="pic")
-        module = llvm.parse_assembly(native.text(machine))
+        module = llvm.parse_assembly(text)
         module.verify()
         module.triple, module.data_layout = triple, str(target.target_data)
         return target.emit_assembly(module) if form == "text" else target.emit_object(module)
@@ -47,8 +47,11 @@ def object_code(machine: str, triple: str, form: str) -> str | bytes:
 
 @pytest.mark.parametrize("machine, triple", [("x86_64", "x86_64-unknown-linux-gnu"), ("aarch64", "aarch64-unknown-linux-gnu")])
 def test_the_native_library_compiles_for_every_host(machine, triple):
-    assembly = object_code(machine, triple, "text")
+    assembly = object_code(native.text(machine), triple, "text")
     assert isinstance(assembly, str) and all(f"{name}:" in assembly for name in native.EXPORTS)
+    for part, name in (("ranges", "range"), ("distinct", "distinct")):
+        for dtype in checks.DTYPES:
+            assert f"tx_{name}_{dtype}:" in str(object_code(checks.text(part, dtype), triple, "text"))
 
 
 DRIVER = """
@@ -87,7 +90,7 @@ int main(void) {
 def test_the_native_library_runs_on_the_other_host(tmp_path):
     stubs = "\n".join(f"void *{name}(void) {{ return 0; }}" for name in native.PYTHON_API)
     (tmp_path / "driver.c").write_text(DRIVER % stubs)
-    (tmp_path / "native.o").write_bytes(object_code("aarch64", "aarch64-unknown-linux-gnu", "object"))
+    (tmp_path / "native.o").write_bytes(object_code(native.text("aarch64"), "aarch64-unknown-linux-gnu", "object"))
     subprocess.run(["aarch64-linux-gnu-gcc", "-static", "-pthread", "-w", "driver.c", "native.o", "-o", "driver"], cwd=tmp_path, check=True)
     done = subprocess.run(["qemu-aarch64", "driver"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr

@@ -34,9 +34,9 @@ from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_program
 from texpr.runtime import gpu
+from texpr.runtime.checks import DTYPES as CHECKED
 from texpr.runtime.extern import take_error
 from texpr.runtime.gpu import DEFAULT_STREAM, HOST
-from texpr.runtime.native import RANGES
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
 from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
@@ -325,7 +325,7 @@ class Plan:
         variable_of = {t: v for v, t in self._variables.items()}
         for tensor in (*data, *variables):
             for check in _value_checks(tensor, rows[tensor] or ()):
-                native = isinstance(check, RangeCheck) and f"{tensor.dtype.kind}{tensor.dtype.bits}" in RANGES
+                native = isinstance(check, RangeCheck) and f"{tensor.dtype.kind}{tensor.dtype.bits}" in CHECKED
                 if native and self.place.name == HOST:
                     self._ranges.append((tensor, check))  # type: ignore[arg-type]
                 else:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.runtime import native, numpy_api
+from texpr.runtime import checks, native, numpy_api
 from texpr.runtime.extern import take_error
 from texpr.runtime.slow import SlowCall
 from texpr.runtime.spec import Argument, CallSpec, RangeCheck
@@ -92,7 +92,7 @@ def _is_plain(spec: CallSpec) -> bool:
     extents = [extent for argument in spec.arguments for extent in argument.shape]
     ranges = [check for check in spec.checks if isinstance(check, RangeCheck)]
     extents += [bound for check in ranges for bound in (check.lo, check.hi)]
-    kinds = [_short(spec.inputs[check.position].dtype) in native.RANGES for check in ranges]
+    kinds = [_short(spec.inputs[check.position].dtype) in checks.DTYPES for check in ranges]
     return (
         len(spec.arguments) <= _MOST_ARGUMENTS
         and all(isinstance(size, str) for size in spec.sizes)
@@ -143,7 +143,7 @@ def _check_words(spec: CallSpec) -> Iterator[int]:
         dtype = spec.inputs[check.position].dtype
         # Large unsigned values look negative to the native code.
         lo = max(check.lo, 0) if isinstance(check.lo, int) and dtype.kind == "u" else check.lo
-        yield from (check.position, native.symbols()[native.RANGES[_short(dtype)]])
+        yield from (check.position, checks.range_check(_short(dtype)))
         for bound in (lo, check.hi):
             yield from (0, spec.sizes.index(bound)) if isinstance(bound, str) else (int(bound), -1)  # type: ignore[arg-type]
 

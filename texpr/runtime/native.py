@@ -1,6 +1,6 @@
 """The native support library: pool of threads, Ctrl-C, scratch memory, call path, ends of DLPack's capsules.
 
-Its source is the `.ll` files next to this one.
+Its source is the `.ll` files next to this one, without the checks of `checks.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from string import Template
 
 import llvmlite.binding as llvm
-import numpy as np
 
 from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
@@ -23,10 +22,6 @@ from texpr.support.options import current, watch
 PARTS = ("pool", "interrupt", "memory", "arguments", "call", "sequence", "dlpack")
 FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free")
 """What kernels may refer to."""
-RANGES = {f"{kind}{bits}": f"tx_range_{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)}
-"""Functions that check values of an integer dtype, by its name in short."""
-DISTINCT = {kind: f"tx_distinct_{kind}" for kind in RANGES}
-"""Functions that look for values that occur twice."""
 EXPORTS = (
     *FOR_KERNELS,
     "tx_set_threads",
@@ -45,8 +40,6 @@ EXPORTS = (
     "tx_check_range",
     "tx_give_back",
     "tx_end_capsule",
-    *RANGES.values(),
-    *DISTINCT.values(),
 )
 PYTHON_API = (
     "PyObject_Vectorcall",
@@ -89,32 +82,20 @@ def text(machine: str = platform.machine()) -> str:
     """The library's LLVM IR for a kind of machine, this one's by default."""
     layout = {"TUPLE_ITEMS": str(tuple.__basicsize__), "BYTES_DATA": str(bytes.__basicsize__ - 1)}
     attributes = "\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }\n"
-    parts = [_source(part) for part in PARTS]
-    whole = Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
-    return whole + "".join(_check_text(part, name) for part in ("ranges", "distinct") for name in RANGES)
+    parts = [source(part) for part in PARTS]
+    return Template("\n".join(parts) + attributes + _DECLARATIONS[machine]).substitute(layout | _HOSTS[machine])
 
 
-def _source(part: str) -> str:
+def source(part: str) -> str:
+    """One of the `.ll` files."""
     return Path(__file__).with_name(f"{part}.ll").read_text(encoding="utf-8")
-
-
-def _check_text(part: str, name: str) -> str:
-    """A check of values of one dtype, such as `i32`. Elements of 64 bits are compared as they are: no bound is above 2^63."""
-    element = f"i{name[1:]}"
-    sign = "signed" if name[0] == "i" else "unsigned"
-
-    def widened(value: str) -> str:
-        return f"add i64 {value}, 0" if element == "i64" else f"{'sext' if name[0] == 'i' else 'zext'} {element} {value} to i64"
-
-    words = {"NAME": name, "TYPE": element, "SIGN": sign, "EXTEND": widened("%element"), "AGAIN": widened("%again.element")}
-    return Template(_source(part)).substitute(words)
 
 
 @functools.cache
 def _library() -> llvm.ResourceTracker:
     jit.host_machine()  # refuses other systems
     imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in PYTHON_API}
-    library = jit.link(_object_code(), EXPORTS, imports)
+    library = jit.link(compiled(text()), EXPORTS, imports)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     memory = host.memory_bytes()
     _function(library, "tx_set_memory", 2)(memory, min(memory // 8, 1 << 30))
@@ -126,13 +107,13 @@ def _library() -> llvm.ResourceTracker:
     return library
 
 
-def _object_code() -> bytes:
-    """Compiled once per machine, if there is a disk cache: it takes 0.1 s."""
-    source, store = text(), cache.shared()
-    key = repr(("native", source, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
+def compiled(text: str) -> bytes:
+    """Object code of LLVM IR, made once per machine if there is a disk cache: it takes 0.1 s and more."""
+    store = cache.shared()
+    key = repr(("native", text, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
     code = store.get(key)
     if code is None:
-        code = jit.compile_text(source)
+        code = jit.compile_text(text)
         store.put(key, code)
     return code
 
@@ -154,27 +135,6 @@ def symbols() -> dict[str, int]:
 @functools.cache
 def _symbols() -> dict[str, int]:
     return {name: _library()[name] for name in EXPORTS}
-
-
-def all_distinct(array: np.ndarray, row: int, least: int, span: int) -> bool:
-    """Whether each row of a contiguous integer array holds every value once; False also for values not in `least..least + span`.
-
-    Args:
-        row: elements of a row.
-    """
-    marks = np.zeros(span, np.uint8)
-    check = _checks(f"{array.dtype.kind}{8 * array.itemsize}")
-    return bool(check(array.ctypes.data, array.size // row, row, _as_signed(least), span, marks.ctypes.data))
-
-
-@functools.cache
-def _checks(dtype: str):
-    return ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 6)(symbols()[DISTINCT[dtype]])
-
-
-def _as_signed(value: int) -> int:
-    """The same 64 bits."""
-    return value - (1 << 64) if value >= 1 << 63 else value
 
 
 def _initial_threads() -> int:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from texpr.runtime import native
+from texpr.runtime import checks
 from texpr.support.errors import CallError
 
 
@@ -153,7 +153,7 @@ def _all_seen_once(rows: np.ndarray) -> bool:
         return False
     if not (rows.flags.c_contiguous and rows.dtype.isnative):
         rows = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))
-    return native.all_distinct(rows, rows.shape[1], int(least), span)
+    return checks.all_distinct(rows, rows.shape[1], int(least), span)
 
 
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:

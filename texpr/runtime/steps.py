@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from texpr.runtime import native
+from texpr.runtime import checks, native
 from texpr.runtime.call import make_runner
 from texpr.runtime.spec import Argument, CallSpec
 
@@ -66,4 +66,4 @@ def _slots(entry: Entry | RangeEntry) -> list[int]:
         return [a.ctypes.data for a in entry.arrays]
     kind = f"{entry.array.dtype.kind}{8 * entry.array.dtype.itemsize}"
     lo = max(entry.lo, 0) if kind[0] == "u" else entry.lo  # large unsigned values look negative to the native code
-    return [native.symbols()[native.RANGES[kind]], entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]
+    return [checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]
