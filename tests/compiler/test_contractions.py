@@ -131,6 +131,7 @@ def test_inner_loops_keep_their_sums_in_registers(name, target, register, mnemon
 CASES = {
     "few panels": ("f32", 256, 256, 256), "several blocks": ("f32", 1000, 999, 1001), "deep": ("f32", 2048, 2048, 2052),
     "doubles": ("f64", 512, 512, 512), "halves": ("bf16", 512, 512, 512),
+    "few rows": ("f32", 32, 1024, 1024), "rows whole pages apart": ("f32", 1024, 32, 1024),
 }
 
 
@@ -139,6 +140,16 @@ def test_scripts(name, golden):
     kind, m, n, k = CASES[name]
     s = tx.schedule(product(kind), M=m, N=n, K=k).auto("x86-64-v4")
     golden(f"{s.script()}\n{s}")
+
+
+@pytest.mark.parametrize("rows", [31, 33])
+def test_rows_of_a_far_operand_are_packed_where_many_share_them(rows):
+    """What is left over of lanes and terms is in the panels as well."""
+    with tx.options(threads=1):
+        s = tx.schedule(product("f32"), M=rows, N=1090, K=601).auto("x86-64-v4")
+        assert ('cache_read("B", "C.ko")' in s.script()) == (rows > 32)
+        arrays = operands("f32", rows, 1090, 601)
+        assert_same_bits(np.asarray(tx.schedule(product("f32"), M=rows, N=1090, K=601).auto().compile()(*arrays)), np.matmul(*arrays))
 
 
 EPILOGUES = {

@@ -47,10 +47,11 @@ def test_the_inner_loop_of_a_matmul_stays_in_registers():
     assert "(%rsp" not in inner and "(%rbp" not in inner
 
 
-@pytest.mark.parametrize("target, n, register, sums, loads", [("x86-64-v4", 2000, "zmm", 24, 3), ("x86-64-v4", 2048, "zmm", 24, 4),
+@pytest.mark.parametrize("target, n, register, sums, loads", [("x86-64-v4", 2000, "zmm", 48, 6), ("x86-64-v4", 2048, "zmm", 48, 8),
                                                               ("x86-64-v3", 2048, "ymm", 12, 2)])
 def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, n, register, sums, loads):
-    """Rows of 2048 elements push each other out of the first cache: six of them are read together, where others are eight."""
+    """Two terms of each sum an iteration, where registers are many. Rows of 2048 elements push each other out of the first cache: six of
+    them are read together, where others are eight."""
     s = tx.schedule(matmul, M=n, N=n, K=n).auto(target)
     assert "cache_read" in s.script()
     asm = s.compile(target).asm
@@ -62,13 +63,13 @@ def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, n, registe
     assert not re.search(rf"vmov\w+\s+%{register}\d+, ", inner)
 
 
-@pytest.mark.parametrize(("n", "loads", "script"), [(64, 4, 'split("C.i", 6, tail="overlap")'), (48, 3, 'split("C.i", 8, tail="overlap")')])
+@pytest.mark.parametrize(("n", "loads", "script"), [(64, 8, 'split("C.i", 6, tail="overlap")'), (48, 6, 'split("C.i", 8, tail="overlap")')])
 def test_a_small_product_fills_the_registers_too(n, loads, script):
     s = tx.schedule(matmul, M=n, N=n, K=40).auto("x86-64-v4")
     assert script in s.script()
     loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", s.compile("x86-64-v4").asm, re.M | re.S)
     inner = max((body for _, body in loops), key=lambda body: len(re.findall(r"vfmadd231ps.*zmm", body)))
-    assert len(re.findall(r"vfmadd231ps.*zmm", inner)) == 24 and len(re.findall(r"vmovups\s+\S+, %zmm", inner)) == loads
+    assert len(re.findall(r"vfmadd231ps.*zmm", inner)) == 48 and len(re.findall(r"vmovups\s+\S+, %zmm", inner)) == loads
     A, B = (np.random.default_rng(0).integers(-4, 5, shape).astype("f4") for shape in ((n, 40), (40, n)))
     assert np.array_equal(np.asarray(tx.schedule(matmul, M=n, N=n, K=40).auto().compile()(A, B)), A @ B)
 
@@ -77,7 +78,7 @@ def test_a_small_product_fills_the_registers_too(n, loads, script):
 def test_blocks_of_terms_move_least_memory(terms, depth):
     """Half of a second cache of 512 KiB holds 65536 elements of f32: sums of many terms go to memory for every 362 at most."""
     script = tx.schedule(matmul, M=512, N=1024, K=terms).auto("x86-64-v4").script()
-    assert [f'split("C.k", {depth}, tail="clip")'] * bool(depth) == [line for line in script.splitlines() if line.startswith('split("C.k"')]
+    assert [f'split("C.k", {depth}, tail="clip")'] * bool(depth) == [line for line in script.splitlines() if re.match(r'split\("C.k".*"clip"', line)]
 
 
 def test_a_packed_matmul_has_the_bits_of_a_plain_one():
@@ -304,7 +305,7 @@ def test_sums_that_read_the_same_rows_read_them_together(n, joined):
 
 def test_small_intermediates_are_not_cut_into_blocks():
     steps, _ = auto(tx.schedule(tx.op(ATTENTION), B=4, L=64, M=64, D=32).kernel, SERVER)
-    assert not any(dict(step.options).get("tail") == "exact" for step in steps)
+    assert not any(step.name == "split" and dict(step.options).get("tail") == "exact" and step.args[1] != 2 for step in steps)
 
 
 def test_intermediates_are_computed_as_far_inside_as_keeps_them_near():

@@ -28,7 +28,7 @@ from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.packing import LINE
-from texpr.schedule.panels import even, height_of, packed, tile_of
+from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
@@ -365,6 +365,8 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
             # All rows together hold what the window slides over; where no operand comes from memory, a row after the other.
             by_rows = plan.machine.loads_apart and plan.step("reorder", *inside, window, inner)
             inside.insert(len(inside) if by_rows else 0, window)
+        if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
+            in_pairs(plan, order[-3])
         for name in inside:
             plan.step("unroll", name)
     plan.step("vectorize", inner)

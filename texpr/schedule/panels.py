@@ -130,7 +130,7 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS) -> tuple
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 4 if plan.machine.lane_products else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
-    heights = {3: 8, 2: 12} if plan.machine.lane_products else {3: 8, 4: 6, 2: 12}
+    heights = {3: 8, 2: 12} if plan.machine.lane_products else {3: 8, 4: 6, 2: 12 if places >= 12 else WAYS}
 
     def cost(n: int) -> float:
         return -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3) + CROWDED * (heights[n] > places))
@@ -178,6 +178,8 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
             _widened(plan, a, row_tiles[0], c.sums)
     if plan.machine.lane_products and beside and shallow:
         terms_together(plan, beside, shallow[-1])
+    elif not plan.machine.lane_products and shallow:
+        in_pairs(plan, shallow[-1])
     if deep:
         in_registers(plan, nest, c.lane, inside[::-1])
     plan.step("unroll", row)
@@ -186,6 +188,12 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
         return outer
     plan.step("parallel", copied)
     return row_blocks
+
+
+def in_pairs(plan: Plan, terms: str) -> None:
+    """Two terms of each sum an iteration, if none is left over: what the loop itself costs is shared, for code twice as long."""
+    if plan.machine.vector_registers >= 32 and constant_extent(plan.loop(terms)) % 2 == 0 and (cut := plan.split(terms, 2, tail="exact")):
+        plan.step("unroll", cut[1])
 
 
 def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:

@@ -1,7 +1,9 @@
 """Reductions that read a large operand once: rows of memory are walked along, several at a time, while the sums stay in a near cache.
 
 A product of a matrix and a few vectors, sums of columns. Lanes lie along the rows of the operand; strips of `DEPTH` rows
-come from memory together, and each of their tiles is added to sums that stay near. Sums keep their order.
+come from memory together, and each of their tiles is added to sums that stay near. Rows that are used often are copied to panels, more of
+them together: as they are, those whose distance is a multiple of a page would push each other out of the first cache. Sums keep their
+order.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.panels import FILLING, even, in_pairs, pack
 from texpr.schedule.plan import Plan
 
 DEPTH = 16
 """Rows that are read together: prefetchers of hardware follow about so many streams."""
 BUSY = 32
-"""How often an element is used, from which on twice the rows are: arithmetic hides what is not prefetched, and sums move less often."""
+"""How often an element is used, from which on a copy costs less than it saves: each use then reads whole lines that lie side by side."""
 MOST_USES = 48
 """How often an element is used, beyond which packing saves more."""
 LEAST_STRIP = 1024
@@ -74,11 +77,11 @@ def _is_far(plan: Plan, nest: Nest, a: Access) -> bool:
 
 
 def _scheduled(plan: Plan, s: _Stream) -> list[str]:
-    width = 2 * plan.lanes(s.nest)
-    tiles, lane = plan.cut(qualified(s.lane), width)
-    strips, tiles = plan.cut(tiles, max(1, _strip(plan, s) // width), "clip")
-    uses = prod(map(constant_extent, s.shared))
-    rows, depth = plan.cut(qualified(s.depth), DEPTH if uses < BUSY else 2 * DEPTH)
+    size, width = constant_extent(s.lane), 2 * plan.lanes(s.nest)
+    busy = prod(map(constant_extent, s.shared)) >= BUSY
+    tiles, lane = plan.cut(qualified(s.lane), width, "pad" if busy and -size % width <= size // FILLING else "peel")
+    strips, tiles = plan.cut(tiles, -(-_strip(plan, s) // width), "clip")
+    rows, depth = plan.cut(qualified(s.depth), even(constant_extent(s.depth), _panel_depth(plan, s, width)) if busy else DEPTH)
     tall = max(s.shared, key=constant_extent, default=None)
     around = [qualified(n) for n in s.shared if n is not tall]
     inside: list[str] = []
@@ -89,9 +92,17 @@ def _scheduled(plan: Plan, s: _Stream) -> list[str]:
     outside = [qualified(n) for n in s.nest.spatial if n is not s.lane and n not in s.shared] + ([strips] if strips else [])
     sums = [*(qualified(n) for n in s.nest.reduction[:-1]), *([rows] if rows else [])]
     if plan.step("reorder", *outside, *sums, tiles, *around, depth, *inside, lane):
+        if busy and rows:
+            pack(plan, s.operand, rows, s.lane, width, s.nest.main.tensor.dtype)
+            in_pairs(plan, depth)
         plan.step("unroll", inside[0] if tall is not None and constant_extent(tall) > 1 else depth)
     plan.step("vectorize", lane)
     return outside
+
+
+def _panel_depth(plan: Plan, s: _Stream, width: int) -> int:
+    """Rows of which the first cache holds a panel in one half."""
+    return max(DEPTH, plan.machine.caches[0] // 2 // (width * s.nest.main.tensor.dtype.bytes))
 
 
 def _strip(plan: Plan, s: _Stream) -> int:

@@ -23,7 +23,7 @@ from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
 from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, totals, turned, with_last
-from texpr.schedule.panels import even
+from texpr.schedule.panels import even, in_pairs
 from texpr.schedule.plan import Plan
 from texpr.schedule.taps import last_taps, tile_with_taps
 
@@ -228,6 +228,8 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
         in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
     if w.taps is not None:
         plan.step("unroll", qualified(w.taps))
+    elif not plan.machine.lane_products:
+        in_pairs(plan, shallow[-1])
     plan.step("vectorize", around.lane)
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
