@@ -174,12 +174,12 @@ def refusal(k: Kernel) -> str:
 
 
 def test_shared_memory_has_an_end():
-    x, y, t = tensor("X", 64), tensor("Y", 64), tensor("T", 16000, scope="stack")
+    x, y, t = tensor("X", 64), tensor("Y", 64), tensor("T", 64000, scope="stack")
     b, i, j = (Var(n) for n in "bij")
     body = (Alloc(t), loop(i, 64, "thread.x", Store(t, (mul(i, index(250)),), Read(x, (i,)))),
             loop(j, 64, "thread.x", Store(y, (j,), Read(t, (mul(j, index(250)),)))))  # fmt: skip
     assert refusal(kernel([x], [y], loop(b, 1, "block.x", *body))) == (
-        "error[target]: T needs 64000 bytes of shared memory; there are 49152\n  help: use smaller tiles")
+        "error[target]: T needs 256000 bytes of shared memory; there are 166912\n  help: use smaller tiles")
 
 
 def test_threads_that_would_not_meet():

@@ -6,6 +6,23 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Multiprocessor:
+    """What the blocks of threads that run at once on one processor of a GPU have together.
+
+    Attributes:
+        threads, blocks, registers: how many, the registers of 4 bytes.
+        shared_bytes: memory that blocks share among their threads.
+        reserved: bytes of it that each block takes beside its own.
+    """
+
+    threads: int
+    blocks: int
+    registers: int
+    shared_bytes: int
+    reserved: int
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """A machine.
 
@@ -22,7 +39,8 @@ class Machine:
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
-        shared_bytes: memory that the threads of a block share.
+        shared_bytes: memory that the threads of a block share, at most.
+        multiprocessor: where blocks run, on GPUs.
         asynchronous: threads go on while copies to that memory are under way.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
@@ -38,6 +56,7 @@ class Machine:
     lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
+    multiprocessor: Multiprocessor | None = None
     asynchronous: bool = False
     streams: bool = False
     instructions: frozenset[str] = frozenset()

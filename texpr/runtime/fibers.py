@@ -27,6 +27,8 @@ from texpr.runtime.lanes import WARP, renamed, shims
 
 Extents = tuple[int, int, int]
 STACK = 64 * 1024
+MOST_SHARED = 227 * 1024
+"""Bytes of shared memory that a launch may ask for on any GPU."""
 ALIGNMENT = 16
 """Bytes of which the addresses of arrays are multiples, as on a device."""
 
@@ -50,6 +52,7 @@ _SWITCHES = {
 }
 _BARRIER = re.compile(r"call void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32 0\)")
 _SHARED = re.compile(r"^(@[\w.]+) = internal addrspace\(3\) global \[(\d+) x i8\] undef", re.MULTILINE)
+_DYNAMIC = re.compile(r"^(@([\w.]+)_dynamic) = external addrspace\(3\) global \[0 x i8\]", re.MULTILINE)
 _KERNEL = re.compile(r"^define ptx_kernel void @([\w.]+)\((.*)\)", re.MULTILINE)
 _LOCAL = re.compile(r"alloca \[(\d+) x i8\]")
 _REGISTER = re.compile(r"^declare i32 @llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid)\.([xyz])\(\)$", re.MULTILINE)
@@ -61,17 +64,21 @@ class Emulator:
     """Emulated kernels of one module. Calls from several threads take turns."""
 
     stack: int
+    dynamic: frozenset[str]
+    """Kernels whose launches say how much shared memory there is."""
     _library: llvm.ResourceTracker
     _lock: threading.Lock
 
-    def launch(self, symbol: str, grid: Extents, block: Extents, slots: ctypes.Array, backwards: bool) -> None:
+    def launch(self, symbol: str, grid: Extents, block: Extents, slots: ctypes.Array, backwards: bool, shared: int = 0) -> None:
         """Run one kernel over a grid.
 
         Args:
             slots: one word per parameter: an address or an i64.
             backwards: run the threads of a block from the last one to the first.
+            shared: bytes of shared memory that the launch gives to each block.
         Raises:
-            AssertionError: threads of a block stopped at different barriers, or some ended while others wait.
+            AssertionError: threads of a block stopped at different barriers, or some ended while others wait, or they wrote past the end
+                of shared memory.
         """
         threads = prod(block)
         stacks = mmap.mmap(-1, self.stack * threads)
@@ -84,10 +91,13 @@ class Emulator:
             self._pointer("fiber_backwards").value = backwards
             status = run(self._library[f"{symbol}.fiber"], ctypes.addressof(slots), ctypes.addressof(at), self.stack, threads,
                          block[0], block[1], *grid)
+            beyond = ctypes.string_at(self._library[f"{symbol}_dynamic"] + shared, MOST_SHARED - shared) if symbol in self.dynamic else b""
             place = tuple((ctypes.c_int32 * 3).from_address(self._library["fiber_block"]))
         del at
         stacks.close()
         assert not status, f"{symbol}, block {place}: {_apart(list(states))}"
+        written = len(beyond.rstrip(b"\xff"))
+        assert not written, f"{symbol} writes {written} bytes past the {shared} of shared memory that the launch gives"
 
     def _pointer(self, name: str) -> ctypes.c_int64:
         return ctypes.c_int64.from_address(self._library[name])
@@ -99,13 +109,13 @@ def _apart(states: Sequence[int]) -> str:
     return ", ".join(f"{n} threads {'ended' if state < 0 else f'wait at barrier {state}'}" for state, n in places.items())
 
 
-def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
+def run(text: str, launches: Sequence[tuple[str, Extents, Extents, int]], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
         scratch: Sequence[int], sizes: Sequence[int], *, backwards: bool = False) -> None:
     """Run launches one after the other. Outputs are written in place; all arrays are contiguous and aligned.
 
     Args:
         text: LLVM IR as it is emitted for a GPU; every kernel takes inputs, outputs, scratch buffers and sizes.
-        launches: symbol, grid and block of each.
+        launches: symbol, grid, block and bytes of shared memory of each.
         scratch: bytes of each buffer that launches pass to each other.
         backwards: run the threads of a block from the last one to the first. What differs then lacks a barrier.
     Raises:
@@ -116,8 +126,8 @@ def run(text: str, launches: Sequence[tuple[str, Extents, Extents]], inputs: Seq
     buffers = [np.full(max(size, 1), 0xFF, np.uint8) for size in scratch]
     words = [*(a.ctypes.data for a in (*inputs, *outputs, *buffers)), *sizes]
     slots = (ctypes.c_int64 * max(len(words), 1))(*words)
-    for symbol, grid, block in launches:
-        load(text).launch(symbol, grid, block, slots, backwards)
+    for symbol, grid, block, shared in launches:
+        load(text).launch(symbol, grid, block, slots, backwards, shared)
 
 
 @lru_cache(maxsize=64)
@@ -128,10 +138,12 @@ def load(text: str) -> Emulator:
         AssertionError: the module uses an intrinsic that the emulator does not know.
     """
     names = [f"{name}.fiber" for name, _ in _KERNEL.findall(text)]
-    exports = ["fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards", *names]
+    dynamic = frozenset(symbol for _, symbol in _DYNAMIC.findall(text))
+    memories = (f"{symbol}_dynamic" for symbol in dynamic)
+    exports = [*memories, "fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards", *names]
     local = sum(int(n) + 16 for n in _LOCAL.findall(text))
     library = jit.link(jit.compile_text(translated(text)), exports, {})
-    return Emulator((STACK + local + 4095) // 4096 * 4096, library, threading.Lock())
+    return Emulator((STACK + local + 4095) // 4096 * 4096, dynamic, library, threading.Lock())
 
 
 def translated(text: str) -> str:
@@ -139,7 +151,7 @@ def translated(text: str) -> str:
     switch, frame, entry = _SWITCHES[platform.machine()]
     assembly = "\n".join(f'module asm "{line.strip()}"' for line in switch.split(";"))
     source = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
-    shared = _SHARED.findall(text)
+    shared = [*_SHARED.findall(text), *((name, str(MOST_SHARED)) for name, _ in _DYNAMIC.findall(text))]
     entries = [_entry(name, parameters) for name, parameters in _KERNEL.findall(text)]
     sites = iter(range(1, len(_BARRIER.findall(text)) + 1))
     text = _BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(sites)})", text)
@@ -151,6 +163,7 @@ def translated(text: str) -> str:
     assert unknown is None, f"the emulator does not know {unknown and unknown[0]}"
     # Memory that other fibers write must not look private to the compiler: shared memory becomes external.
     text = _SHARED.sub(r"\1 = global [\2 x i8] zeroinitializer", text)
+    text = _DYNAMIC.sub(rf"\1 = global [{MOST_SHARED} x i8] zeroinitializer", text)
     text = re.sub(r" ?addrspace\(\d+\)", "", text).replace("ptx_kernel ", "")
     return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry, WARP=WARP), text, *collectives,
                       *entries, _poison(shared)])

@@ -245,11 +245,13 @@ def _terms(c: _Contraction, deep: int) -> int:
 
 
 def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:
-    """Copies of the next terms are under way while these are multiplied, in as many buffers as there is memory for."""
+    """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for."""
     if min(_vector(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return
     shared = sum(prod(integer(n) or 0 for n in t.shape) * t.dtype.bytes for t in plan.kernel.temporaries if t.scope == "shared")
-    buffers = min(MOST_BUFFERS, plan.machine.shared_bytes // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)
+    running = plan.machine.multiprocessor
+    room = plan.machine.shared_bytes if running is None else min(plan.machine.shared_bytes, running.shared_bytes // 2 - running.reserved)
+    buffers = min(MOST_BUFFERS, room // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)
     if buffers > 1:
         plan.step("pipeline", terms, buffers, asynchronous=True)
 

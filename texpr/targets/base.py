@@ -28,11 +28,16 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One kernel launch on a GPU: its symbol and the extents of grid and block, in sizes of the kernel."""
+    """One kernel launch on a GPU: its symbol and the extents of grid and block, in sizes of the kernel.
+
+    Attributes:
+        shared_bytes: of the memory that threads of a block share, where the launch says how much there is.
+    """
 
     symbol: str
     grid: tuple[Expr, Expr, Expr]
     block: tuple[Expr, Expr, Expr]
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from texpr.targets.sync import Threads, Uses, uses_of
 from texpr.targets.warps import LANES, emit_warp
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
-SHARED_BYTES = 48 * 1024
+STATIC_BYTES = 48 * 1024
+"""Of shared memory: what code may have without its launches saying so."""
 LOCAL_BYTES = 512 * 1024
 GLOBAL, SHARED, LOCAL = 1, 3, 0
 COPIES = (4, 8, 16)
@@ -54,7 +55,8 @@ class GpuEmitter(Emitter):
     such statements, never a barrier.
     """
 
-    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own]) -> None:
+    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own], most_shared: int,
+                 dynamic: bool = False) -> None:
         super().__init__(kernel)
         self.own = own
         self.symbol, self.where = symbol, where
@@ -65,7 +67,7 @@ class GpuEmitter(Emitter):
         self.meets = False
         self.spaces: dict[Tensor, int] = {}
         self.shared: list[str] = []
-        self.shared_bytes = 0
+        self.shared_bytes, self.most_shared, self.dynamic = 0, most_shared, dynamic
         self.copies: dict[Tensor, frozenset[str]] = {}
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
@@ -376,21 +378,31 @@ class GpuEmitter(Emitter):
         if tensor.scope == "register" or not any(_uses_of(tensor, n) for n in walk(*body) if is_thread(n) or is_warp(n)):
             self.allocate(tensor)
             return
-        size, copies = _bytes(tensor, SHARED_BYTES, "shared memory"), 1
+        size, copies = _bytes(tensor, self.most_shared, "shared memory"), 1
         copy: Expr = index(0)
         self.copies[tensor] = frozenset(self.bound)
         for axis in self.bound:
             extent = _constant(self.where.extent(axis), tensor, "shared memory")
             copies, copy = copies * extent, add(mul(copy, index(extent)), self.positions[axis])
-        self.shared_bytes += -(-size * copies // 16) * 16
-        if self.shared_bytes > SHARED_BYTES:
-            raise CompileError(f"{self.symbol} needs {self.shared_bytes} bytes of shared memory; there are {SHARED_BYTES}", code="target",
-                               help="use smaller tiles")
-        name = f"@{self.symbol}_shared{len(self.shared)}"
-        self.shared.append(f"{name} = internal addrspace({SHARED}) global [{size * copies} x i8] undef, align 16")
+        name = self._shared(size * copies)
         self.spaces[tensor] = SHARED
         offset = self.index(mul(copy, index(size)))
         self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}") if copies > 1 else name
+
+    def _shared(self, size: int) -> str:
+        """The address of so many bytes of shared memory."""
+        start = self.shared_bytes
+        self.shared_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        if self.shared_bytes > self.most_shared:
+            raise CompileError(f"{self.symbol} needs {self.shared_bytes} bytes of shared memory; there are {self.most_shared}",
+                               code="target", help="use smaller tiles")
+        if self.dynamic:
+            whole = f"@{self.symbol}_dynamic"
+            self.shared = [f"{whole} = external addrspace({SHARED}) global [0 x i8], align {ALIGNMENT}"]
+            return f"getelementptr (i8, ptr addrspace({SHARED}) {whole}, i64 {start})" if start else whole
+        name = f"@{self.symbol}_shared{len(self.shared)}"
+        self.shared.append(f"{name} = internal addrspace({SHARED}) global [{size} x i8] undef, align {ALIGNMENT}")
+        return name
 
 
 def _same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:

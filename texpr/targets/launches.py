@@ -19,11 +19,11 @@ class Plan:
     """One call of a GPU artifact.
 
     Attributes:
-        launches: symbol, grid and block of each launch, in order; launches without blocks are left out.
+        launches: symbol, grid, block and bytes of shared memory of each launch, in order; launches without blocks are left out.
         scratch: bytes of each buffer that is passed between the outputs and the sizes.
     """
 
-    launches: tuple[tuple[str, Extents, Extents], ...]
+    launches: tuple[tuple[str, Extents, Extents, int], ...]
     scratch: tuple[int, ...]
 
 
@@ -38,7 +38,7 @@ def plan(artifact: Artifact, sizes: Mapping[Var, int]) -> Plan:
         grid, block = _extents(launch.grid, sizes), _extents(launch.block, sizes)
         check_extents(grid, block)
         if prod(grid):
-            launches.append((launch.symbol, grid, block))
+            launches.append((launch.symbol, grid, block, launch.shared_bytes))
     return Plan(tuple(launches), tuple(prod(evaluate_size(n, sizes) for n in t.shape) * t.dtype.bytes for t in artifact.scratch))
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Tensor
 from texpr.ir.loop import ExternCall, Kernel, Stmt, Store
-from texpr.ir.machine import Machine
+from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
 from texpr.targets.base import Launch, Target, symbol_of
 from texpr.targets.function import Value
-from texpr.targets.geometry import THREADS_OF_A_BLOCK, Geometry, check_private, geometry
-from texpr.targets.gpu import ALIGNMENT, GLOBAL, SHARED_BYTES, GpuEmitter
-from texpr.targets.private import Own, own_parts, with_own_parts
+from texpr.targets.geometry import THREADS_OF_A_BLOCK, check_private, geometry
+from texpr.targets.gpu import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
+from texpr.targets.private import own_parts, with_own_parts
 from texpr.targets.warps import instructions_of
 
 # Processors and the oldest version of PTX that knows them.
@@ -26,10 +24,15 @@ DEFAULT = "sm_80"
 OLDEST = "sm_70"
 _TRIPLE = "nvptx64-nvidia-cuda"
 PARAMETER_BYTES = 4096
+FIRST_RESERVING = 80
+"""The first processor that keeps a part of the shared memory of each block for itself."""
 FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
-_MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256,
-                   shared_bytes=SHARED_BYTES)
+_MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
+# Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
+_MULTIPROCESSORS = {70: (2048, 32, 96), 75: (1024, 16, 64), 80: (2048, 32, 164), 86: (1536, 16, 100), 89: (1536, 24, 100),
+                    90: (2048, 32, 228)}
+_REGISTERS = 1 << 16
 
 
 def target(name: str) -> Target | None:
@@ -37,7 +40,11 @@ def target(name: str) -> Target | None:
     if name not in _VERSIONS:
         return None
     processor = int(name[3:5])
-    machine = replace(_MACHINE, instructions=instructions_of(processor), asynchronous=processor >= FIRST_ASYNCHRONOUS)
+    threads, blocks, shared = _MULTIPROCESSORS[processor]
+    reserved = 1024 if processor >= FIRST_RESERVING else 0
+    running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
+    machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
+                      instructions=instructions_of(processor), asynchronous=processor >= FIRST_ASYNCHRONOUS)
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
 
@@ -77,16 +84,18 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         where = geometry(nest, kernel.sizes)
         check_private(nest, kernel.outputs)
         own = own_parts(nest, where)
-        emitter = _emitted(kernel, with_own_parts(nest, own), symbol, where, own)
+        placed, most = with_own_parts(nest, own), target.machine.shared_bytes
+        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most))
+        if emitter.shared_bytes > STATIC_BYTES:
+            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, dynamic=True))
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
-        launches.append(Launch(symbol, where.grid, where.block))
+        launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0))
     tail = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
     return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
 
 
-def _emitted(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own]) -> GpuEmitter:
-    emitter = GpuEmitter(kernel, nest, symbol, where, own)
+def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter) -> GpuEmitter:
     tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
     emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
@@ -98,9 +107,9 @@ def _emitted(kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapp
         alone = " noalias" if t not in written or not emitter.meets else ""
         parameters.append(f"ptr addrspace({GLOBAL}){alone} align {ALIGNMENT} %t{k}")
     parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))]
-    block = [integer(e) for e in where.block]
+    block = [integer(e) for e in emitter.where.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
-    emitter.function.header = f'define ptx_kernel void @{symbol}({", ".join(parameters)}) nounwind "nvvm.maxntid"="{most}"'
+    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind "nvvm.maxntid"="{most}"'
     return emitter
 
 

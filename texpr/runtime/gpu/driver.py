@@ -137,16 +137,20 @@ class Driver(Protocol):
         """
         ...
 
-    def function(self, module: Any, symbol: str) -> Any:
-        """A kernel of a module."""
+    def function(self, module: Any, symbol: str, shared: int = 0) -> Any:
+        """A kernel of a module, whose launches may give blocks so many bytes of shared memory.
+
+        Raises:
+            CompileError: the device has not so much.
+        """
         ...
 
     def parameters(self, addresses: Sequence[int], sizes: Sequence[int]) -> Any:
         """What kernels are given, for any number of launches."""
         ...
 
-    def launch(self, function: Any, grid: Extents, block: Extents, parameters: Any, stream: int) -> None:
-        """Queue a kernel."""
+    def launch(self, function: Any, grid: Extents, block: Extents, parameters: Any, stream: int, shared: int = 0) -> None:
+        """Queue a kernel; each block gets `shared` bytes of shared memory beside what its code says."""
         ...
 
     def begin_capture(self) -> int:

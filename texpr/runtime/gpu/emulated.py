@@ -232,7 +232,7 @@ class EmulatedDriver:
         """The emitted text, compiled for this machine."""
         return fibers.load(code.emitted)
 
-    def function(self, module: fibers.Emulator, symbol: str) -> _Kernel:
+    def function(self, module: fibers.Emulator, symbol: str, shared: int = 0) -> _Kernel:
         """A kernel of a module."""
         return _Kernel(module, symbol)
 
@@ -243,10 +243,11 @@ class EmulatedDriver:
         words = [*(block.ctypes.data + at for block, at in places), *sizes]
         return _Parameters((ctypes.c_int64 * max(len(words), 1))(*words), tuple(block for block, _ in places))
 
-    def launch(self, function: _Kernel, grid: Extents, block: Extents, parameters: _Parameters, stream: int) -> None:
+    def launch(self, function: _Kernel, grid: Extents, block: Extents, parameters: _Parameters, stream: int,
+               shared: int = 0) -> None:
         """Queue a kernel."""
         with self._lock:
-            self._queue(stream, lambda: function.emulator.launch(function.symbol, grid, block, parameters.words, self._backwards))
+            self._queue(stream, lambda: function.emulator.launch(function.symbol, grid, block, parameters.words, self._backwards, shared))
 
     # Graphs.
 

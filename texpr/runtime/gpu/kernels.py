@@ -18,13 +18,13 @@ class Bound:
     """Launches with everything they take.
 
     Attributes:
-        launches: function, grid and block of each, in order.
+        launches: function, grid, block and bytes of shared memory of each, in order.
         parameters: of all of them.
         keep: arrays whose memory they use.
     """
 
     device: Device
-    launches: tuple[tuple[Any, Extents, Extents], ...]
+    launches: tuple[tuple[Any, Extents, Extents, int], ...]
     parameters: Any
     keep: tuple[DeviceArray, ...]
 
@@ -35,8 +35,8 @@ class Bound:
 
     def __call__(self, stream: int) -> None:
         """Queue them."""
-        for function, grid, block in self.launches:
-            self.device.driver.launch(function, grid, block, self.parameters, stream)
+        for function, grid, block, shared in self.launches:
+            self.device.driver.launch(function, grid, block, self.parameters, stream, shared)
 
 
 class Loaded:
@@ -47,12 +47,12 @@ class Loaded:
         self._module = device.driver.load(code)
         self._functions: dict[str, Any] = {}
 
-    def bind(self, launches: Sequence[tuple[str, Extents, Extents]], arrays: Sequence[DeviceArray], scratch: Sequence[int],
+    def bind(self, launches: Sequence[tuple[str, Extents, Extents, int]], arrays: Sequence[DeviceArray], scratch: Sequence[int],
              sizes: Sequence[int]) -> Bound:
         """Launches on arrays.
 
         Args:
-            launches: symbol, grid and block of each.
+            launches: symbol, grid, block and bytes of shared memory of each, beside what its code says.
             arrays: inputs, then outputs.
             scratch: bytes of each buffer that launches pass to each other.
             sizes: the symbolic ones.
@@ -62,11 +62,12 @@ class Loaded:
         buffers = [empty(self.device, (n,), np.uint8) for n in scratch]
         kept = (*arrays, *buffers)
         parameters = self.device.driver.parameters([a.used_here() for a in kept], sizes)
-        return Bound(self.device, tuple((self._function(symbol), grid, block) for symbol, grid, block in launches), parameters, kept)
+        found = tuple((self._function(symbol, shared), grid, block, shared) for symbol, grid, block, shared in launches)
+        return Bound(self.device, found, parameters, kept)
 
-    def _function(self, symbol: str) -> Any:
+    def _function(self, symbol: str, shared: int) -> Any:
         if symbol not in self._functions:
-            self._functions[symbol] = self.device.driver.function(self._module, symbol)
+            self._functions[symbol] = self.device.driver.function(self._module, symbol, shared)
         return self._functions[symbol]
 
 

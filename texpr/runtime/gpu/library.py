@@ -29,6 +29,7 @@ _FUNCTIONS = {
     "cuEventDestroy": ("cuEventDestroy_v2", "p"), "cuEventRecord": ("cuEventRecord", "pp"), "cuEventQuery": ("cuEventQuery", "p"),
     "cuEventSynchronize": ("cuEventSynchronize", "p"), "cuEventElapsedTime": ("cuEventElapsedTime", "Fpp"),
     "cuLibraryGetKernel": ("cuLibraryGetKernel", "Pps"), "cuKernelGetFunction": ("cuKernelGetFunction", "Pp"),
+    "cuFuncSetAttribute": ("cuFuncSetAttribute", "pii"),
     "cuLaunchKernel": ("cuLaunchKernel", "puuuuuuuppp"), "cuStreamBeginCapture": ("cuStreamBeginCapture_v2", "pi"),
     "cuStreamEndCapture": ("cuStreamEndCapture", "pP"), "cuGraphInstantiate": ("cuGraphInstantiateWithFlags", "Ppq"),
     "cuGraphLaunch": ("cuGraphLaunch", "pp"), "cuGraphExecDestroy": ("cuGraphExecDestroy", "p"), "cuGraphDestroy": ("cuGraphDestroy", "p"),
@@ -44,7 +45,7 @@ class Library:
         OSError: the library is not there.
     """
 
-    CUdevice_attribute = CUstreamCaptureMode = CUjit_option = staticmethod(int)
+    CUdevice_attribute = CUfunction_attribute = CUstreamCaptureMode = CUjit_option = staticmethod(int)
     """Numbers serve as the enumerations that the package has."""
 
     def __init__(self, library: Any = None) -> None:

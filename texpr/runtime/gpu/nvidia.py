@@ -24,6 +24,7 @@ OLDEST_DRIVER = 12000
 
 _CUDA_DEVICE = 2  # DLPack's kDLCUDA
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _LOG, _LOG_BYTES, _LOG_ROOM = 5, 6, 8192  # CU_JIT_ERROR_LOG_BUFFER, its size
 _NON_BLOCKING, _THREAD_LOCAL = 1, 1  # CU_STREAM_NON_BLOCKING, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 _NOT_READY = "CUDA_ERROR_NOT_READY"
@@ -93,7 +94,7 @@ def _complaint(functions: Any, function: str, status: Any) -> Exception:
     if name in _REFUSED_CODE:
         return CompileError(f"the GPU's driver does not take this code: {name}", code="target",
                             help="compile for the processor of this device")
-    if name == _TOO_MUCH:
+    if name == _TOO_MUCH or function == "cuFuncSetAttribute":
         return CompileError("a block of threads needs more registers or shared memory than the GPU has", code="target",
                             help="bind fewer threads, or use smaller tiles")
     text = f"{function}: {name}, {_text(functions.cuGetErrorString(status)[1])}"
@@ -257,11 +258,14 @@ class NvidiaDriver:
             error.notes = (*error.notes, *log.partition(b"\0")[0].decode(errors="replace").splitlines()[:10])
             raise
 
-    def function(self, module: _Module, symbol: str) -> Any:
-        """A kernel of a module."""
+    def function(self, module: _Module, symbol: str, shared: int = 0) -> Any:
+        """A kernel of a module. Only what was asked for may be given to blocks beyond 48 KiB."""
         with self._current():
             kernel = self._ask("cuLibraryGetKernel", module.handle, symbol.encode())
-            return self._ask("cuKernelGetFunction", kernel)
+            function = self._ask("cuKernelGetFunction", kernel)
+            if shared:
+                self._ask("cuFuncSetAttribute", function, self._api.CUfunction_attribute(_DYNAMIC_SHARED), shared)
+            return function
 
     def parameters(self, addresses: Sequence[int], sizes: Sequence[int]) -> _Parameters:
         """The arguments of kernels."""
@@ -269,9 +273,10 @@ class NvidiaDriver:
         pointers = (ctypes.c_void_p * max(len(words), 1))(*map(ctypes.addressof, words))
         return _Parameters(words, pointers, ctypes.addressof(pointers))
 
-    def launch(self, function: Any, grid: Extents, block: Extents, parameters: _Parameters, stream: int) -> None:
+    def launch(self, function: Any, grid: Extents, block: Extents, parameters: _Parameters, stream: int,
+               shared: int = 0) -> None:
         """Queue a kernel."""
-        self._here("cuLaunchKernel", function, *grid, *block, 0, stream, parameters.address, 0)
+        self._here("cuLaunchKernel", function, *grid, *block, shared, stream, parameters.address, 0)
 
     # Graphs.
 
