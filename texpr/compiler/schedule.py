@@ -13,6 +13,7 @@ from texpr.compiler.steps import Steps
 from texpr.compiler.stored import machine_text
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
+from texpr.ir.machine import Machine
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.passes import specialize
@@ -57,6 +58,7 @@ class Schedule(Steps):
         self.sizes = dict(sizes or {})
         super().__init__(program, lambda: lowered(specialize(program, self.sizes)))
         self._default = ""
+        self._machine: Machine | None = None
         self.derivation: Derivation | None = None
 
     def auto(self, target: str = "native") -> Schedule:
@@ -69,7 +71,7 @@ class Schedule(Steps):
             raise ScheduleError("auto() chooses the whole schedule, and steps were applied already", code="auto",
                                 help="call auto() on a fresh schedule; edit its script() to change it")
         chosen, lower = find_target(target), self._lowered
-        self._default, self._now = machine_text(chosen), None
+        self._default, self._now, self._machine = machine_text(chosen), None, chosen.machine
 
         def first() -> tuple[list[Step], Kernel]:
             kernel = lower()
@@ -139,7 +141,7 @@ class Schedule(Steps):
         kernels = [("lowered", self.naive)]
         for step in self.steps:
             kernels.append((str(step), step.apply(kernels[-1][1])))
-        return [(done, kernel, explain(kernel)) for done, kernel in kernels]
+        return [(done, kernel, explain(kernel, self._machine)) for done, kernel in kernels]
 
     def certificate(self) -> Certificate:
         """Prove that the loops as they are now compute the operator: which sums are reassociated, what was asked and how long it took.
@@ -171,7 +173,7 @@ class Schedule(Steps):
         return "" if self._replaced else f"auto {self._default}" if self._is_default() else f"steps {self.script()}"
 
     def __str__(self) -> str:
-        return show_kernel(self.kernel, explain(self.kernel))
+        return show_kernel(self.kernel, explain(self.kernel, self._machine))
 
     def _repr_html_(self) -> str:
         return fragment([Pane("equations", equations_html(ready(self.program))), Pane("loop nest", stages_html(self.stages()))])

@@ -9,6 +9,7 @@ from texpr import poly
 from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel
+from texpr.ir.machine import Machine
 from texpr.ir.traverse import tensors, walk
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries
 from texpr.schedule.requests import block, requests
@@ -17,17 +18,17 @@ from texpr.support.errors import ScheduleError
 _UNITS = {0: "bytes", 10: "KiB", 20: "MiB", 30: "GiB"}
 
 
-def explain(kernel: Kernel) -> Mapping[Var, str]:
+def explain(kernel: Kernel, machine: Machine | None = None) -> Mapping[Var, str]:
     """A few words for every loop that is not obvious.
 
     What lets its iterations run at once, or what forbids it; the bytes that an iteration touches where that is a number and the loop
-    holds others; of outermost loops, how many conditions are left inside; and on GPUs, what a block is made of and what a warp asks of
-    memory at once (`requests`).
+    holds others; of outermost loops, how many conditions are left inside; and on GPUs, what a block is made of, how many run at once on a
+    processor of the machine (`occupancy`) and what a warp asks of memory at once (`requests`).
     """
     notes = {}
     for loop in all_loops(kernel):
         words = [_order(kernel, loop), _bytes(kernel, loop), _guards(loop) if loop in kernel.body else "",
-                 *block(kernel, loop), *requests(kernel, loop)]
+                 *block(kernel, loop, machine), *requests(kernel, loop)]
         if any(words):
             notes[loop.var] = ", ".join(w for w in words if w)
     return notes

@@ -15,10 +15,12 @@ from texpr.ir.affine import Linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
+from texpr.ir.machine import Machine
 from texpr.ir.shapes import value_at
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.schedule.loops import loops_around
+from texpr.schedule.occupancy import occupancy
 
 WARP = 32
 SECTOR = 32
@@ -47,8 +49,8 @@ def requests(kernel: Kernel, loop: For) -> list[str]:
     return list(dict.fromkeys(words for words in said if words))
 
 
-def block(kernel: Kernel, loop: For) -> list[str]:
-    """What a block is made of, for the outermost loop over blocks."""
+def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
+    """What a block is made of, for the outermost loop over blocks, and how many run at once on a processor of a machine."""
     if not loop.kind.startswith("block") or loops_around(kernel, loop):
         return []
     loops = [n for n in walk(loop) if isinstance(n, For)]
@@ -58,7 +60,11 @@ def block(kernel: Kernel, loop: For) -> list[str]:
     used = {n.tensor for n in walk(loop) if isinstance(n, Read | Store) and n.tensor.scope == "shared"}
     sizes = [_elements(t) * t.dtype.bytes for t in used]
     shared = f", {sum(sizes)} bytes of shared memory" if sizes and all(sizes) else ""
-    return [f"blocks of {prod(n for n in extents if n is not None)} threads{shared}"]
+    threads = prod(n for n in extents if n is not None)
+    said = [f"blocks of {threads} threads{shared}"]
+    if machine is not None and machine.multiprocessor is not None and all(sizes):
+        said.append(occupancy(machine.multiprocessor, threads, sum(sizes)))
+    return said
 
 
 def _elements(t: Tensor) -> int:
