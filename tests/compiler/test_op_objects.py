@@ -8,10 +8,12 @@ import pydoc
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import texpr as tx
 from texpr import ops
+from texpr.compiler import CompiledKernel
 from texpr.ir.show_tensor import show_program
 from texpr.ir.traverse import equal
 
@@ -53,3 +55,17 @@ def test_a_name_is_imported_when_it_is_used():
 def test_there_is_no_such_name():
     with pytest.raises(AttributeError, match="module 'texpr' has no attribute 'matmul'"):
         tx.matmul  # noqa: B018
+
+
+def test_a_first_call_is_bound_once(monkeypatch: pytest.MonkeyPatch):
+    """What native code hands on is bound when it is first met, and served as before."""
+    double = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")
+    bound: list[tuple] = []
+    bind = CompiledKernel.bind
+    monkeypatch.setattr(CompiledKernel, "bind", lambda self, shapes, otherwise=None: bound.append(shapes) or bind(self, shapes, otherwise))
+    x = np.arange(8, dtype=np.float32)
+    for given, times in ((x, 1), (x, 1), (np.repeat(x, 2)[::2], 2), (x, 2)):
+        np.testing.assert_array_equal(double(given), 2 * x)
+        assert bound == [((8,),)] * times
+    with pytest.raises(tx.CallError):
+        double(x, np.zeros(7, np.float32))

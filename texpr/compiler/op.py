@@ -7,7 +7,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from os.path import normpath
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,17 +100,18 @@ class Op(callable.Callable):
         shapes = tuple(a.shape for a in given.values())
         sizes = _sizes(program, shapes)
         kernel = self._kernels.serving(program, sizes, shapes)
-        call: Callable[..., object] = kernel.bind(shapes)
+        passed = tuple(inputs.values())
+        # With optional inputs, what is an output by position depends on how many arrays there are.
+        first = not (key is None or options or constants or kernel.symbolic or any(p.optional for p in self.signature.inputs))
+        call: Callable[..., object] = kernel.bind(shapes, self._general) if first else kernel.bind(shapes)
         if kernel.symbolic:
             call = self._kernels.watched(call, program, sizes, partial(self._forget, key))
-        passed = tuple(inputs.values())
         if key is not None and not options:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
-            self._calls[key] = call
-            # With optional inputs, what is an output by position depends on how many arrays there are.
-            if not (constants or kernel.symbolic or any(p.optional for p in self.signature.inputs)):
-                self._become_native(kernel.bind(shapes, self._general))
+            self._calls[key] = _Later(kernel, shapes) if first else call
+        if first:
+            self._become_native(call)
         return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
 
     def _forget(self, key: tuple | None) -> None:
@@ -183,6 +184,20 @@ class Op(callable.Callable):
 
     def __reduce__(self) -> tuple:
         return self._origin
+
+
+class _Later:
+    """A call of a kernel that is bound when it is first needed: where native code is asked first, only for what does not fit that."""
+
+    def __init__(self, kernel: CompiledKernel, shapes: tuple[Shape, ...]) -> None:
+        self._kernel, self._shapes = kernel, shapes
+
+    @cached_property
+    def _call(self) -> Callable[..., object]:
+        return self._kernel.bind(self._shapes)
+
+    def __call__(self, *arrays: object, **options: object) -> object:
+        return self._call(*arrays, **options)
 
 
 def default_kernel(program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:

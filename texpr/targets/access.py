@@ -24,6 +24,13 @@ class Accesses(Expressions):
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
+        self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
+
+    def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+        """The position of an element. That of the last one is kept: it is asked for twice."""
+        if self._last is None or self._last[0] is not tensor or self._last[1] is not indices:
+            self._last = tensor, indices, flat_index(tensor, indices)
+        return self._last[2]
 
     def alignment(self, tensor: Tensor, indices: tuple[Expr, ...] = ()) -> int:
         """Bytes of which the address of an element, of the first one of a run of lanes, is a multiple. Arrays may stand anywhere."""
@@ -58,7 +65,7 @@ class Accesses(Expressions):
 
         Nothing is read but what lies between the first and the last element wanted.
         """
-        flat, lanes = flat_index(tensor, indices), self.lanes
+        flat, lanes = self._flat(tensor, indices), self.lanes
         varying = [(t, c) for t, c in flat.terms if t is self.lane or self._varies(t)]
         if len(varying) != 1:
             return None
@@ -194,7 +201,7 @@ class Accesses(Expressions):
         first = body[0]
         if self.lane is None or self.mask is not None or not isinstance(first, Store):
             return []
-        base = flat_index(first.tensor, first.indices)
+        base = self._flat(first.tensor, first.indices)
         n = base.coefficient(self.lane)
         group = [s for s in body[:n] if isinstance(s, Store) and s.tensor is first.tensor and s.update is None]
         if n not in (2, 4, 8, 16) or len(group) != n or any(self.lane in variables(t) for t, _ in base.terms if t is not self.lane):
@@ -238,7 +245,7 @@ class Accesses(Expressions):
     def address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[str, int, int]:
         """Address, lanes and stride: (scalar address, 0, 0), (lowest address of a run of lanes, lanes, 1 or -1), or (vector of addresses,
         lanes, 0)."""
-        flat = flat_index(tensor, indices)
+        flat = self._flat(tensor, indices)
         space = self.space(tensor)
         base, element = self.pointers[tensor], memory_type(tensor.dtype)
         varying = [t for t, _ in flat.terms if t is self.lane or self._varies(t)]
