@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import texpr as tx
@@ -38,3 +40,18 @@ def test_in_words():
 ])
 def test_listings_of_a_target_say_it(target: str, said: str):
     assert f"blocks of 256 threads, {said}" in str(tx.schedule(tx.op(HALF), M=4096, N=4096, K=4096).auto(target))
+
+
+def test_of_compiled_code():
+    """No spills, and registers for two blocks: 4,096 of a warp at most."""
+    kernel = tx.schedule(tx.op(HALF), M=4096, N=4096, K=4000).auto("sm_80").compile("sm_80")
+    if shutil.which("ptxas") is None:
+        pytest.skip("ptxas is not installed")
+    said = kernel.occupancy()
+    assert said.startswith("texpr_half_0: 12")
+    assert "registers, 0 bytes spilled, 75776 bytes of shared memory; blocks of 256 threads, 2 at once on a processor" in said
+
+
+def test_of_a_cpu():
+    with pytest.raises(tx.Error, match="native is no GPU"):
+        tx.schedule(tx.op(HALF), M=64, N=64, K=64).compile().occupancy()

@@ -14,6 +14,7 @@ import numpy as np
 from texpr import ahead
 from texpr.compiler import on_device, pipeline, stored
 from texpr.compiler.extern import extern_functions, externs_of, knowing
+from texpr.compiler.resources import occupancy_of
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -133,6 +134,18 @@ class CompiledKernel(callable.Callable):
             raise CompileError(f"{self.target.name} has no PTX", code="target",
                                help="compile for a GPU target; .asm is the assembly")
         return self.artifact.assembly
+
+    def occupancy(self) -> str:
+        """Of each launch on a GPU: what ptxas says that it needs, and how many of its blocks run at once on a processor; a line each.
+
+        Raises:
+            CompileError: the target is no GPU.
+            ResourceError: ptxas is not installed.
+        """
+        if not self.target.gpu:
+            raise CompileError(f"{self.target.name} is no GPU: no blocks of threads run there", code="target",
+                               help="compile for a GPU target")
+        return occupancy_of(self.artifact)
 
     @cached_property
     def _loaded(self) -> loader.Loaded:

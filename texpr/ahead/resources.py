@@ -1,0 +1,66 @@
+"""What a GPU's own assembler says that kernels need: registers of a thread, bytes that do not fit them, shared memory."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from texpr.support.errors import CompileError, ResourceError
+from texpr.targets import Target
+
+_SECONDS = 120
+_ENTRY = re.compile(r"entry function '(\w+)'")
+_SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """By one kernel.
+
+    Attributes:
+        registers: of a thread.
+        spilled: bytes that a thread stores for want of registers.
+        shared_bytes: of a block, beside what launches give.
+    """
+
+    symbol: str
+    registers: int
+    spilled: int
+    shared_bytes: int
+
+
+def needed(ptx: str, target: Target) -> list[Needed]:
+    """What ptxas says of the kernels in a text.
+
+    Raises:
+        ResourceError: ptxas is not installed.
+        CompileError: it does not take the code.
+    """
+    if shutil.which("ptxas") is None:
+        raise ResourceError("ptxas is not installed; it says how many registers a kernel takes", code="target",
+                            help="pip install nvidia-cuda-nvcc")
+    with TemporaryDirectory(prefix="texpr-") as folder:
+        source = Path(folder) / "code.ptx"
+        source.write_text(ptx)
+        command = ["ptxas", "-v", f"-arch={target.cpu}", str(source), "-o", str(Path(folder) / "code.cubin")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    said = done.stdout + done.stderr
+    if done.returncode:
+        raise CompileError(f"ptxas failed: {(said.strip().splitlines() or ['no message'])[-1]}", code="target")
+    starts = list(_ENTRY.finditer(said))
+    ends = [m.start() for m in starts[1:]] + [len(said)]
+    return [_of(m[1], said[m.end() : end]) for m, end in zip(starts, ends)]
+
+
+def _of(symbol: str, said: str) -> Needed:
+    def number(pattern: re.Pattern[str]) -> int:
+        found = pattern.search(said)
+        return int(found[1]) if found else 0
+
+    return Needed(symbol, number(_USED), number(_SPILLED), number(_SHARED))
