@@ -89,8 +89,9 @@ def _may_go_back(nest: Nest, pair: Pair, around: int, shared: Sequence[Var], apa
         apart: the step sets the statements apart, against their order: there may be no dependence at all.
     """
     common = pair.source.loops[: pair.source.common(pair.sink)]
-    known = distances(at, to, common, nest.converter.is_shared, nest.private.get(pair.first.tensor, ()))
-    if known is None or any(known.get(n.var) for n in common[:around]):
+    equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in common[:around]))
+    known = distances(at, to, common, nest.converter.is_shared, equal)
+    if known is None:
         return False
     steps = order((n.var for n in common[around:]), known)
     if steps and isinstance(steps[0], int) and steps[0] < 0:

@@ -289,8 +289,9 @@ def _between_iterations(nest: Nest, pair: Pair, var: Var) -> Iterator[_Witness]:
 
     def later(at: Sequence[Form], to: Sequence[Form]) -> bool:
         """Whether distances leave it open that the sink runs in a later one."""
-        known = distances(at, to, loops, nest.converter.is_shared, nest.private.get(pair.first.tensor, ()))
-        return known is not None and not any(known.get(n.var) for n in loops[:-1]) and known.get(var, 1) > 0
+        equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in loops[:-1]))
+        known = distances(at, to, loops, nest.converter.is_shared, equal)
+        return known is not None and known.get(var, 1) > 0
 
     for question, shown in meetings(nest, nest, pair, wanted=later):
         apart = at_level(question.system(), question, pair.source, depth, SOURCE, SINK)
