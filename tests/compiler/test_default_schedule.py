@@ -78,7 +78,8 @@ def test_a_small_product_fills_the_registers_too(n, loads, script):
 def test_blocks_of_terms_move_least_memory(terms, depth):
     """Half of a second cache of 512 KiB holds 65536 elements of f32: sums of many terms go to memory for every 362 at most."""
     script = tx.schedule(matmul, M=512, N=1024, K=terms).auto("x86-64-v4").script()
-    assert [f'split("C.k", {depth}, tail="clip")'] * bool(depth) == [line for line in script.splitlines() if re.match(r'split\("C.k".*"clip"', line)]
+    blocks = [line for line in script.splitlines() if re.match(r'split\("C.k".*"clip"', line)]
+    assert blocks == [f'split("C.k", {depth}, tail="clip")'] * bool(depth)
 
 
 def test_a_packed_matmul_has_the_bits_of_a_plain_one():
