@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from texpr.ir.expr import Tensor
 from texpr.ir.extern import extern_call
@@ -16,6 +17,7 @@ from texpr.passes.recurrences import recurrence
 from texpr.passes.reductions import desugar, hoist
 
 
+@lru_cache(maxsize=16)  # asked for by schedules, and by steps that rewrite the equations
 def lower(program: Program) -> Kernel:
     """The naive kernel of a program; calls, argmax and nested reductions are rewritten first where they are still there.
 

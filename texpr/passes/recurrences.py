@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import compare, maximum, minimum, sub
-from texpr.ir.expr import Axis, Expr, Var, index
+from texpr.ir.expr import Axis, Expr, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.tensor import Equation, Program
 from texpr.passes.charts import Chart, Time
@@ -42,21 +42,29 @@ def recurrence(program: Program, nests: Nests, group: Sequence[int]) -> tuple[St
 
 def _is_right(program: Program, nests: Nests, body: tuple[Stmt, ...], maker: _Maker) -> bool:
     """The loops compute what the equations say, whatever made them."""
+    def kernel(statements: tuple[Stmt, ...], accumulators: Sequence[Tensor]) -> Kernel:
+        return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *accumulators), program.sizes, statements,
+                      requires=program.requires)
+
+    targets = {e.target for e in maker.equations.values()}
+    if maker.keeps_nest:  # it runs what it says in the order that it says
+        return poly.reads_in_time(kernel(body, nests.accumulators), targets)
     plain = Nests(program)
     stores = tuple(s for k, e in maker.equations.items() for s in plain.nest(e, k))
-    reference, kernel = (
-        Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *accumulators), program.sizes, statements,
-               requires=program.requires)
-        for statements, accumulators in ((stores, plain.accumulators), (body, nests.accumulators)))
     origin, instance = origins(stores, body, maker.equations)
-    return poly.runs_in_order(kernel, reference, {e.target for e in maker.equations.values()}, origin, instance)
+    return poly.runs_in_order(kernel(body, nests.accumulators), kernel(stores, plain.accumulators), targets, origin, instance)
 
 
 class _Maker:
-    """Makes loops of an order."""
+    """Makes loops of an order.
+
+    Attributes:
+        keeps_nest: what was made is the plain nest of one equation.
+    """
 
     def __init__(self, program: Program, nests: Nests, equations: Mapping[int, Equation]) -> None:
         self.program, self.nests, self.equations = program, nests, equations
+        self.keeps_nest = False
 
     def body(self, order: Sequence[poly.Order], charts: Mapping[int, Chart]) -> tuple[Stmt, ...]:
         """One part after the other."""
@@ -84,6 +92,7 @@ class _Maker:
         if [v for v, _ in terms] != [a.var for a in axes] or any(abs(c) > 1 for _, c in terms):
             return None
         backward = frozenset(p for p, (_, c) in enumerate(terms) if c < 0)
+        self.keeps_nest = len(self.equations) == 1 and not backward
         return self.nests.nest(self.equations[k], k, backward=backward)
 
     def _rest(self, k: int, chart: Chart) -> tuple[Stmt, ...]:

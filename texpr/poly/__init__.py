@@ -23,6 +23,7 @@ from texpr.poly.legality import (
            needs,
            overwritten,
            read_after_write,
+           reads_in_time,
            reassociable,
            reordered,
            runs_in_order,
@@ -36,4 +37,4 @@ from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
            "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
-           "read_after_write", "reassociable", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped"]
+           "read_after_write", "reassociable", "reads_in_time", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped"]

@@ -66,13 +66,17 @@ def stays_first(old: Order, in_text: bool, new: Order, in_new_text: bool) -> boo
         in_text: whether it stands before the other one in the text of the old order; False for the same statement.
         in_new_text: the same of the new one.
     """
-    if _before(old, in_text) is False or _before(new, in_new_text):
+    if runs_first(old, in_text) is False or runs_first(new, in_new_text):
         return True
     return old == new and (in_text <= in_new_text or bool(old) and isinstance(old[-1], int))
 
 
-def _before(steps: Order, in_text: bool) -> bool | None:
-    """Whether the first runs first; None where a loop with any distance decides."""
+def runs_first(steps: Order, in_text: bool) -> bool | None:
+    """Whether the first instance runs first; None where a loop with any distance decides.
+
+    Args:
+        in_text: whether it stands before the other one in the text; False for the same statement.
+    """
     if not steps:
         return in_text
     return steps[0] > 0 if isinstance(steps[0], int) else None

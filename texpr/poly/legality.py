@@ -17,7 +17,7 @@ from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.digits import in_other_digits, is_digit
-from texpr.poly.distances import distances
+from texpr.poly.distances import distances, order, runs_first
 from texpr.poly.forms import Form, Unknown, fresh, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part, shared_by
@@ -149,6 +149,14 @@ def runs_in_order(kernel: Kernel, reference: Kernel, tensors: Collection[Tensor]
         return False
 
 
+def reads_in_time(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
+    """Whether a kernel reads no element of the tensors before the last write and update of it, and updates none before a write."""
+    try:
+        return asked(lambda: not any(True for _ in _too_early(model(kernel), tensors)))
+    except OutOfQuota:
+        return False
+
+
 def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int, distance: int,
           private: Collection[Tensor] = ()) -> Conflict | None:
     """A dependence of one of `sinks` on one of `sources`, in the same iteration of the `depth` outermost loops, on one of at most
@@ -231,7 +239,15 @@ def _before(nest: Nest, pair: Pair, depth: int = 0, distance: int | None = None)
     `distance` iterations before. Of joined loops, any number of iterations before.
     """
     same = nest.within(pair.source, depth)
-    for question, shown in meetings(nest, nest, pair):
+    common = pair.source.loops[: pair.source.common(pair.sink)]
+
+    def first(at: Sequence[Form], to: Sequence[Form]) -> bool:
+        """Whether distances leave it open that the source runs first."""
+        equal = (*nest.private.get(pair.first.tensor, ()), *(n.var for n in common[:same]))
+        known = distances(at, to, common, nest.converter.is_shared, equal)
+        return known is not None and runs_first(order((n.var for n in common), known), pair.source.order < pair.sink.order) is not False
+
+    for question, shown in meetings(nest, nest, pair, wanted=first):
         if distance is not None and nest.within(pair.source, depth + 1) == same + 1:
             inner = variable(pair.source.loops[same].var)
             question.add(question.compare(inner, SOURCE, inner, SINK, gap=-distance))

@@ -82,10 +82,8 @@ def _error(text: str, help: str = "", at: Equation | None = None) -> ScheduleErr
 
 def _equations(kernel: Kernel) -> Program:
     """The equations that the kernel is the naive nest of."""
-    if kernel.program is not None:
-        program = hoist(desugar(inline_calls(kernel.program)))
-        if equal(kernel.body, lower(program).body):
-            return program
+    if kernel.program is not None and equal(kernel.body, lower(kernel.program).body):
+        return hoist(desugar(inline_calls(kernel.program)))
     raise _error("online rewrites the equations, before their loops are changed", "make it the first step")
 
 
