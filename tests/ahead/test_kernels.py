@@ -90,7 +90,9 @@ def test_text_forms(tmp_path: Path):
     assert re.search(r"define .*i32 @texpr_softmax\(ptr", (tmp_path / "code.ll").read_text())
     gpu = tx.schedule(softmax).auto("sm_80").compile("sm_80")
     gpu.save(tmp_path / "code.ptx")
-    assert ".target sm_80" in (tmp_path / "code.ptx").read_text()
+    ptx = (tmp_path / "code.ptx").read_text()
+    launches = re.findall(r"^// launch (texpr_softmax_\d): grid \(.*N.*, 1, 1\), block \(\d+, \d+, 1\)$", ptx, re.MULTILINE)
+    assert launches == re.findall(r"\.visible \.entry (\w+)\(", ptx)
 
 
 @pytest.mark.parametrize("target, name, said", [

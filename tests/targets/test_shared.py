@@ -16,6 +16,7 @@ from tests.targets.cases import Case, kernel_of, problem, sizes_of
 from tests.targets.test_fibers import SM80
 from tests.targets.test_gemm import HALF
 from tests.targets.test_ptx import assemble
+from texpr import ahead
 from texpr.ir.loop import Kernel
 from texpr.runtime.gpu import Code
 from texpr.support.errors import CompileError
@@ -48,7 +49,10 @@ def result(change: Callable[[str], str] = lambda text: text, shared: int = BYTES
 def test_six_buffers(tmp_path: Path):
     """f32 sums of 256 products of size 2: 1e-4."""
     np.testing.assert_allclose(result(), problem(GIVEN).expected[0], rtol=1e-4, atol=1e-4)
-    ptx = compile_kernel(made(), SM80).assembly
+    artifact = compile_kernel(made(), SM80)
+    ahead.save(tmp_path / "code.ptx", artifact, None)  # type: ignore[arg-type]
+    ptx = (tmp_path / "code.ptx").read_text()
+    assert ptx.startswith(f"// launch texpr_half_0: grid (1, 1, 1), block (32, 2, 2), {BYTES} bytes of dynamic shared memory\n")
     assert ".extern .shared .align 16 .b8 texpr_half_0_dynamic[];" in ptx
     assert "0 bytes spill stores" in assemble(ptx, "sm_80", tmp_path)
 

@@ -9,11 +9,24 @@ from texpr.ahead.archive import archive
 from texpr.ahead.function import Function
 from texpr.ahead.header import header
 from texpr.ahead.link import cubin, shared_library
+from texpr.ir.show_expr import show
 from texpr.support.errors import CompileError
 from texpr.support.files import write_file
 from texpr.targets import Artifact
 
 _Form = Callable[[Artifact, Function], bytes]
+
+
+
+def _ptx(artifact: Artifact, function: Function) -> bytes:
+    """The assembly, and how its kernels are launched, in order, as comments: the code alone does not say."""
+    said = []
+    for each in artifact.launches:
+        grid, block = (", ".join(map(show, of)) for of in (each.grid, each.block))
+        shared = f", {each.shared_bytes} bytes of dynamic shared memory" if each.shared_bytes else ""
+        said.append(f"// launch {each.symbol}: grid ({grid}), block ({block}){shared}\n")
+    return "".join([*said, artifact.assembly]).encode()
+
 
 _ON_CPUS: dict[str, _Form] = {
     ".o": lambda artifact, function: artifact.object_code,
@@ -23,7 +36,7 @@ _ON_CPUS: dict[str, _Form] = {
     ".ll": lambda artifact, function: artifact.llvm.encode(),
 }
 _ON_GPUS: dict[str, _Form] = {
-    ".ptx": lambda artifact, function: artifact.assembly.encode(),
+    ".ptx": _ptx,
     ".cubin": lambda artifact, function: cubin(artifact.assembly, artifact.target),
     ".ll": lambda artifact, function: artifact.llvm.encode(),
 }
