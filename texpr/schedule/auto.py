@@ -354,8 +354,9 @@ def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     if again:
         shares, tiles, blocks, within = again
         before = spatial[: spatial.index(row_outer)]
-        order[:] = [*before, shares, *terms[:-1], blocks, tiles, *([outer] if outer else []), within, *inside, inner]
-        spatial = [*before, shares]
+        shared = [*before, *([shares] if shares else [])]
+        order[:] = [*shared, *terms[:-1], blocks, tiles, *([outer] if outer else []), within, *inside, inner]
+        spatial = shared or [tiles]
     elif block and rows is not None and row_outer:
         blocks, within = plan.cut(terms[0], block, "exact")
         order[:] = [*spatial[: spatial.index(row_outer)], blocks, *spatial[spatial.index(row_outer) :], within, *inside, inner]
@@ -402,9 +403,13 @@ def _repeated(plan: Plan, nest: Nest, best: For, rows: For | None, tiles: str) -
     block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > FAR * near else 0
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
         return None
-    shares, tiles = plan.cut(tiles, count // cores, "exact")
+    before = plan.here()
+    shares, tiles = plan.cut(tiles, count // cores, "exact") if cores > 1 else ("", tiles)
     blocks, within = plan.cut(qualified(term), block, "exact")
-    return (shares, tiles, blocks, within) if shares and blocks else None
+    if not blocks or (cores > 1 and not shares):
+        plan.back(before)
+        return None
+    return shares, tiles, blocks, within
 
 
 def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tuple[int, int, str]:
