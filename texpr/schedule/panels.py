@@ -32,6 +32,8 @@ TERMS_A_ROW = 16
 BLOCK_ROWS = 64
 MOST_ROWS = 512
 """Rows that one thread works on at a time."""
+MANY_ROWS = 256
+"""Rows from which on code for two terms of each sum runs often enough to be worth its length. Fewer, among other kernels, take longer."""
 CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
 FILLING = 16
@@ -178,7 +180,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
             _widened(plan, a, row_tiles[0], c.sums)
     if plan.machine.lane_products and beside and shallow:
         terms_together(plan, beside, shallow[-1])
-    elif not plan.machine.lane_products and shallow:
+    elif not plan.machine.lane_products and shallow and constant_extent(c.row) >= MANY_ROWS:
         in_pairs(plan, shallow[-1])
     if deep:
         in_registers(plan, nest, c.lane, inside[::-1])
