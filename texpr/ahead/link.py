@@ -25,7 +25,7 @@ def shared_library(object_code: bytes, target: Target) -> bytes:
     """
     compiler = _compiler(target.triple.partition("-")[0])
     flags = "-shared", "-nostartfiles", "-Wl,-z,noexecstack", "-Wl,-z,text"
-    return _made(object_code, "code.o", "code.so", lambda source, made: [compiler, *flags, source, "-lm", "-o", made])
+    return made_by(object_code, "code.o", "code.so", lambda source, made: [compiler, *flags, source, "-lm", "-o", made])[0]
 
 
 def cubin(ptx: str, target: Target) -> bytes:
@@ -37,7 +37,7 @@ def cubin(ptx: str, target: Target) -> bytes:
     """
     if shutil.which("ptxas") is None:
         raise ResourceError("ptxas is not installed; it makes cubins", code="save", help="pip install nvidia-cuda-nvcc, or save a .ptx")
-    return _made(ptx.encode(), "code.ptx", "code.cubin", lambda source, made: ["ptxas", f"-arch={target.cpu}", source, "-o", made])
+    return made_by(ptx.encode(), "code.ptx", "code.cubin", lambda source, made: ["ptxas", f"-arch={target.cpu}", source, "-o", made])[0]
 
 
 def _compiler(processor: str) -> str:
@@ -55,8 +55,13 @@ def _compiler(processor: str) -> str:
     return found
 
 
-def _made(source: bytes, name: str, result: str, command: Callable[[str, str], list[str]]) -> bytes:
-    """What a command, from two paths, makes of a file."""
+def made_by(source: bytes, name: str, result: str, command: Callable[[str, str], list[str]]) -> tuple[bytes, str]:
+    """What a command, from two paths, makes of a file, and what it says.
+
+    Raises:
+        ResourceError: it takes too long.
+        CompileError: it fails.
+    """
     with TemporaryDirectory(prefix="texpr-") as folder:
         given, made = Path(folder) / name, Path(folder) / result
         given.write_bytes(source)
@@ -67,4 +72,4 @@ def _made(source: bytes, name: str, result: str, command: Callable[[str, str], l
             raise ResourceError(f"{arguments[0]} took more than {_SECONDS} s", code="save") from None
         if done.returncode:
             raise CompileError(f"{arguments[0]} failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}", code="link")
-        return made.read_bytes()
+        return made.read_bytes(), done.stdout + done.stderr

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from texpr.support.errors import CompileError, ResourceError
+from texpr.ahead.link import made_by
+from texpr.support.errors import ResourceError
 from texpr.targets import Target
 
-_SECONDS = 120
 _ENTRY = re.compile(r"entry function '(\w+)'")
 _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
@@ -39,20 +36,14 @@ def needed(ptx: str, target: Target) -> list[Needed]:
     """What ptxas says of the kernels in a text.
 
     Raises:
-        ResourceError: ptxas is not installed.
+        ResourceError: ptxas is not installed, or takes too long.
         CompileError: it does not take the code.
     """
     if shutil.which("ptxas") is None:
         raise ResourceError("ptxas is not installed; it says how many registers a kernel takes", code="target",
                             help="pip install nvidia-cuda-nvcc")
-    with TemporaryDirectory(prefix="texpr-") as folder:
-        source = Path(folder) / "code.ptx"
-        source.write_text(ptx)
-        command = ["ptxas", "-v", f"-arch={target.cpu}", str(source), "-o", str(Path(folder) / "code.cubin")]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
-    said = done.stdout + done.stderr
-    if done.returncode:
-        raise CompileError(f"ptxas failed: {(said.strip().splitlines() or ['no message'])[-1]}", code="target")
+    _, said = made_by(ptx.encode(), "code.ptx", "code.cubin",
+                      lambda source, made: ["ptxas", "-v", f"-arch={target.cpu}", source, "-o", made])
     starts = list(_ENTRY.finditer(said))
     ends = [m.start() for m in starts[1:]] + [len(said)]
     return [_of(m[1], said[m.end() : end]) for m, end in zip(starts, ends)]

@@ -2,9 +2,9 @@
 
 `affine` turns expressions into integer constraints, over-approximating what is not affine; `solver` asks isl whether a conjunction
 of constraints has a solution, and which is the smallest. Everything above is made of such questions: a proof is "no solution",
-a counterexample the smallest solution. `nest` sees a kernel as statements with domains, accesses and order; `legality` asks whether
-a step keeps all dependences; `flow` where a temporary's values live; `prove` whether a condition always holds; `footprint` which box
-of a tensor one iteration of some loops touches:
+a counterexample the smallest solution. `nest` sees a kernel as statements with domains, accesses and order; `legality` asks whether a
+step keeps all dependences, those first whose `distances` the indices say; `flow` where a temporary's values live; `prove` whether a
+condition always holds; `footprint` which box of a tensor one iteration of some loops touches:
 
     footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
 

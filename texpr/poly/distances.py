@@ -35,7 +35,9 @@ def distances(at: Sequence[Form], to: Sequence[Form], loops: Sequence[For], is_s
     found: dict[Key, int] = dict.fromkeys(equal, 0)
     extents: dict[Key, int | None] = {n.var: integer(n.extent) for n in loops}
     left = [(i.terms, i.constant - j.constant) for i, j in zip(at, to) if i.terms == j.terms]
-    for _ in at:
+    known = -1
+    while known < len(found):
+        known = len(found)
         for terms, distance in left:
             unknown = [(k, c) for k, c in terms if k not in found and not is_shared(k)]
             rest = distance - sum([c * found[k] for k, c in terms if k in found])
