@@ -169,8 +169,8 @@ def test_large_texts_are_read_in_time(name: str, text: str):
 
 
 def test_pieces_beyond_the_quota():
-    pieces = " ".join(f"Y[i] = {k}  for i in min({k}, N)..min({k + 1}, N)" for k in range(120))
-    said = complaint(f"op f(X: f32[N]) -> Y: f32[N] {{ {pieces} Y[i] = 1  for i in min(120, N)..N }}", CheckError)
+    pieces = " ".join(f"Y[i] = {k}  for i in min({k}, N)..min({k + 1}, N)" for k in range(240))
+    said = complaint(f"op f(X: f32[N]) -> Y: f32[N] {{ {pieces} Y[i] = 1  for i in min(240, N)..N }}", CheckError)
     assert said.startswith("error[quota]: f cannot be proven within the quota")
 
 

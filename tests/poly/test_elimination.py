@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from texpr.poly.elimination import Remainder, Row
+from texpr.ir.expr import Var
+from texpr.poly.elimination import Remainder, Row, collected
+from texpr.poly.forms import Constraint, Form, Piece, is_contradiction
 from texpr.poly.solver import Question, Region, System, asked
 
 WIDTH, LARGEST = 3, 3
+VARIABLES = [Var(f"x{k}") for k in range(WIDTH)]
 BOX: list[Row] = [row for k in range(WIDTH) for row in (([(k, 1)], 0, False), ([(k, -1)], LARGEST, False))]
 """Each column is in 0..4, so that all points can be tried."""
 
@@ -38,6 +41,23 @@ def test_contradictions_have_no_solution(first: list[Row], more: list[Row]):
     found = solutions(first + more)
     assert not (left.is_contradiction and found)
     assert found or left.is_contradiction or not left.is_met()
+
+
+@many
+@given(constraints)
+def test_bounds_that_exclude_each_other_have_no_solution(rows: list[Row]):
+    assert not (is_contradiction(piece(rows)) and solutions(rows))
+
+
+def test_bounds_that_exclude_each_other_are_seen():
+    between = [([(0, 1), (1, -2)], -3, False), ([(1, 2), (0, -1)], 2, False)]  # 3 <= x - 2y <= 2
+    assert is_contradiction(piece(between)) and not is_contradiction(piece([between[0], ([(1, 2), (0, -1)], 3, False)]))
+
+
+def piece(rows: Iterable[Row]) -> Piece:
+    """Rows as constraints; columns are keys, each once."""
+    return tuple(Constraint(Form(tuple((VARIABLES[k], c) for k, c in collected(given).items() if c), constant), equality)
+                 for given, constant, equality in rows)
 
 
 @many

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
+from texpr import poly
 from texpr.__main__ import main
 from texpr.schedule.script import STEPS, parse_script
 from texpr.tools import compiling
@@ -42,6 +44,9 @@ def test_proofs_of_schedules_are_measured(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith('product: split("i", 32) ') and lines[-1].startswith("certificate of the packed product ")
     assert all(" ms   bar " in line for line in lines)
+    wholes, checks = zip(*((float(w), float(c)) for line in lines for w, c in re.findall(r"([\d.]+) ms   check +([\d.]+) ms", line)))
+    assert len(wholes) == len(lines) and all(check <= whole for whole, check in zip(wholes, checks))
+    assert sum(checks) > 0.3 * sum(wholes) and poly.always.__name__ == "always"
 
 
 def test_every_kind_of_step_is_measured():

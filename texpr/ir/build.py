@@ -174,6 +174,8 @@ REBUILD = {
 
 _OF_INTEGERS = (Add, Sub, Mul, FloorDiv, Mod, Max, Min, Compare)
 _OTHERS = frozenset({Select, Not, Neg, And, Or})
+FOLDED = _OTHERS.union(_OF_INTEGERS)
+"""The classes of nodes that `fold` may change."""
 
 
 def fold(node: object) -> Expr | None:

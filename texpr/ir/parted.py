@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from texpr.ir.affine import linear, same_value
@@ -182,10 +183,15 @@ def may_count_pairs(extents: Sequence[Expr], *users: Node) -> bool:
     """Whether some loop has a product as its extent, and its users divide by a size or it has a product of sizes as a factor: what each
     joint needs, and few nests have.
     """
-    products = [n for n in walk(*extents) if isinstance(n, Mul)]
+    products = [n for e in extents for n in _products(e)]
     if not products:
         return False
     return any(map(_is_of_sizes, products)) or any(isinstance(n, FloorDiv | Mod) and integer(n.rhs) is None for n in walk(*users, *extents))
+
+
+@lru_cache(maxsize=1024)  # steps leave most extents as they are
+def _products(extent: Expr) -> tuple[Mul, ...]:
+    return tuple(n for n in walk(extent) if isinstance(n, Mul))
 
 
 def _without_hints(s: Stmt) -> Stmt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -121,10 +121,13 @@ def postorder(*roots: Node) -> list[Node]:
     return list(order.values())
 
 
-def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None) -> N:
+def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None,
+            kinds: Collection[type] | None = None) -> N:
     """Apply `rule` to every node, children first, once each; None means "as it is". Untouched parts stay the same objects.
 
-    A node for which `keep` holds is left alone with all below it.
+    Args:
+        keep: a node for which it holds is left alone with all below it.
+        kinds: the classes of nodes that the rule has something to say of: it is not asked about others.
     """
     done: dict[int, Node] = {}
     # A node comes back once its children are done.
@@ -145,7 +148,7 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
             for child in below:
                 if id(child) not in done:
                     if type(child) in _LEAVES and keep is None:  # half of all nodes: done at once
-                        changed = rule(child)
+                        changed = rule(child) if kinds is None or type(child) in kinds else None
                         done[id(child)] = child if changed is None else changed
                     else:
                         deeper.append(child)
@@ -159,7 +162,7 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
             if done[id(child)] is not child:
                 rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
                 break
-        changed = rule(rebuilt)
+        changed = rule(rebuilt) if kinds is None or type(rebuilt) in kinds else None
         done[key] = rebuilt if changed is None else changed
     return done[id(root)]  # type: ignore[return-value]
 
@@ -173,7 +176,10 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     """`root` with variables replaced by expressions. Bound variables are objects, so nothing is captured by accident."""
     if not values:
         return root
-    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else None)
+    return rewrite(root, values.get, kinds=_VARIABLES)  # type: ignore[arg-type]
+
+
+_VARIABLES = frozenset({Var})
 
 
 def variables(*roots: Node) -> set[Var]:

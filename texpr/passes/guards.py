@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.affine import linear
-from texpr.ir.build import FALSE, TRUE, fold
+from texpr.ir.build import FALSE, FOLDED, TRUE, fold
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.reach import is_wild
 from texpr.ir.traverse import children, equal, rewrite, with_children
-from texpr.passes.intervals import interval, never_below
+from texpr.passes.intervals import interval, sign_of
 from texpr.passes.nests import divided
 
 
@@ -61,18 +61,17 @@ def decide(e: Expr, ranges: dict[Var, Expr]) -> Expr:
         if isinstance(node, _DECIDED) and node.lhs.dtype == I64:
             found = _decided(node, ranges)
             # What differences and quotients say of numbers is not so where arithmetic wraps.
-            if found is None or is_wild(node):
-                return fold(node)
-            return None if found is node else found
+            return fold(node) if found is None or found is node or is_wild(node) else found
         if isinstance(node, Read):
             tidied = tuple(map(_tidy, node.indices))
             return None if _same(tidied, node.indices) else replace(node, indices=tidied)
         return fold(node)
 
-    return rewrite(e, rule)  # type: ignore[return-value]
+    return rewrite(e, rule, kinds=_CHANGED)
 
 
 _DECIDED = (Compare, Max, Min, FloorDiv, Mod)
+_CHANGED = FOLDED | {Read}
 
 
 def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
@@ -82,9 +81,8 @@ def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
             return _compared(op, *interval(Sub(a, b), ranges))
         case Max(a, b) | Min(a, b):
             larger, smaller = (a, b) if isinstance(node, Max) else (b, a)
-            if never_below(Sub(a, b), ranges):
-                return larger
-            return smaller if never_below(Sub(b, a), ranges) else node
+            sign = sign_of(Sub(a, b), ranges)
+            return node if sign is None else larger if sign else smaller
         case FloorDiv(a, Const(int(n))) | Mod(a, Const(int(n))) if n > 0:
             found = divided(a, n, ranges)[0 if isinstance(node, FloorDiv) else 1]
             return node if equal(found, node) else found

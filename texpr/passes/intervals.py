@@ -24,10 +24,12 @@ def interval(e: Expr, ranges: Ranges) -> tuple[int | None, int | None]:
     return _least(form, ranges), None if high is None else -high
 
 
-def never_below(e: Expr, ranges: Ranges) -> bool:
-    """Whether an expression is seen to be at least 0."""
-    least = _least(linear(e), ranges)
-    return least is not None and least >= 0
+def sign_of(e: Expr, ranges: Ranges) -> bool | None:
+    """True where an expression is seen to be at least 0, False where at most 0, None where neither."""
+    form = linear(e)
+    if (least := _least(form, ranges)) is not None and least >= 0:
+        return True
+    return False if (least := _least(form.negated, ranges)) is not None and least >= 0 else None
 
 
 def _least(form: Linear, ranges: Ranges) -> int | None:

@@ -157,7 +157,7 @@ def unguarded(e: Expr, ranges: dict[Var, Expr]) -> Expr:
                 return replace(node, indices=_folded_back(tensor, indices, mode, ranges), guard=None)
         return None
 
-    return rewrite(e, rule)  # type: ignore[return-value]
+    return rewrite(e, rule, kinds=(Read,))
 
 
 def _inside(tensor: Tensor, indices: tuple[Expr, ...], ranges: dict[Var, Expr]) -> Expr:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from texpr.ir.build import fold
+from texpr.ir.build import FOLDED, fold
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import extern_effect
 from texpr.ir.loop import ExternCall, For, Kernel, Prefetch, Store
@@ -14,6 +14,9 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, rewrite, walk, with_children
 
 N = TypeVar("N", bound=Node)
+_OF_TENSORS = frozenset({Read, Store, Prefetch, ExternCall, Equation, Invoke, Program, Kernel})
+_BINDING = frozenset({Var, Store, Axis, For})
+_FOLDED = FOLDED | {Var}
 
 
 def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
@@ -39,7 +42,7 @@ def over_tensors(root: N, other: Mapping[Tensor, Tensor]) -> N:
                 return replace(node, **swapped)
         return None
 
-    return rewrite(root, rule) if other else root  # type: ignore[return-value]
+    return rewrite(root, rule, kinds=_OF_TENSORS) if other else root
 
 
 def _swap(tensors: tuple[Tensor, ...], other: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
@@ -69,12 +72,12 @@ def _renewed(root: N, values: Mapping[Var, Expr], otherwise: Callable[[Node], No
             return replace(node, var=fresh[node.var])
         return otherwise(node)
 
-    return rewrite(root, rule)  # type: ignore[return-value]
+    return rewrite(root, rule, kinds=_BINDING | FOLDED)
 
 
 def folded(root: N, values: Mapping[Var, Expr]) -> N:
     """`root` with variables replaced and integer arithmetic folded."""
-    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n))  # type: ignore[return-value]
+    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n), kinds=_FOLDED)  # type: ignore[return-value]
 
 
 def resized(tensor: Tensor, values: Mapping[Var, Expr]) -> Tensor:

@@ -54,6 +54,7 @@ from texpr.poly.forms import (
     below,
     conjoined,
     defining,
+    is_contradiction,
     is_exact,
     variable,
 )
@@ -172,7 +173,9 @@ class Converter:
         if found is None:
             above = self.truth(Compare("<=", lo, var)) if first is None else Truth(((Constraint(Form(((var, 1),), -first)),),), ())
             inside = conjoined(above, self.truth(Compare("<", var, hi)))
-            found = self._ranges[key] = lo, hi, inside._replace(false=())
+            # Of `max(N - 2, 0)` one case leaves no value.
+            some = tuple([p for p in inside.true if not is_contradiction(p)]) if len(inside.true) > 1 else ()
+            found = self._ranges[key] = lo, hi, Truth(some or inside.true, (), inside.exact)
         return found[2]
 
     def _convert(self, root: Expr) -> Values | Truth:

@@ -34,13 +34,14 @@ class Remainder:
 
     __slots__ = ("_bounds", "_forms", "_late", "_sums", "is_contradiction")
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
+    def __init__(self, rows: Sequence[Row] = ()) -> None:
         self.is_contradiction = False
         self._forms: dict[int, tuple[_Terms, int]] = {}
         self._bounds: dict[int, _Bounds] = {}
         self._sums: dict[_Sum, _Bounds] = {}
         self._late: list[_Late] = []
-        self._add(rows)
+        if rows:
+            self._add(rows)
 
     def also(self, rows: Sequence[Row]) -> Remainder:
         """These rows on top."""

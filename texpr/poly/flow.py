@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from texpr.ir.expr import Read, Tensor, Var
-from texpr.ir.loop import For, Kernel, Stmt, Store
-from texpr.ir.traverse import walk
+from texpr.ir.expr import Tensor, Var
+from texpr.ir.loop import For, Kernel, Stmt
+from texpr.ir.traverse import tensors
 from texpr.poly.feeding import is_fed
 from texpr.poly.forms import Key, Unknown, fresh, is_parameter, variable
 from texpr.poly.nest import Access, Nest, Statement, model, part
@@ -52,13 +52,13 @@ def _stays_within(kernel: Kernel, tensor: Tensor, loops: list[Var]) -> bool:
 
 
 def mentions(s: Stmt, tensor: Tensor) -> bool:
-    """Whether the statement reads or writes the tensor."""
+    """Whether the statement reads or writes the tensor, or declares it."""
     return tensor in _mentioned(s)
 
 
 @lru_cache(maxsize=1024)  # asked of every tensor, and of most statements again after a step
 def _mentioned(s: Stmt) -> frozenset[Tensor]:
-    return frozenset(n.tensor for n in walk(s) if isinstance(n, Store | Read))
+    return frozenset(tensors(s))
 
 
 def _fed(nest: Nest, reader: Statement, access: Access, writes: Sequence[tuple[Statement, Access]], depth: int) -> bool:

@@ -177,6 +177,20 @@ def defining(quotient: Unknown) -> Piece:
     return Constraint(inside), below(inside, Form((), abs(c)))
 
 
+def is_contradiction(piece: Piece) -> bool:
+    """Whether two bounds of one sum exclude each other: what is seen at a glance."""
+    least: dict[frozenset[tuple[Key, int]], int] = {}
+    for form, equality in piece:
+        if equality:
+            continue
+        other = least.get(frozenset([(k, -c) for k, c in form.terms]), 0 if not form.terms else None)
+        if other is not None and other + form.constant < 0:
+            return True
+        terms = frozenset(form.terms)
+        least[terms] = min(form.constant, least.get(terms, form.constant))
+    return False
+
+
 def is_exact(piece: Piece) -> bool:
     """No constraint is about a value of which only bounds are known."""
     return not any([c.form.opaque for c in piece])

@@ -158,7 +158,11 @@ class _Copies:
         """All iterations of the run have smaller counts than those of the other loop, in the same iteration of the loops around."""
         (last,), (shift,), (inside,) = other.loops, other.shifts, other.bodies
         around = inside[0].loops[:depth]
+        least = list(_bounds(_common(inside), last, shift, 1))
         for n, first, body in zip(run.loops, run.shifts, run.bodies):
+            if any(not (gap := low.plus(high, -1)).terms and gap.constant > 0
+                   for high in _bounds(_common(body), n, first, -1) for low in least):
+                continue
             question = Question(self._nest.converter.is_shared)
             question.require(self._nest.facts)
             question.require(_common(body), FIRST)
@@ -190,6 +194,13 @@ def _common(statements: Sequence[Statement]) -> Piece:
     """What holds whenever one of the statements runs, as far as all say it in the same words: the ranges of the loops around all."""
     first, *others = (p for s in statements for p in s.domain)
     return tuple(c for c in first if all(c in p for p in others))
+
+
+def _bounds(piece: Piece, loop: For, shift: Form, sign: int) -> Iterator[Form]:
+    """What a piece says that the count of a loop is at least (sign 1), or at most (-1)."""
+    for form, _ in piece:
+        if (loop.var, sign) in form.terms:
+            yield variable(loop.var).plus(form, -sign).plus(shift)
 
 
 def _in_order(groups: Sequence[Sequence[_Member]]) -> bool:

@@ -268,7 +268,7 @@ def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ..
                 return replace(node, tensor=box.buffer, indices=box.local(indices))
         return None
 
-    return tuple(rewrite(s, rule) for s in at.body)
+    return tuple(rewrite(s, rule, kinds=(Select, Read, Cast, Store)) for s in at.body)
 
 
 def _with_body(box: _Box, body: tuple[Stmt, ...]) -> Kernel:

@@ -49,7 +49,7 @@ def fold(kernel: Kernel, tensor: str, dim: int | str | Var, size: int | None = N
     if depth is None:
         raise _refused(kernel, f"no depth up to {most} is enough for `{found.name}` along dimension {d}",
                        storage.overwrite(most) if most else None, "compute it where it is used, or fold another dimension", (d, most))
-    overwrite = storage.overwrite(depth)
+    overwrite = None if size is None else storage.overwrite(depth)
     if overwrite is not None:
         least = storage.depth(DEEPEST)
         raise _refused(kernel, f'fold("{found.name}", {d}, {depth}) keeps too few elements', overwrite,
@@ -72,7 +72,7 @@ def folded_storage(kernel: Kernel, tensor: Tensor, d: int, depth: int) -> Kernel
                 return replace(node, tensor=small, indices=moved(indices))
         return None
 
-    after = rewrite(kernel, rule)
+    after = rewrite(kernel, rule, kinds=(Read, Store, Prefetch))
     return replace(after, temporaries=tuple(small if t is tensor else t for t in kernel.temporaries))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, fold, integer, mul
+from texpr.ir.build import FOLDED, add, fold, integer, mul
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Node, Sub, Var, index
 from texpr.ir.loop import Stmt
@@ -14,6 +14,7 @@ from texpr.ir.traverse import equal, rewrite
 from texpr.passes.renew import with_fresh_variables
 
 N = TypeVar("N", bound=Node)
+_CHANGED = FOLDED | {Var, Add, Sub}
 
 
 def put(root: N, values: Mapping[Var, Expr]) -> N:
@@ -27,7 +28,7 @@ def put(root: N, values: Mapping[Var, Expr]) -> N:
                 return tidy(node)
         return fold(node)
 
-    return rewrite(root, rule)
+    return rewrite(root, rule, kinds=_CHANGED)
 
 
 def tidy(e: Expr) -> Expr:

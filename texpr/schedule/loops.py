@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 
 from texpr import poly
 from texpr.ir.expr import Node, Read, Tensor, Var
@@ -18,7 +19,12 @@ from texpr.support.source import Span
 
 def all_loops(kernel: Kernel) -> list[For]:
     """The loops, outermost and first ones first."""
-    return [n for n in statements(kernel) if isinstance(n, For)]
+    return list(_loops(kernel))
+
+
+@lru_cache(maxsize=64)  # a step asks several times
+def _loops(kernel: Kernel) -> tuple[For, ...]:
+    return tuple(n for n in statements(kernel) if isinstance(n, For))
 
 
 def qualified(loop: For) -> str:
@@ -133,7 +139,12 @@ def replace_loops(kernel: Kernel, loops: list[For], make: Callable[[For], Stmt |
 
 def stores(root: Node) -> list[Store]:
     """The stores below `root`, in textual order."""
-    return [n for n in statements(root) if isinstance(n, Store)]
+    return list(_stores(root))
+
+
+@lru_cache(maxsize=64)
+def _stores(root: Node) -> tuple[Store, ...]:
+    return tuple(n for n in statements(root) if isinstance(n, Store))
 
 
 def paths(kernel: Kernel) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
@@ -185,5 +196,7 @@ def twins(kernel: Kernel, loop: For, suffix: str, among: Collection[Tensor] | No
 
 def with_temporaries(kernel: Kernel, more: list[Tensor]) -> Kernel:
     """The kernel with those of `more` that it uses declared: reads that never happen may be all that is left of one."""
+    if not more:
+        return kernel
     used = tensors(*kernel.body)
     return replace(kernel, temporaries=(*kernel.temporaries, *(t for t in more if t in used)))

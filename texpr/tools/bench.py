@@ -68,8 +68,8 @@ def bench(arguments: argparse.Namespace) -> int:
             print(line, flush=True)
         return 0
     if arguments.what == "proofs":
-        for name, milliseconds, bar in proofs.rows(max(1, arguments.runs)):
-            print(_row(name, milliseconds, bar, width=72))
+        for cost in proofs.costs(max(1, arguments.runs)):
+            print(_row(f"{cost.name:<72}{cost.whole:8.2f} ms   check", cost.check, cost.bar, width=88), flush=True)
         return 0
     runs = _runs([sys.executable, "-c", _CHILD, arguments.file or ""], max(1, arguments.runs))
     if not runs:

@@ -1,11 +1,16 @@
-"""`python -m texpr bench proofs`: what checking a step and certifying a finished nest cost, against what was promised."""
+"""`python -m texpr bench proofs`: what a step and its check, and certifying a finished nest cost, against what was promised."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from statistics import median
+from types import FunctionType
+from typing import Any
 
+from texpr import poly
 from texpr.compiler import op, schedule
 from texpr.compiler.pipeline import certified_loops
 from texpr.compiler.schedule import Schedule
@@ -13,23 +18,77 @@ from texpr.schedule.script import parse_script
 from texpr.tools.measured import PRODUCT, SCRIPTS, SIZES
 
 STEP_BAR, CONVOLUTION_BAR, PRODUCT_BAR = 10.0, 100.0, 60.0
-"""Milliseconds of processor time: of a step, of the certificate of a tiled convolution with what follows it, of a packed product."""
+"""Milliseconds of processor time: of a step's check, of the certificate of a tiled convolution and what follows, of a packed product."""
 
 
-def rows(runs: int) -> Iterator[tuple[str, float, float]]:
-    """What was timed, the median in milliseconds, and its bar: each step of each script, then certificates."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Medians in milliseconds of processor time.
+
+    Attributes:
+        whole: of a step, its rewriting included; of a certificate the same as `check`.
+        check: of what is proven.
+    """
+
+    name: str
+    whole: float
+    check: float
+    bar: float
+
+
+def costs(runs: int) -> Iterator[Cost]:
+    """Each step of each script, then certificates."""
     for name, (text, script) in SCRIPTS.items():
         times = [_steps(schedule(op(text), **SIZES.get(name, {})), script) for _ in range(runs)]
         for k, step in enumerate(parse_script(script)):
-            yield f"{name}: {step}", median(t[k] for t in times), STEP_BAR
-    yield "certificate of the convolution", _certified(*SCRIPTS["convolution"], runs), CONVOLUTION_BAR
+            whole, check = (median(t[k][part] for t in times) for part in (0, 1))
+            yield Cost(f"{name}: {step}", whole, check, STEP_BAR)
+    taken = _certified(*SCRIPTS["convolution"], runs)
+    yield Cost("certificate of the convolution", taken, taken, CONVOLUTION_BAR)
     packed = schedule(op(PRODUCT), M=2048, N=2048, K=2048).auto().script()
-    yield "certificate of the packed product", _certified(PRODUCT, packed, runs, M=2048, N=2048, K=2048), PRODUCT_BAR
+    taken = _certified(PRODUCT, packed, runs, M=2048, N=2048, K=2048)
+    yield Cost("certificate of the packed product", taken, taken, PRODUCT_BAR)
 
 
-def _steps(s: Schedule, script: str) -> list[float]:
+def _steps(s: Schedule, script: str) -> list[tuple[float, float]]:
+    """What each step takes, and how much of that its questions to `poly` do."""
     _ = s.kernel  # lowers
-    return [_milliseconds(lambda step=step: s.apply(step)) for step in parse_script(script)]
+    found = []
+    with _questions_timed() as asked:
+        for step in parse_script(script):
+            before = asked[0]
+            whole = _milliseconds(lambda step=step: s.apply(step))
+            found.append((whole, asked[0] - before))
+    return found
+
+
+@contextmanager
+def _questions_timed() -> Iterator[list[float]]:
+    """The milliseconds spent in the functions of `poly`, which steps ask whether they are legal, and in what those remember."""
+    spent, depth = [0.0], [0]
+
+    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **named: Any) -> Any:
+            depth[0] += 1
+            start = time.process_time()
+            try:
+                return function(*args, **named)
+            finally:
+                depth[0] -= 1
+                if not depth[0]:
+                    spent[0] += (time.process_time() - start) * 1e3
+
+        return run
+
+    doors = [(poly, name) for name in poly.__all__] + [(poly.Storage, name) for name in ("__init__", "overwrite", "depth")]
+    old = [(owner, name, found) for owner, name in doors if isinstance(found := getattr(owner, name), FunctionType)]
+    try:
+        for owner, name, function in old:
+            setattr(owner, name, timed(function))
+        yield spent
+    finally:
+        for owner, name, function in old:
+            setattr(owner, name, function)
 
 
 def _certified(text: str, script: str, runs: int, **sizes: int) -> float:
@@ -42,7 +101,7 @@ def _certified(text: str, script: str, runs: int, **sizes: int) -> float:
     return median(times)
 
 
-def _milliseconds(run) -> float:
+def _milliseconds(run: Callable[[], object]) -> float:
     start = time.process_time()
     run()
     return (time.process_time() - start) * 1e3
