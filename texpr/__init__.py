@@ -52,7 +52,7 @@ __all__ = [
 ]
 _ELSEWHERE = {"options": "support.options", "profile": "graph.profile", "tune": "tune",
               **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy")}
-_PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "ops", "passes", "poly", "runtime", "schedule",
+_PARTS = frozenset({"autodiff", "compiler", "graph", "interop", "ir", "lang", "nn", "onnx", "ops", "passes", "poly", "runtime", "schedule",
                     "support", "targets", "tools", "tune"})
 
 

@@ -12,7 +12,8 @@ FLOORS: dict[str, int] = {
     "ops": 6, "compiler": 6,
     "graph": 7, "tune": 7,
     "nn": 8, "interop": 8,
-    "tools": 9, "__main__": 9,
+    "onnx": 9,
+    "tools": 10, "__main__": 10,
 }
 """A part imports only from lower floors; parts on one floor do not know each other. `texpr/__init__.py` is above them all."""
 

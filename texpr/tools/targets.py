@@ -59,7 +59,7 @@ def bench_targets(arguments: argparse.Namespace) -> int:
         _run_file(Path(arguments.load))
     names = arguments.targets.split(",") if arguments.targets else TARGETS
     tallies = {_known(name): Tally() for name in names}
-    cases = list(_cases(Path(arguments.file) if arguments.file else None, _part(arguments.part)))
+    cases = list(_cases(Path(arguments.file) if arguments.file else None, part_of_all(arguments.part)))
     for name, program, sizes, is_gradient in progress(cases, " operators"):
         try:
             given, expected = _expected(program, sizes)
@@ -108,7 +108,7 @@ def _share(counts: list[int]) -> str:
     return f"{counts[0]} / {counts[1]}"
 
 
-def _part(text: str) -> tuple[int, int]:
+def part_of_all(text: str) -> tuple[int, int]:
     """Which part of how many, from `2/5`.
 
     Raises:

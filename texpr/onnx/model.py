@@ -1,0 +1,241 @@
+"""A model of ONNX as a module: its initializers are parameters, its graph is what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import texpr.onnx.operators as _operators  # noqa: F401  fills the table
+from texpr.graph import Capture, Symbolic, active_capture
+from texpr.graph.lazy import Tensor
+from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable
+from texpr.nn import Buffer, Module, Parameter
+from texpr.onnx.read import all_nodes, array_of, opsets, read_model
+from texpr.onnx.run import Run, evaluated
+from texpr.onnx.table import find
+from texpr.onnx.types import FROM_ONNX
+from texpr.onnx.values import Known, NeedsValue
+from texpr.support.errors import CallError, CheckpointError
+
+
+def load(source: Any, dims: Mapping[str, int] | None = None) -> OnnxModel:
+    """A model in ONNX as a module.
+
+        model = tx.onnx.load("digits.onnx")
+        scores = model(images)
+
+    Args:
+        source: a path, the bytes of a file, or an onnx.ModelProto.
+        dims: extents of dimensions that the model names; others are those of each call's arrays.
+    Raises:
+        CheckpointError: the model is damaged, refers to files outside of its folder, or breaks a rule of ONNX.
+        UnsupportedOp: it needs operators or element types that texpr does not have; all of them are listed.
+        ResourceError: it is larger or nested deeper than the limits.
+        MissingExtra: the library onnx is not installed.
+        OSError: the file cannot be read.
+    """
+    return OnnxModel(read_model(source), dims or {})
+
+
+class OnnxModel(Module):
+    """What `load` gives: called on arrays by position or by name, it computes the model's outputs.
+
+    Initializers of floats are parameters under their names, running statistics and scales of quantization are buffers; others are
+    constants. An input whose values decide shapes or branches is known to the program: there is one for each of its values.
+
+    Attributes:
+        inputs, outputs: names.
+    """
+
+    def __init__(self, proto: Any, dims: Mapping[str, int]) -> None:
+        super().__init__()
+        self._proto = proto
+        self._declared = [_Input(v, dims) for v in proto.graph.input if v.name not in {t.name for t in proto.graph.initializer}]
+        unknown = sorted(set(dims) - {d.dim_param for v in proto.graph.input for d in v.type.tensor_type.shape.dim})
+        if unknown:
+            raise CallError(f"the model has no dimensions {', '.join(unknown)}", code="onnx")
+        self.inputs = tuple(i.name for i in self._declared)
+        self.outputs = tuple(v.name for v in proto.graph.output)
+        self._static: set[str] = set()
+        self._constants: dict[str, Known] = {}
+        self._register(proto)
+        self.eval()
+
+    def _register(self, proto: Any) -> None:
+        constants, kept = _roles(proto)
+        for t in proto.graph.initializer:
+            value = array_of(t)
+            if not value.dtype.is_float or t.name in constants:
+                self._constants[t.name] = value
+            elif t.name in kept:
+                self._buffers[t.name] = Buffer(value.array, True, t.name, value.dtype)
+            else:
+                self._parameters[t.name] = Parameter(value.array, name=t.name, dtype=value.dtype)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """The outputs: one array, or a tuple in the order of `outputs`.
+
+        Raises:
+            CallError: inputs that are missing, of another dtype, or whose extents are not those of the model.
+        """
+        given = self._bound(inputs, named)
+        while True:
+            try:
+                return self._computed([_known(v) if name in self._static else v for name, v in zip(self.inputs, given)])
+            except NeedsValue as need:
+                names = {self._name_of(n) for n in need.inputs} - self._static
+                if not names or not all(_has_values(v) for n, v in zip(self.inputs, given) if n in names):
+                    raise
+                self._static |= names
+
+    def _name_of(self, tensor: str) -> str:
+        """The input that a tensor of a captured program stands for: they are named x, x1, ... in the order of those that are data."""
+        rest = [n for n in self.inputs if n not in self._static and n not in self._absent]
+        return rest[int(tensor[1:] or 0)]
+
+    def _computed(self, given: Sequence[Any]) -> Any:
+        self._absent = {n for n, v in zip(self.inputs, given) if v is None}
+        if any(not isinstance(v, Known) and v is not None for v in given) or active_capture.get() is not None:
+            return super().__call__(*given)
+        capture = Capture("model")
+        with capture:
+            results = self._results(capture, given)
+        values = iter(evaluated(capture, [r for r in _flat(results) if isinstance(r, Symbolic)]))
+        arrays = [_array(r, values) for r in results]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def forward(self, *inputs: Any) -> Any:
+        """The graph on symbolic tensors; constants are allowed among them."""
+        capture = next((x.capture for x in inputs if isinstance(x, Symbolic)), None) or active_capture.get()
+        assert capture is not None
+        results = [self._as_result(capture, r) for r in self._results(capture, inputs)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _as_result(self, capture: Capture, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._as_result(capture, v) for v in value]
+        if isinstance(value, Known):
+            return capture.own_result(capture.constant(value.array, "result", value.dtype))
+        return value
+
+    def _results(self, capture: Capture, inputs: Sequence[Any]) -> list[Any]:
+        names: dict[str, Any] = dict(zip(self.inputs, inputs))
+        self._check_dims({n: v.shape for n, v in names.items() if v is not None and not isinstance(v, list)})
+        names |= self._constants
+        names |= {n: capture.variable(v) for n, v in (*self._parameters.items(), *self._buffers.items())}
+        return Run(self._proto, capture).graph(self._proto.graph, names, opsets(self._proto))
+
+    def _bound(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        if len(inputs) > len(self.inputs):
+            raise CallError(f"the model has {len(self.inputs)} inputs and got {len(inputs)}", code="arguments")
+        given = dict(zip(self.inputs, inputs))
+        unknown = [n for n in named if n not in self.inputs or n in given]
+        if unknown:
+            raise CallError(f"the model has no further inputs {', '.join(unknown)}", code="arguments",
+                            help=f"there are {', '.join(self.inputs)}")
+        given |= named
+        missing = [i.name for i in self._declared if i.name not in given and not i.optional]
+        if missing:
+            raise CallError(f"the model needs {', '.join(missing)}", code="arguments")
+        return [i.taken(given.get(i.name)) for i in self._declared]
+
+    def _check_dims(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Extents must be the declared ones, and those of one name the same."""
+        found: dict[str, tuple[int, str]] = {}
+        for declared in self._declared:
+            shape = shapes.get(declared.name)
+            if shape is None or declared.dims is None:
+                continue
+            fits = len(shape) == len(declared.dims) and all(isinstance(d, str) or d == n for d, n in zip(declared.dims, shape))
+            if not fits:
+                raise CallError(f"input `{declared.name}` has shape {list(shape)}, the model declares {list(declared.dims)}", code="shape")
+            for d, n in zip(declared.dims, shape):
+                if isinstance(d, str) and d and found.setdefault(d, (n, declared.name))[0] != n:
+                    raise CallError(f"dimension {d} is {found[d][0]} in `{found[d][1]}` and {n} in `{declared.name}`", code="shape")
+
+    def extra_repr(self) -> str:
+        return f"{', '.join(f'{i.name}: {i}' for i in self._declared)} -> {', '.join(self.outputs)}"
+
+
+class _Input:
+    """What a model declares of an input.
+
+    Attributes:
+        dims: extents, or their names; None where nothing is declared.
+    """
+
+    def __init__(self, value: Any, dims: Mapping[str, int]) -> None:
+        self.name = value.name
+        kind = value.type
+        self.optional = kind.HasField("optional_type")
+        kind = kind.optional_type.elem_type if self.optional else kind
+        self.sequence = kind.HasField("sequence_type")
+        tensor = kind.sequence_type.elem_type.tensor_type if self.sequence else kind.tensor_type
+        if not self.sequence and not kind.HasField("tensor_type"):
+            raise CheckpointError(f"the input `{self.name}` is neither a tensor nor a sequence of tensors", code="onnx")
+        self.dtype: DType = FROM_ONNX[tensor.elem_type]
+        self.dims: list[int | str] | None = None
+        if tensor.HasField("shape") and not self.sequence:
+            self.dims = [d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, d.dim_param) for d in tensor.shape.dim]
+
+    def taken(self, value: Any) -> Any:
+        """A value that is given, in the declared dtype.
+
+        Raises:
+            CallError: it is of another kind, or does not fit.
+        """
+        if value is None or isinstance(value, Symbolic | Tensor | Known):
+            return self._same(value)
+        if self.sequence:
+            return [Known.of(np.asarray(v)).array for v in value]
+        found = Known.of(np.asarray(value))
+        if found.dtype == self.dtype:
+            return readable(found.array, found.dtype)
+        numbers = found.numbers()
+        fits = found.dtype.is_float and self.dtype.is_float
+        if found.dtype.is_int and self.dtype.is_int:
+            lo, hi = int_range(self.dtype)
+            fits = not numbers.size or bool(lo <= int(numbers.min()) and int(numbers.max()) <= hi)
+        if not fits:
+            raise CallError(f"input `{self.name}` is {found.dtype}, the model declares {self.dtype}", code="dtype",
+                            help=f"convert it: x.astype(np.{numpy_dtype(self.dtype)})")
+        return numbers.astype(numpy_dtype(self.dtype)) if self.dtype.name != "bf16" else Known.of(numbers).numbers()
+
+    def _same(self, value: Any) -> Any:
+        if value is not None and value.dtype != self.dtype:
+            raise CallError(f"input `{self.name}` is {value.dtype}, the model declares {self.dtype}", code="dtype")
+        return value
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.dims))}]" if self.dims is not None else str(self.dtype)
+
+
+def _roles(proto: Any) -> tuple[set[str], set[str]]:
+    """Names whose values programs depend on, and names that training does not change, by the inputs that they are given to."""
+    constants, kept = set(), set()
+    for node in all_nodes(proto):
+        found = find(node.domain, node.op_type)
+        if found is not None:
+            constants |= {node.input[k] for k in found.known if k < len(node.input)}
+            kept |= {node.input[k] for k in found.kept if k < len(node.input)}
+    return constants, kept
+
+
+def _known(value: Any) -> Any:
+    return value if value is None or isinstance(value, Known | list) else Known.of(value.numpy() if isinstance(value, Tensor) else value)
+
+
+def _has_values(value: Any) -> bool:
+    return value is not None and not isinstance(value, Symbolic)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    return [w for v in values for w in (_flat(v) if isinstance(v, list) else [v])]
+
+
+def _array(value: Any, values: Any) -> Any:
+    if isinstance(value, list):
+        return [_array(v, values) for v in value]
+    return (next(values) if isinstance(value, Symbolic) else value).numbers() if value is not None else None

@@ -1,0 +1,207 @@
+"""Operators of elements: arithmetic, comparisons, functions, conversions."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.ir.dtypes import BOOL, F32, I64
+from texpr.onnx.run import Node
+from texpr.onnx.table import converter
+from texpr.onnx.texts import each, number, wide
+from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.values import Known
+
+_TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
+_BINARY = {"Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "And": "{0} and {1}", "Or": "{0} or {1}", "Xor": "{0} != {1}",
+           "BitwiseAnd": "bit_and({0}, {1})", "BitwiseOr": "bit_or({0}, {1})", "BitwiseXor": "bit_xor({0}, {1})"}
+_COMPARE = {"Equal": "==", "Less": "<", "LessOrEqual": "<=", "Greater": ">", "GreaterOrEqual": ">="}
+_UNARY = {"Neg": "-{0}", "Sqrt": "sqrt({0})", "Exp": "exp({0})", "Log": "log({0})", "Sin": "sin({0})", "Cos": "cos({0})", "Tan": "tan({0})",
+          "Asin": "asin({0})", "Acos": "acos({0})", "Atan": "atan({0})", "Sinh": "sinh({0})", "Cosh": "cosh({0})", "Tanh": "tanh({0})",
+          "Asinh": "asinh({0})", "Acosh": "acosh({0})", "Atanh": "atanh({0})", "Erf": "erf({0})", "Sigmoid": "sigmoid({0})",
+          "Reciprocal": "1 / {0}", "Relu": "max({0}, 0)", "Softsign": "{0} / (1 + abs({0}))", "Not": "not {0}",
+          "Softplus": "max({0}, 0) + log1p(exp(-abs({0})))", "HardSwish": "{0} * clamp({0} / 6 + 0.5, 0, 1)",
+          "Mish": "{0} * tanh(max({0}, 0) + log1p(exp(-abs({0}))))", "Floor": "floor({0})", "Ceil": "ceil({0})", "Round": "round({0})",
+          "BitwiseNot": "-{0} - 1"}
+_LARGEST = 3.4028234663852886e38
+_EXTREME = {"Max": "max({0}, {1})", "Min": "min({0}, {1})", "Sum": "{0} + {1}"}
+
+
+@converter(*_BINARY)
+def _binary(node: Node, a: Any, b: Any) -> Any:
+    return each(node.op.lower(), _BINARY[node.op], a, b)
+
+
+@converter("Div")
+def _divide(node: Node, a: Any, b: Any) -> Any:
+    return each("div", "{0} / {1}" if a.dtype.is_float else _TRUNCATED if a.dtype.is_signed else "{0} // {1}", a, b)
+
+
+@converter("Mod")
+def _remainder(node: Node, a: Any, b: Any) -> Any:
+    if a.dtype.is_float:
+        if not node.attr("fmod", 0):
+            return a % b
+        return each("fmod", "fmod({0}, {1})", a, b)
+    text = "if {0} % {1} != 0 and ({0} < 0) != ({1} < 0) then {0} % {1} - {1} else {0} % {1}"
+    return each("mod", text if node.attr("fmod", 0) and a.dtype.is_signed else "{0} % {1}", a, b)
+
+
+@converter("Pow")
+def _power(node: Node, x: Any, y: Any) -> Any:
+    t = wide(x.dtype) if x.dtype.is_float else FROM_ONNX[11]
+    power = each("pow", "{0} ** {1}", x, y, result=t, computed=t)
+    return power if t == x.dtype else power.astype(x.dtype)
+
+
+@converter("BitShift")
+def _shift(node: Node, x: Any, y: Any) -> Any:
+    return each("shift", "shl({0}, {1})" if node.attr("direction") == "LEFT" else "shr({0}, {1})", x, y)
+
+
+@converter(*_COMPARE)
+def _compare(node: Node, a: Any, b: Any) -> Any:
+    return each(node.op.lower(), f"{{0}} {_COMPARE[node.op]} {{1}}", a, b, result=BOOL)
+
+
+@converter(*_UNARY)
+def _unary(node: Node, x: Any) -> Any:
+    return each(node.op.lower(), _UNARY[node.op], x)
+
+
+@converter("Abs")
+def _absolute(node: Node, x: Any) -> Any:
+    return abs(x)
+
+
+@converter("Sign")
+def _sign(node: Node, x: Any) -> Any:
+    return each("sign", "sign({0})" if x.dtype.is_signed else "if {0} > 0 then 1 else 0", x)
+
+
+@converter(*_EXTREME)
+def _extreme(node: Node, *given: Any) -> Any:
+    return reduce(lambda a, b: each(node.op.lower(), _EXTREME[node.op], a, b), given)
+
+
+@converter("Mean")
+def _mean(node: Node, *given: Any) -> Any:
+    return reduce(lambda a, b: each("sum", "{0} + {1}", a, b), given) / float(len(given))
+
+
+@converter("Where")
+def _where(node: Node, c: Any, a: Any, b: Any) -> Any:
+    return each("where", "if {0} then {1} else {2}", c, a, b, result=a.dtype)
+
+
+@converter("IsNaN")
+def _isnan(node: Node, x: Any) -> Any:
+    return each("isnan", "isnan({0})", x, result=BOOL, computed=wide(x.dtype))
+
+
+@converter("IsInf")
+def _isinf(node: Node, x: Any) -> Any:
+    up, down = node.attr("detect_positive", 1), node.attr("detect_negative", 1)
+    text = "isinf({0})" + ("" if up and down else " and {0} > 0" if up else " and {0} < 0" if down else " and False")
+    return each("isinf", text.replace(" and False", " and {0} != {0}"), x, result=BOOL, computed=wide(x.dtype))
+
+
+@converter("Clip")
+def _clip(node: Node, x: Any, lo: Any = None, hi: Any = None) -> Any:
+    if node.version < 11:
+        lo, hi = number(node.attr("min", -_LARGEST)), number(node.attr("max", _LARGEST))
+        return each("clip", f"clamp({{0}}, {lo}, {hi})", x)
+    x = x if lo is None else each("max", "max({0}, {1})", x, lo)
+    return x if hi is None else each("min", "min({0}, {1})", x, hi)
+
+
+@converter("Identity", control=True)
+def _identity(node: Node, x: Any) -> Any:
+    return (x,) if isinstance(x, list) else x
+
+
+@converter("Dropout", known=(2,))
+def _dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
+    mode, share = node.known(2), node.known(1)
+    if mode is not None and bool(mode) and (0.5 if share is None else float(share)) > 0:
+        raise node.refuse("random numbers in training mode are not those of ONNX; texpr.nn has Dropout")
+    return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL)
+
+
+_WITH = {"LeakyRelu": ("if {0} < 0 then {0} * alpha else {0}", {"alpha": 0.01}),
+         "Elu": ("if {0} < 0 then alpha * expm1({0}) else {0}", {"alpha": 1.0}),
+         "Celu": ("max({0}, 0) + min(alpha * expm1({0} / alpha), 0)", {"alpha": 1.0}),
+         "Selu": ("if {0} > 0 then gamma * {0} else gamma * (alpha * exp({0}) - alpha)",
+                  {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
+         "ThresholdedRelu": ("if {0} > alpha then {0} else 0", {"alpha": 1.0}),
+         "HardSigmoid": ("clamp({0} * alpha + beta, 0, 1)", {"alpha": 0.2, "beta": 0.5}),
+         "Shrink": ("if {0} < -lambd then {0} + bias else if {0} > lambd then {0} - bias else 0", {"lambd": 0.5, "bias": 0.0}),
+         "Swish": ("{0} * sigmoid({0} * alpha)", {"alpha": 1.0})}
+
+
+@converter(*_WITH)
+def _with_constants(node: Node, x: Any) -> Any:
+    text, constants = _WITH[node.op]
+    for name, default in constants.items():
+        text = text.replace(name, number(node.attr(name, default)))
+    t = None if x.dtype.is_float else F32
+    found = each(node.op.lower(), text, x, result=t, computed=t)
+    return found if t is None else found.astype(x.dtype)
+
+
+@converter("Gelu")
+def _gelu(node: Node, x: Any) -> Any:
+    return ops.gelu_tanh(x) if node.attr("approximate", "none") == "tanh" else ops.gelu(x)
+
+
+@converter("PRelu")
+def _prelu(node: Node, x: Any, slope: Any) -> Any:
+    return each("prelu", "if {0} < 0 then {0} * {1} else {0}", x, slope)
+
+
+def cast(node: Node, x: Any, number_of_type: int) -> Any:
+    """Another element type, as ONNX converts."""
+    if number_of_type not in FROM_ONNX:
+        raise node.refuse(f"to {name_of(number_of_type)}, which texpr does not have")
+    return x.astype(FROM_ONNX[number_of_type].name)
+
+
+@converter("Cast")
+def _cast(node: Node, x: Any) -> Any:
+    return cast(node, x, node.attr("to"))
+
+
+@converter("CastLike")
+def _cast_like(node: Node, x: Any, like: Any) -> Any:
+    return x.astype(like.dtype.name)
+
+
+@converter("Constant", control=True)
+def _constant(node: Node) -> Any:
+    for name, t in (("value_float", np.float32), ("value_floats", np.float32), ("value_int", np.int64), ("value_ints", np.int64)):
+        if node.has(name):
+            return Known.of(np.array(node.attr(name), t))
+    if not node.has("value"):
+        raise node.refuse("texts and sparse tensors are not read")
+    return node.attr("value")
+
+
+@converter("Softmax", "LogSoftmax", "Hardmax")
+def _softmax(node: Node, x: Any) -> Any:
+    axis = node.attr("axis", -1 if node.version >= 13 else 1)
+    shape = x.shape
+    if node.version < 13:
+        axis = axis % len(shape)
+        rows = int(np.prod(shape[:axis], dtype=np.int64))
+        x, axis = x.reshape(rows, -1), 1
+    axis = axis % len(x.shape)
+    if node.op == "Hardmax":
+        best = x.argmax(axis=axis, keepdims=True)
+        places = Known.of(np.arange(x.shape[axis], dtype=np.int64).reshape([-1 if k == axis else 1 for k in range(x.ndim)]))
+        found = each("equal", "if {0} == {1} then 1 else 0", best, node.run.tensor(places), result=I64).astype(x.dtype)
+    else:
+        found = (ops.softmax if node.op == "Softmax" else ops.log_softmax)(x, axis=axis)
+    return found.reshape(shape)

@@ -1,0 +1,154 @@
+"""Operators that run subgraphs, and sequences of tensors. Loops are unrolled: how often they run must be known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.operators.movement import part
+from texpr.onnx.run import Node
+from texpr.onnx.table import converter
+from texpr.onnx.types import FROM_ONNX
+from texpr.onnx.values import Known, NeedsValue, Value
+from texpr.support.errors import ResourceError
+
+MOST_ITERATIONS = 10_000
+
+
+@converter("If", control=True)
+def _if(node: Node, condition: Value) -> Any:
+    chosen = bool(np.ravel(node.known(0))[0])
+    return tuple(node.run.graph(node.attr("then_branch" if chosen else "else_branch"), node.names, node.versions))
+
+
+@converter("Loop", control=True)
+def _loop(node: Node, trips: Value, condition: Value, *carried: Value) -> Any:
+    body = node.attr("body")
+    most = None if trips is None else int(np.ravel(node.known(0))[0])
+    goes = True if condition is None else bool(np.ravel(node.known(1))[0])
+    state, scanned, count = list(carried), [[] for _ in range(len(body.output) - 1 - len(carried))], 0
+    while goes and (most is None or count < most):
+        if count >= MOST_ITERATIONS:
+            raise ResourceError(f"the loop runs more than {MOST_ITERATIONS:,} times", code="onnx")
+        given = dict(zip((i.name for i in body.input), (Known.of(np.array(count, np.int64)), Known.of(np.array(goes)), *state)))
+        again, *rest = node.run.graph(body, {**node.names, **given}, node.versions)
+        state, count = rest[: len(state)], count + 1
+        for k, value in enumerate(rest[len(state):]):
+            scanned[k].append(value)
+        goes = _truth(node, again)
+    return (*state, *(_stacked(node, body.output[1 + len(state) + k], values, 0) for k, values in enumerate(scanned)))
+
+
+def _truth(node: Node, value: Value) -> bool:
+    if isinstance(value, Known):
+        return bool(np.ravel(value.array)[0])
+    raise NeedsValue(node.run.origins(value), "whether the loop goes on")
+
+
+def _stacked(node: Node, declared: Any, values: list[Any], axis: int) -> Any:
+    if not values:
+        kind = declared.type.tensor_type
+        shape = [0, *(d.dim_value for d in kind.shape.dim)]
+        return Known(np.zeros(shape, numpy_dtype(FROM_ONNX[kind.elem_type])), FROM_ONNX[kind.elem_type])
+    if all(isinstance(v, Known) for v in values):
+        return Known(np.stack([v.array for v in values], axis), values[0].dtype)
+    return ops.stack([node.run.tensor(v) for v in values], axis=axis % (len(values[0].shape) + 1))
+
+
+def _at(node: Node, x: Any, axis: int, k: int) -> Any:
+    if isinstance(x, Known):
+        return Known(np.ascontiguousarray(np.take(x.array, k, axis)), x.dtype)
+    return x[(*[slice(None)] * axis, k)]
+
+
+@converter("Scan", control=True)
+def _scan(node: Node, *given: Any) -> Any:
+    body, count = node.attr("body"), node.attr("num_scan_inputs")
+    if node.version < 9:
+        raise node.refuse("version 8 has batches; later versions are read")
+    state, scanned = list(given[: len(given) - count]), given[len(given) - count:]
+    in_axes = node.attr("scan_input_axes") or [0] * count
+    outs = len(body.output) - len(state)
+    back, out_axes = node.attr("scan_input_directions") or [0] * count, node.attr("scan_output_axes") or [0] * outs
+    turned = node.attr("scan_output_directions") or [0] * outs
+    in_axes = [a % len(x.shape) for a, x in zip(in_axes, scanned)]
+    length = scanned[0].shape[in_axes[0]]
+    if length > MOST_ITERATIONS:
+        raise ResourceError(f"the scan runs {length:,} times, the limit is {MOST_ITERATIONS:,}", code="onnx")
+    results: list[list[Any]] = [[] for _ in range(outs)]
+    for t in range(length):
+        elements = [_at(node, x, a, length - 1 - t if b else t) for x, a, b in zip(scanned, in_axes, back)]
+        found = node.run.graph(body, {**node.names, **dict(zip((i.name for i in body.input), (*state, *elements)))}, node.versions)
+        state = found[: len(state)]
+        for k, value in enumerate(found[len(state):]):
+            results[k].append(value)
+    made = [_stacked(node, body.output[len(state) + k], r[::-1] if turned[k] else r, out_axes[k]) for k, r in enumerate(results)]
+    return (*state, *made)
+
+
+@converter("SequenceConstruct", control=True)
+def _construct(node: Node, *given: Value) -> Any:
+    return list(given)
+
+
+@converter("SequenceEmpty", control=True)
+def _empty(node: Node) -> Any:
+    return []
+
+
+@converter("SequenceAt", control=True)
+def _element(node: Node, sequence: Any, _: Value) -> Any:
+    return sequence[int(node.known(1))]
+
+
+@converter("SequenceLength", control=True)
+def _length(node: Node, sequence: Any) -> Any:
+    return Known.of(np.array(len(sequence), np.int64))
+
+
+@converter("SequenceInsert", control=True)
+def _insert(node: Node, sequence: Any, value: Value, place: Value = None) -> Any:
+    k = len(sequence) if place is None else int(node.known(2))
+    k = k + len(sequence) if k < 0 else k
+    return [*sequence[:k], value, *sequence[k:]]
+
+
+@converter("SequenceErase", control=True)
+def _erase(node: Node, sequence: Any, place: Value = None) -> Any:
+    k = len(sequence) - 1 if place is None else int(node.known(1)) % len(sequence)
+    return [*sequence[:k], *sequence[k + 1:]]
+
+
+@converter("ConcatFromSequence", control=True)
+def _joined(node: Node, sequence: Any) -> Any:
+    values = [node.run.tensor(v) for v in sequence]
+    if node.attr("new_axis", 0):
+        return ops.stack(values, axis=node.attr("axis") % (values[0].ndim + 1))
+    return values[0] if len(values) == 1 else ops.concat(values, axis=node.attr("axis") % values[0].ndim)
+
+
+@converter("SplitToSequence", control=True)
+def _apart(node: Node, x: Value, sizes: Value = None) -> Any:
+    tensor = node.run.tensor(x)
+    axis = node.attr("axis", 0) % tensor.ndim
+    n, given = tensor.shape[axis], node.known(1)
+    if given is None:
+        parts = [1] * n
+    else:
+        parts = [int(v) for v in given] if given.ndim else [min(int(given), n - k) for k in range(0, n, int(given))]
+    ends = np.cumsum(parts)
+    found = [part(tensor, axis, int(e - s), int(e)) for s, e in zip(parts, ends)]
+    return [v.squeeze(axis) for v in found] if given is None and not node.attr("keepdims", 1) else found
+
+
+@converter("Optional", "OptionalGetElement", control=True)
+def _optional(node: Node, x: Value = None) -> Any:
+    return x
+
+
+@converter("OptionalHasElement", control=True)
+def _present(node: Node, x: Value = None) -> Any:
+    return Known.of(np.array(x is not None))

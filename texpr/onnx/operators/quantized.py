@@ -1,0 +1,78 @@
+"""Small integers that stand for floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from texpr import ops
+from texpr.ir.dtypes import F32, U8, int_range
+from texpr.onnx.operators.neural import without_zero
+from texpr.onnx.operators.windows import integer_convolution
+from texpr.onnx.run import Node
+from texpr.onnx.table import converter
+from texpr.onnx.texts import each
+from texpr.onnx.types import FROM_ONNX
+
+
+def _along(node: Node, x: Any, scale: Any) -> Any:
+    """A scale or zero point in the shape that broadcasts with x: one number, one per element of an axis, or one per block of it."""
+    if scale.ndim == 0 or scale.size == 1:
+        return scale.reshape(())
+    axis, block = node.attr("axis", 1) % x.ndim, node.attr("block_size", 0)
+    if scale.ndim == 1 and not block:
+        return scale.reshape(tuple(-1 if k == axis else 1 for k in range(x.ndim)))
+    repeated = ops.repeat(scale, axis=axis, times=block)
+    return repeated[(*[slice(None)] * axis, slice(0, x.shape[axis]))]
+
+
+def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any) -> Any:
+    """round(x / scale) + zero, between the least and the greatest number of t."""
+    lo, hi = int_range(t)
+    quotient = each("quotient", "round({0} / {1})", x, scale, result=F32, computed=F32)
+    if zero is not None:
+        quotient = each("shift", "{0} + {1}", quotient, zero.astype("f32"))
+    return each("saturate", f"{t}(clamp({{0}}, {lo}, {hi}))", quotient, result=t)
+
+
+@converter("QuantizeLinear", kept=(1,))
+def _quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+    t = zero.dtype if zero is not None else FROM_ONNX.get(node.attr("output_dtype", 0) or 2)
+    if t is None:
+        raise node.refuse("to a type that texpr does not have")
+    return rounded(node, x, _along(node, x, scale), None if zero is None else _along(node, x, zero), t)
+
+
+@converter("DequantizeLinear", kept=(1,))
+def _dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+    away = x.astype("i32")
+    if zero is not None:
+        away = each("less", "{0} - {1}", away, _along(node, x, zero).astype("i32"))
+    return each("times", "{0} * {1}", away.astype(scale.dtype.name), _along(node, x, scale))
+
+
+@converter("DynamicQuantizeLinear")
+def _dynamic(node: Node, x: Any) -> Any:
+    lo, hi = each("lo", "min({0}, 0)", x.min()), each("hi", "max({0}, 0)", x.max())
+    scale = each("scale", "({1} - {0}) / 255", lo, hi)
+    zero = each("zero", "u8(clamp(round(0 - {0} / {1}), 0, 255))", lo, scale, result=U8)
+    return rounded(node, x, scale, zero, U8), scale, zero
+
+
+@converter("QLinearMatMul")
+def _matmul(node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any) -> Any:
+    found = (without_zero(a, a_zero, -1) @ without_zero(b, b_zero, 0)).astype("f32")
+    factor = each("factor", "{0} * {1} / {2}", *(v.astype("f32") for v in (a_scale, b_scale, y_scale)))
+    one = each("one", "{0} / {0}", factor)
+    return rounded(node, each("scaled", "{0} * {1}", found, factor), one, y_zero, y_zero.dtype)
+
+
+@converter("QLinearConv")
+def _conv(node: Node, x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any, y_zero: Any,
+          bias: Any = None) -> Any:
+    found = integer_convolution(node, x, w, x_zero, w_zero)
+    channel = (1, -1, *[1] * (x.ndim - 2))
+    found = found if bias is None else each("add", "{0} + {1}", found, bias.reshape(channel))
+    w_scale = w_scale.reshape(channel) if w_scale.size > 1 else w_scale.reshape(())
+    factor = each("factor", "{0} * {1} / {2}", w_scale, x_scale.reshape(()), y_scale.reshape(()))
+    one = each("one", "{0} / {0}", factor)
+    return rounded(node, each("scaled", "{0} * {1}", found.astype("f32"), factor), one, y_zero.reshape(()), y_zero.dtype)

@@ -1,0 +1,111 @@
+"""RNN, GRU and LSTM over time, in one or both directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from texpr import ops
+from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.run import Node
+from texpr.onnx.table import converter
+from texpr.onnx.texts import written
+from texpr.onnx.values import Known
+
+_FUNCTIONS = {"Tanh": "tanh(V)", "Sigmoid": "sigmoid(V)", "Relu": "max(V, 0)"}
+_DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
+_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+_SUM = "bi[(G, j)] + sum(i: X[t, n, i] * W[(G, j), i]) + bh[(G, j)] + sum(k: h[t, n, k] * R[(G, j), k])"
+
+
+def _text(op: str, functions: list[str], steps: str) -> str:
+    """One direction: states one after the other; a sequence that has ended keeps its last state, and gives zeros."""
+    f = [_FUNCTIONS[name] for name in functions]
+    gates = _GATES[op]
+
+    def gate(k: int, function: str, extra: str = "") -> str:
+        return function.replace("V", f"({_SUM.replace('G', str(k))}{extra})")
+
+    ends = "if t < steps[n] then {0} else {1}"
+    if op == "RNN":
+        lines = [f"u[t, n, j] = {gate(0, f[0])}  for t in 0..L, n in 0..B, j in 0..H"]
+    elif op == "GRU":
+        inner = "bi[(2, j)] + sum(i: X[t, n, i] * W[(2, j), i]) + "
+        inner += ("r[t, n, j] * (bh[(2, j)] + sum(k: h[t, n, k] * R[(2, j), k]))" if steps == "after"
+                  else "bh[(2, j)] + sum(k: r[t, n, k] * h[t, n, k] * R[(2, j), k])")
+        lines = [f"z[t, n, j] = {gate(0, f[0])}  for t in 0..L, n in 0..B, j in 0..H",
+                 f"r[t, n, j] = {gate(1, f[0])}  for t in 0..L, n in 0..B, j in 0..H",
+                 f"g[t, n, j] = {f[1].replace('V', f'({inner})')}  for t in 0..L, n in 0..B, j in 0..H",
+                 "u[t, n, j] = (1 - z[t, n, j]) * g[t, n, j] + z[t, n, j] * h[t, n, j]  for t in 0..L, n in 0..B, j in 0..H"]
+    else:
+        lines = [f"gi[t, n, j] = {gate(0, f[0], ' + p[(0, j)] * c[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H",
+                 f"gf[t, n, j] = {gate(2, f[0], ' + p[(2, j)] * c[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H",
+                 f"gc[t, n, j] = {gate(3, f[1])}  for t in 0..L, n in 0..B, j in 0..H",
+                 "e[t, n, j] = gf[t, n, j] * c[t, n, j] + gi[t, n, j] * gc[t, n, j]  for t in 0..L, n in 0..B, j in 0..H",
+                 f"go[t, n, j] = {gate(1, f[0], ' + p[(1, j)] * e[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H",
+                 f"u[t, n, j] = go[t, n, j] * {f[2].replace('V', 'e[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H"]
+    names = {"RNN": "u", "GRU": "zrgu", "LSTM": ""}[op]
+    lets = [f"let {name}: T[L, B, H]" for name in (names or ("gi", "gf", "gc", "e", "go", "u"))]
+    cell = op == "LSTM"
+    states = ["let h: T[L + 1, B, H]", "h[0, n, j] = h0[n, j]",
+              f"h[t + 1, n, j] = {ends.format('u[t, n, j]', 'h[t, n, j]')}  for t in 0..L"]
+    if cell:
+        states += ["let c: T[L + 1, B, H]", "c[0, n, j] = c0[n, j]",
+                   f"c[t + 1, n, j] = {ends.format('e[t, n, j]', 'c[t, n, j]')}  for t in 0..L"]
+    results = [f"Y[t, n, j] = {ends.format('h[t + 1, n, j]', '0')}  for t in 0..L", "hn[n, j] = h[L, n, j]"]
+    results += ["cn[n, j] = c[L, n, j]"] if cell else []
+    inputs = "X: T[L, B, I], h0: T[B, H], " + ("c0: T[B, H], p: T[(3, H)], " if cell else "")
+    outputs = "Y: T[L, B, H], hn: T[B, H]" + (", cn: T[B, H]" if cell else "")
+    body = "\n  ".join([*lets, *states, *lines, *results])
+    return (f"op {op.lower()}<T: float>({inputs}W: T[({gates}, H), I], R: T[({gates}, H), H], bi: T[({gates}, H)], bh: T[({gates}, H)], "
+            f"steps: i64[B]) -> ({outputs}) {{\n  {body}\n}}")
+
+
+@converter("RNN", "GRU", "LSTM")
+def _recurrent(node: Node, x: Any, weight: Any, recurrence: Any, bias: Any = None, lengths: Any = None, h0: Any = None, c0: Any = None,
+               peepholes: Any = None) -> Any:
+    op, directions, hidden = node.op, weight.shape[0], recurrence.shape[2]
+    gates = _GATES[op]
+    if node.has("clip") or node.attr("input_forget", 0):
+        raise node.refuse("clip and input_forget are not read")
+    functions = node.attr("activations") or _DEFAULTS[op] * directions
+    if any(f not in _FUNCTIONS for f in functions) or node.has("activation_alpha"):
+        raise node.refuse(f"activations are {functions}; {', '.join(_FUNCTIONS)} are read")
+    batch_first = node.attr("layout", 0)
+    if batch_first:
+        x = x.transpose(1, 0, 2)
+        h0, c0 = (None if s is None else s.transpose(1, 0, 2) for s in (h0, c0))
+    length, batch = x.shape[:2]
+
+    def zeros(*shape: int) -> Any:
+        return node.run.tensor(Known(np.zeros(shape, numpy_dtype(x.dtype)), x.dtype))
+
+    steps = node.run.tensor(Known.of(np.full(batch, length, np.int64))) if lengths is None else lengths.astype("i64")
+    reverse = node.attr("direction", "forward") == "reverse"
+    found = []
+    for d in range(directions):
+        backward = reverse or d == 1
+        given = _turned(x, steps) if backward else x
+        both = zeros(2 * gates * hidden) if bias is None else bias[d]
+        states = [zeros(batch, hidden) if s is None else s[d] for s in ((h0, c0) if op == "LSTM" else (h0,))]
+        extra = [zeros(3 * hidden) if peepholes is None else peepholes[d]] if op == "LSTM" else []
+        text = _text(op, functions[d * len(_DEFAULTS[op]): (d + 1) * len(_DEFAULTS[op])],
+                     "after" if node.attr("linear_before_reset", 0) else "before")
+        y, *last = written(text)(given, *states, *extra, weight[d], recurrence[d], both[: gates * hidden], both[gates * hidden:], steps)
+        found.append((_turned(y, steps) if backward else y, *last))
+    whole = [ops.stack([f[k] for f in found], axis=1 if k == 0 else 0) if directions > 1
+             else found[0][k].expand_dims(1 if k == 0 else 0) for k in range(len(found[0]))]
+    if batch_first:
+        whole = [whole[0].transpose(2, 0, 1, 3), *(s.transpose(1, 0, 2) for s in whole[1:])]
+    return tuple(whole)
+
+
+_TURNED = """op turned<T: float>(X: T[L, B, D], steps: i64[B]) -> Y: T[L, B, D] {
+  Y[t, n, d] = X[if t < steps[n] then steps[n] - 1 - t else t, n, d | clamp]
+}"""
+
+
+def _turned(x: Any, steps: Any) -> Any:
+    """Each sequence from its last element to its first."""
+    return written(_TURNED)(x, steps)

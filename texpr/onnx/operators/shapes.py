@@ -1,0 +1,55 @@
+"""Operators whose results are known from shapes and constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.run import Node
+from texpr.onnx.table import converter
+from texpr.onnx.types import FROM_ONNX
+from texpr.onnx.values import Known
+
+
+@converter("Shape", control=True)
+def _shape(node: Node, x: Any) -> Any:
+    return Known.of(np.array(x.shape[slice(node.attr("start", 0), node.attr("end"))], np.int64))
+
+
+@converter("Size", control=True)
+def _size(node: Node, x: Any) -> Any:
+    return Known.of(np.array(int(np.prod(x.shape, dtype=np.int64))))
+
+
+@converter("ConstantOfShape", known=(0,))
+def _constant(node: Node, shape: Any) -> Any:
+    value = node.attr("value") or Known.of(np.zeros(1, np.float32))
+    return Known(np.full(tuple(node.ints(0)), value.array.reshape(-1)[0], value.array.dtype), value.dtype)
+
+
+@converter("Range", known=(0, 1, 2))
+def _range(node: Node, *_: Any) -> Any:
+    start, limit, step = (node.known(k) for k in range(3))
+    return Known.of(np.arange(start.item(), limit.item(), step.item()).astype(start.dtype))
+
+
+@converter("EyeLike")
+def _eye(node: Node, x: Any) -> Any:
+    t = FROM_ONNX[node.attr("dtype")] if node.has("dtype") else x.dtype
+    return Known(np.eye(*x.shape, k=node.attr("k", 0)).astype(numpy_dtype(t)), t)
+
+
+@converter("BlackmanWindow", "HannWindow", "HammingWindow", known=(0,))
+def _window(node: Node, size: Any) -> Any:
+    n = int(node.known(0))
+    t = FROM_ONNX[node.attr("output_datatype", 1)]
+    a = {"BlackmanWindow": (0.42, 0.5, 0.08), "HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0)}[node.op]
+    angle = 2 * np.pi * np.arange(n) / (n if node.attr("periodic", 1) else n - 1)
+    return Known.of((a[0] - a[1] * np.cos(angle) + a[2] * np.cos(2 * angle)).astype(numpy_dtype(t)))
+
+
+@converter("NonZero", known=(0,))
+def _places(node: Node, x: Any) -> Any:
+    return Known.of(np.array(np.nonzero(node.known(0)), np.int64))

@@ -1,0 +1,222 @@
+"""Models from files: read by the library `onnx`, looked through for what could hurt, checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from texpr.onnx.errors import UnsupportedOp
+from texpr.onnx.library import library
+from texpr.onnx.table import DOMAINS, NEWEST, OLDEST, find
+from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.values import Known
+from texpr.support.errors import CheckpointError, ResourceError
+
+MOST_BYTES = 2 << 30
+"""Of a file without its external data; what a protobuf can be."""
+MOST_NODES = 1_000_000
+DEEPEST = 16
+"""How deep subgraphs may be nested."""
+EXTERNAL = 1
+"""onnx.TensorProto.EXTERNAL"""
+
+
+def read_model(source: Any) -> Any:
+    """A checked onnx.ModelProto with all its data inside.
+
+    Args:
+        source: a path, the bytes of a file, or an onnx.ModelProto.
+    Raises:
+        CheckpointError: it is damaged, refers to data outside of its folder, or breaks a rule of ONNX.
+        UnsupportedOp: operators, versions or element types that texpr does not have; all of them are listed.
+        ResourceError: it is larger or nested deeper than the limits.
+        OSError: the file cannot be read.
+    """
+    model = _parsed(source)
+    nodes = list(all_nodes(model))
+    tensors = list(_all_tensors(model, nodes))
+    if any(t.data_location == EXTERNAL for t in tensors):
+        raise CheckpointError("the model has data in other files, and it is not known where they are", code="onnx",
+                              help="load the model by its path")
+    _check_versions(model)
+    _check_supported(model, nodes, tensors)
+    for t in tensors:
+        _check_tensor(t)
+    _check(model)
+    return model
+
+
+def _parsed(source: Any) -> Any:
+    onnx = library()
+    if isinstance(source, onnx.ModelProto):
+        return source
+    try:
+        if isinstance(source, bytes | bytearray | memoryview):
+            return onnx.load_model_from_string(bytes(source))
+        path = Path(source)
+        size = os.stat(path).st_size
+        if size > MOST_BYTES:
+            raise ResourceError(f"{path} has {size:,} bytes, the limit is {MOST_BYTES:,}", code="onnx", help="keep its data in other files")
+        return onnx.load_model(path)
+    except (OSError, ResourceError):
+        raise
+    except TypeError:
+        raise CheckpointError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(source).__name__}", code="onnx") from None
+    except Exception as error:  # the library raises what protobuf, its checker and the system raise
+        raise CheckpointError(f"the model cannot be read: {_first_line(error)}", code="onnx") from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _check(model: Any) -> None:
+    onnx = library()
+    try:
+        onnx.checker.check_model(model)
+    except Exception as error:
+        raise CheckpointError(f"the model breaks a rule of ONNX: {_first_line(error)}", code="onnx",
+                              notes=str(error).strip().splitlines()[1:4]) from None
+
+
+def all_nodes(model: Any) -> Iterator[Any]:
+    """All nodes of a model, those of subgraphs and functions included.
+
+    Raises:
+        ResourceError: too many of them, or nested too deep.
+    """
+    stack = [(model.graph.node, 0), *((f.node, 0) for f in model.functions)]
+    count = 0
+    while stack:
+        nodes, depth = stack.pop()
+        if depth > DEEPEST:
+            raise ResourceError(f"subgraphs are nested deeper than {DEEPEST}", code="onnx")
+        for node in nodes:
+            count += 1
+            if count > MOST_NODES:
+                raise ResourceError(f"the model has more than {MOST_NODES:,} nodes", code="onnx")
+            yield node
+            stack += [(g.node, depth + 1) for g in subgraphs(node)]
+
+
+def subgraphs(node: Any) -> Iterator[Any]:
+    """The graphs among the attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _all_tensors(model: Any, nodes: list[Any]) -> Iterator[Any]:
+    for graph in (model.graph, *(g for n in nodes for g in subgraphs(n))):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+    for attribute in (a for n in nodes for a in n.attribute):
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+
+
+def _check_tensor(t: Any) -> None:
+    """Refuse a tensor whose dimensions and data do not fit each other, before any memory is asked for."""
+    if any(n < 0 for n in t.dims):
+        raise CheckpointError(f"the tensor `{t.name}` has dimensions {list(t.dims)}", code="onnx")
+    count = prod(t.dims)
+    if t.HasField("raw_data"):
+        expected = count * FROM_ONNX[t.data_type].bytes
+        if expected != len(t.raw_data):
+            raise CheckpointError(f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {expected:,} bytes and has "
+                                  f"{len(t.raw_data):,}", code="onnx")
+        return
+    given = max(len(t.float_data), len(t.int32_data), len(t.int64_data), len(t.double_data), len(t.uint64_data))
+    if given != count:
+        raise CheckpointError(f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {count:,} elements and has {given:,}",
+                              code="onnx")
+
+
+def _check_versions(model: Any) -> None:
+    for entry in model.opset_import:
+        if entry.domain in ("", "ai.onnx") and not OLDEST <= entry.version <= NEWEST:
+            raise UnsupportedOp(f"the model uses version {entry.version} of ONNX's operators; {OLDEST} to {NEWEST} are read", code="onnx",
+                                help="onnx.version_converter.convert_version changes it")
+
+
+def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
+    onnx = library()
+    versions = opsets(model)
+    own = {(f.domain, f.name) for f in model.functions}
+    lacking: dict[str, int] = {}
+    for node in nodes:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        defined = (node.domain, node.op_type) in own or definition(onnx, domain, node.op_type, versions.get(domain, 1))
+        if defined or find(domain, node.op_type):
+            continue
+        name = f"{domain or 'ai.onnx'}.{node.op_type}, version {versions.get(domain, '?')}"
+        lacking[name] = lacking.get(name, 0) + 1
+    notes = [f"{name}: {n} node{'s' * (n > 1)}" for name, n in sorted(lacking.items())]
+    types = {t.data_type for t in tensors} | {_elem_type(v) for v in model.graph.input}
+    notes += [f"element type {name_of(t)}" for t in sorted(types) if t and t not in FROM_ONNX]
+    if notes:
+        raise UnsupportedOp("the model needs what texpr does not have", code="onnx", notes=notes, help=_advice(lacking))
+
+
+def _advice(lacking: dict[str, int]) -> str:
+    known = ", ".join(DOMAINS.values())
+    return "" if not lacking else f"operators of {known} are read, as docs/onnx.md lists them"
+
+
+def definition(onnx: Any, domain: str, name: str, version: int) -> Any:
+    """The schema of an operator which ONNX defines by others, or None."""
+    try:
+        schema = onnx.defs.get_schema(name, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+    return schema if schema.has_function or schema.has_context_dependent_function else None
+
+
+def opsets(holder: Any) -> dict[str, int]:
+    """The version of each domain that a model or a function uses."""
+    return {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in holder.opset_import}
+
+
+def _elem_type(value: Any) -> int:
+    """Of a tensor, or of the tensors of a sequence or an optional; 0 where it says none."""
+    kind = value.type
+    while not kind.HasField("tensor_type"):
+        if kind.HasField("sequence_type"):
+            kind = kind.sequence_type.elem_type
+        elif kind.HasField("optional_type"):
+            kind = kind.optional_type.elem_type
+        else:
+            return 0
+    return kind.tensor_type.elem_type
+
+
+def array_of(t: Any) -> Known:
+    """The values of an onnx.TensorProto."""
+    return Known.of(library().numpy_helper.to_array(t))
+
+
+def dense(sparse: Any) -> Known:
+    """The values of an onnx.SparseTensorProto.
+
+    Raises:
+        CheckpointError: a place outside of its dimensions.
+    """
+    values, places = array_of(sparse.values), array_of(sparse.indices).array
+    whole = np.zeros(tuple(sparse.dims), values.array.dtype)
+    try:
+        if places.ndim == 2:
+            whole[tuple(places.T)] = values.array
+        else:
+            whole.reshape(-1)[places] = values.array
+    except (IndexError, ValueError) as error:
+        raise CheckpointError(f"the sparse tensor `{sparse.values.name}`: {error}", code="onnx") from None
+    return Known(whole, values.dtype)

@@ -1,0 +1,264 @@
+"""A graph of ONNX becomes a part of a captured program, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from texpr.graph import Capture, Plan, Symbolic
+from texpr.ir.interpret import interpret
+from texpr.onnx.library import library
+from texpr.onnx.read import array_of, definition, dense, opsets
+from texpr.onnx.table import find
+from texpr.onnx.types import TO_ONNX
+from texpr.onnx.values import Known, NeedsValue, Value
+from texpr.support.errors import CallError, Error, ResourceError
+
+INTERPRETED = 256
+"""Constants of at most so many elements are computed by the interpreter, larger ones by compiled programs."""
+MOST_RUN = 100_000
+"""Nodes that a program may come from, every pass of a loop counted."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A node while it is converted.
+
+    Attributes:
+        inputs: its inputs as a converter takes them; None for those that are absent.
+        versions: of the operator sets, by domain.
+        outputs: the names of its outputs, empty for those that nobody asks for.
+    """
+
+    proto: Any
+    run: Run
+    values: Sequence[Value]
+    versions: Mapping[str, int]
+    names: dict[str, Value]
+
+    @property
+    def op(self) -> str:
+        return self.proto.op_type
+
+    @property
+    def version(self) -> int:
+        """Of the node's operator set."""
+        return self.versions.get("" if self.proto.domain == "ai.onnx" else self.proto.domain, 1)
+
+    @property
+    def outputs(self) -> Sequence[str]:
+        return self.proto.output
+
+    def has(self, name: str) -> bool:
+        """Whether an attribute is given."""
+        return any(a.name == name for a in self.proto.attribute)
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute: numbers, lists of them, texts, `Known` for tensors, onnx.GraphProto."""
+        for a in self.proto.attribute:
+            if a.name == name:
+                value = library().helper.get_attribute_value(a)
+                if a.HasField("t"):
+                    return array_of(value)
+                if isinstance(value, bytes):
+                    return value.decode("utf-8", "replace")
+                return list(value) if not isinstance(value, int | float | str) and not hasattr(value, "DESCRIPTOR") else value
+        return default
+
+    def known(self, k: int) -> Any:
+        """The numbers of an input, which the program depends on; None where it is absent.
+
+        Raises:
+            NeedsValue: they are not known yet.
+        """
+        value = self.values[k] if k < len(self.values) else None
+        if value is None:
+            return None
+        if isinstance(value, Known):
+            return value.numbers()
+        raise NeedsValue(self.run.origins(value), f"input {k} of {self.op}")
+
+    def ints(self, k: int, attribute: str = "") -> Any:
+        """Integers that older versions have as an attribute and newer ones as an input."""
+        if attribute and self.has(attribute):
+            given = self.attr(attribute)
+            return list(given) if isinstance(given, list) else [given]
+        found = self.known(k)
+        return None if found is None else [int(v) for v in np.ravel(found)]
+
+    def refuse(self, message: str) -> CallError:
+        """An error that names the node."""
+        return CallError(f"{self.op}: {message}", code="onnx")
+
+
+class Run:
+    """The nodes of a model in one capture.
+
+    Attributes:
+        capture: what the operators are recorded by.
+    """
+
+    def __init__(self, model: Any, capture: Capture) -> None:
+        self.model, self.capture = model, capture
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.count = 0
+        self._constants: dict[int, tuple[Known, Symbolic]] = {}
+
+    def tensor(self, value: Value) -> Any:
+        """A value as converters take it: constants as tensors of the program."""
+        if isinstance(value, Known):
+            if id(value) not in self._constants:
+                self._constants[id(value)] = value, self.capture.constant(value.array, "constant", value.dtype)
+            return self._constants[id(value)][1]
+        return [self.tensor(v) for v in value] if isinstance(value, list) else value
+
+    def origins(self, value: Value) -> list[str]:
+        """Names of the program's inputs that a tensor is computed from; none if parameters are among them."""
+        if not isinstance(value, Symbolic):
+            return []
+        reached = self.capture._reached(value.tensor)
+        if any(t in reached for t in self.capture.variables.values()):
+            return []
+        return [t.name for t in self.capture.inputs if t in reached]
+
+    def graph(self, graph: Any, given: Mapping[str, Value], versions: Mapping[str, int]) -> list[Value]:
+        """The outputs of a graph.
+
+        Args:
+            given: the values of all names that it may use: inputs, initializers that are parameters, names of the graphs around it.
+        """
+        names: dict[str, Value] = dict(given)
+        for t in graph.initializer:
+            if t.name not in names:
+                names[t.name] = array_of(t)
+        for t in graph.sparse_initializer:
+            names.setdefault(t.values.name, dense(t))
+        self.nodes(graph.node, names, versions)
+        return [names[output.name] for output in graph.output]
+
+    def nodes(self, nodes: Sequence[Any], names: dict[str, Value], versions: Mapping[str, int]) -> None:
+        """Compute nodes in order; `names` gets their outputs."""
+        for proto in nodes:
+            self.count += 1
+            if self.count > MOST_RUN:
+                raise ResourceError(f"more than {MOST_RUN:,} nodes of the model run: a loop does not end", code="onnx")
+            results = self._node(proto, names, versions)
+            for name, value in zip(proto.output, results):
+                if name:
+                    names[name] = value
+
+    def _node(self, proto: Any, names: dict[str, Value], versions: Mapping[str, int]) -> Sequence[Value]:
+        try:
+            return self._converted(Node(proto, self, [names[n] if n else None for n in proto.input], versions, names))
+        except NeedsValue:
+            raise
+        except Error as error:
+            named = f"node `{proto.name}`, {proto.op_type}" if proto.name else f"{proto.op_type}, which gives {', '.join(proto.output)}"
+            where = f"in {named}"
+            error.notes = (*error.notes, where)
+            raise
+
+    def _converted(self, node: Node) -> Sequence[Value]:
+        proto = node.proto
+        function = self.functions.get((proto.domain, proto.op_type))
+        if function is not None:
+            return self.function(function, node)
+        found = find(proto.domain, proto.op_type)
+        if found is None:
+            return self._defined(node)
+        if found.control:
+            return _outputs(found.convert(node, *node.values))
+        fixed = not found.random and all(v is None or isinstance(v, Known) for v in node.values)
+        if fixed:
+            return self._folded(node, found.convert)
+        return _outputs(found.convert(node, *map(self.tensor, node.values)))
+
+    def _folded(self, node: Node, convert: Any) -> Sequence[Value]:
+        """The outputs of a node of constants, computed now."""
+        inner = Run(self.model, Capture("constants"))
+        node.run = inner
+        with inner.capture:
+            results = _outputs(convert(node, *map(inner.tensor, node.values)))
+        symbols = [r for r in results if isinstance(r, Symbolic)]
+        values = iter(evaluated(inner.capture, symbols))
+        return [next(values) if isinstance(r, Symbolic) else r for r in results]
+
+    def function(self, function: Any, node: Node) -> Sequence[Value]:
+        """The outputs of a node that a function defines."""
+        names: dict[str, Value] = dict(zip(function.input, [*node.values, *[None] * len(function.input)]))
+        attributes = {a.name: a for a in (*function.attribute_proto, *node.proto.attribute)}
+        versions = opsets(function) or dict(node.versions)
+        self.nodes([_filled(n, attributes) for n in function.node], names, versions)
+        return [names.get(n) for n in function.output]
+
+    def _defined(self, node: Node) -> Sequence[Value]:
+        """The outputs of a node by ONNX's own definition of its operator."""
+        onnx, proto = library(), node.proto
+        schema = definition(onnx, proto.domain, proto.op_type, node.version)
+        if schema is None:
+            raise node.refuse("texpr does not have it")
+        if schema.has_function:
+            body = schema.function_body
+        else:
+            types = [_type_of(onnx, v).SerializeToString() for v in node.values]
+            body = onnx.FunctionProto()
+            body.ParseFromString(schema.get_context_dependent_function(proto.SerializeToString(), types))
+        missing = [a for a in schema.attributes.values() if a.default_value.name and not node.has(a.name)]
+        completed = type(proto)()
+        completed.CopyFrom(proto)
+        completed.attribute.extend([a.default_value for a in missing])
+        node.proto = completed
+        return self.function(body, node)
+
+
+def _outputs(results: Any) -> Sequence[Value]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _type_of(onnx: Any, value: Value) -> Any:
+    if value is None:
+        return onnx.TypeProto()
+    if isinstance(value, list):
+        return onnx.helper.make_sequence_type_proto(_type_of(onnx, value[0]) if value else onnx.helper.make_tensor_type_proto(1, None))
+    return onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], value.shape)
+
+
+def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
+    """A node of a function with the attributes that it takes from the call."""
+    if not any(a.ref_attr_name for a in node.attribute) and not any(a.HasField("g") for a in node.attribute):
+        return node
+    made = type(node)()
+    made.CopyFrom(node)
+    del made.attribute[:]
+    for a in node.attribute:
+        if a.ref_attr_name:
+            if a.ref_attr_name in attributes:
+                added = made.attribute.add()
+                added.CopyFrom(attributes[a.ref_attr_name])
+                added.name = a.name
+            continue
+        added = made.attribute.add()
+        added.CopyFrom(a)
+        if a.HasField("g"):
+            inner = [_filled(n, attributes) for n in a.g.node]
+            del added.g.node[:]
+            added.g.node.extend(inner)
+    return made
+
+
+def evaluated(capture: Capture, results: Sequence[Symbolic]) -> list[Known]:
+    """The values of results that depend on constants and variables alone."""
+    if not results:
+        return []
+    results = [capture.own_result(r) for r in results]
+    distinct = list(dict.fromkeys(r.tensor for r in results))
+    small = sum(r.size for r in results) + sum(a.size for a in capture.constants.values()) <= INTERPRETED
+    if small and not capture.variables:
+        arrays = interpret(capture.program(distinct), list(capture.constants.values()))
+    else:
+        arrays = Plan(capture, [next(r for r in results if r.tensor is t) for t in distinct])()
+    values = {t: Known(np.asarray(a), t.dtype) for t, a in zip(distinct, arrays)}
+    return [values[r.tensor] for r in results]

@@ -1,0 +1,53 @@
+"""The table of converters: for every operator of ONNX a function that computes it by operators of texpr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+OLDEST, NEWEST = 7, 28
+"""Versions of the default operator set that are read. Before 7, operators broadcast by rules of their own; after NEWEST they may
+mean what this table does not know.
+"""
+DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "ai.onnx.preview.training": "ai.onnx.preview.training"}
+
+
+@dataclass(frozen=True, slots=True)
+class Converter:
+    """How one operator is computed.
+
+    Attributes:
+        convert: takes the node and its inputs, gives its outputs: one, or a tuple.
+        known: positions of inputs whose values must be known, such as shapes.
+        kept: positions of inputs which training does not change, such as running statistics.
+        control: it runs subgraphs, or takes inputs as they are instead of as tensors.
+        random: it gives other values for the same inputs, so that it is not computed beforehand.
+    """
+
+    convert: Callable[..., Any]
+    known: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
+    control: bool = False
+    random: bool = False
+
+
+CONVERTERS: dict[tuple[str, str], Converter] = {}
+"""By domain and name. A converter serves every version of its operator from OLDEST to NEWEST."""
+
+
+def converter(*names: str, domain: str = "", known: Sequence[int] = (), kept: Sequence[int] = (), control: bool = False,
+              random: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function in the table."""
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            assert (domain, name) not in CONVERTERS, f"{name} has a converter already"
+            CONVERTERS[domain, name] = Converter(function, tuple(known), tuple(kept), control, random)
+        return function
+
+    return enter
+
+
+def find(domain: str, name: str) -> Converter | None:
+    """The converter of an operator, if there is one."""
+    return CONVERTERS.get(("" if domain == "ai.onnx" else domain, name))

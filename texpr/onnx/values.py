@@ -1,0 +1,71 @@
+"""Values while a model is turned into a program: some are known then, others are tensors of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from texpr.graph import Symbolic
+from texpr.ir.dtypes import BF16, DType, from_numpy, readable
+from texpr.support.errors import CallError
+
+
+class Known:
+    """An array whose values are known when the program is made: a constant of the model, or what was computed from such ones.
+
+    Attributes:
+        array: as texpr stores `dtype`: bf16 as its 16 bits.
+    """
+
+    __slots__ = ("array", "dtype")
+
+    def __init__(self, array: np.ndarray, dtype: DType) -> None:
+        self.array, self.dtype = array, dtype
+
+    @staticmethod
+    def of(array: object) -> Known:
+        """An array of NumPy's.
+
+        Raises:
+            CallError: a dtype that texpr does not have.
+        """
+        found = np.asarray(array)
+        dtype = from_numpy(found.dtype)
+        if dtype is None:
+            raise CallError(f"an array has dtype {found.dtype}, which texpr does not have", code="dtype")
+        stored = found.view(np.uint16) if dtype == BF16 else found
+        return Known(np.ascontiguousarray(stored, stored.dtype.newbyteorder("=")).reshape(found.shape), dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def numbers(self) -> np.ndarray:
+        """The values as numbers."""
+        return readable(self.array, self.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Known) and (self.dtype, self.shape) == (other.dtype, other.shape)
+                and self.array.tobytes() == other.array.tobytes())
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape, self.array.tobytes()))
+
+
+Value = Known | Symbolic | list | None
+"""A tensor, a sequence of tensors, or an optional that is absent."""
+
+
+class NeedsValue(CallError):
+    """What decides shapes or which nodes run is computed from inputs: a program is for one value of these.
+
+    Attributes:
+        inputs: their names.
+    """
+
+    def __init__(self, inputs: Sequence[str], what: str) -> None:
+        names = ", ".join(f"`{n}`" for n in inputs)
+        super().__init__(f"{what} must be known when the program is made, and it is computed from {names or 'parameters'}", code="value",
+                         help="call the model on arrays, outside of programs that are captured" if names else "")
+        self.inputs = tuple(inputs)
