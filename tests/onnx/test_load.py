@@ -98,7 +98,7 @@ def test_loops_are_unrolled():
 
 
 def test_a_loop_that_does_not_end_is_an_error():
-    with pytest.raises(tx.ResourceError, match="the loop runs more than 10,000 times|more than 100,000 nodes"):
+    with pytest.raises(tx.ResourceError, match="more than 20,000 nodes of the model run; loops are unrolled"):
         inner = body([helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Identity", ["h"], ["h2"])],
                      [("k", []), ("c", []), ("h", [3])], [("c2", []), ("h2", [3])])
         node = helper.make_node("Loop", ["", "", "x"], ["y"], body=inner)
@@ -209,5 +209,3 @@ def test_functions_of_a_model_are_read():
     made = model([helper.make_node("Twice", ["x"], ["y"], domain="my.own")], [("x", [2])], [("y", [2])], functions=[function],
                  domains=["my.own"])
     assert np.array_equal(tx.onnx.load(made)(np.array([1, 2], "f4")), [2, 4])
-
-

@@ -160,7 +160,7 @@ class Capture:
         if loss.shape != () or not loss.dtype.is_float:
             raise CallError(f"the loss is {loss.dtype}{list(loss.shape)}, expected one float", code="gradient",
                             help="reduce it, for example with texpr.ops.mean_all")
-        reached = self._reached(loss.tensor)
+        reached = self.reached(loss.tensor)
         asked = list(dict.fromkeys(w.tensor for w in wrt if w.tensor in reached))
         if not asked:
             return [None for _ in wrt]
@@ -191,7 +191,7 @@ class Capture:
         inputs = (*self.inputs, *self.variables.values(), *self.constants)
         return Program(self.name, inputs, tuple(outputs), tuple(self.equations))
 
-    def _reached(self, result: Tensor) -> set[Tensor]:
+    def reached(self, result: Tensor) -> set[Tensor]:
         """Everything that `result` is computed from."""
         reached = {result}
         for equation in reversed(self.equations):

@@ -19,6 +19,7 @@ def library() -> Any:
         import onnx.defs
         import onnx.helper
         import onnx.numpy_helper
+        import onnx.shape_inference
     except ImportError:
         raise MissingExtra("models in ONNX need the library onnx", code="import", help="pip install texpr[onnx]") from None
     return onnx

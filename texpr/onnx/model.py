@@ -52,6 +52,8 @@ class OnnxModel(Module):
     def __init__(self, proto: Any, dims: Mapping[str, int]) -> None:
         super().__init__()
         self._proto = proto
+        if not isinstance(dims, Mapping) or not all(type(n) is int and n >= 0 for n in dims.values()):
+            raise CallError("dims is a mapping of names to extents", code="arguments", help='for example {"batch": 8}')
         self._declared = [_Input(v, dims) for v in proto.graph.input if v.name not in {t.name for t in proto.graph.initializer}]
         unknown = sorted(set(dims) - {d.dim_param for v in proto.graph.input for d in v.type.tensor_type.shape.dim})
         if unknown:
@@ -85,19 +87,13 @@ class OnnxModel(Module):
             try:
                 return self._computed([_known(v) if name in self._static else v for name, v in zip(self.inputs, given)])
             except NeedsValue as need:
-                names = {self._name_of(n) for n in need.inputs} - self._static
+                names = set(need.inputs) - self._static
                 if not names or not all(_has_values(v) for n, v in zip(self.inputs, given) if n in names):
                     raise
                 self._static |= names
 
-    def _name_of(self, tensor: str) -> str:
-        """The input that a tensor of a captured program stands for: they are named x, x1, ... in the order of those that are data."""
-        rest = [n for n in self.inputs if n not in self._static and n not in self._absent]
-        return rest[int(tensor[1:] or 0)]
-
     def _computed(self, given: Sequence[Any]) -> Any:
-        self._absent = {n for n, v in zip(self.inputs, given) if v is None}
-        if any(not isinstance(v, Known) and v is not None for v in given) or active_capture.get() is not None:
+        if any(not isinstance(v, Known) and v is not None for v in _flat(given)) or active_capture.get() is not None:
             return super().__call__(*given)
         capture = Capture("model")
         with capture:
@@ -125,7 +121,8 @@ class OnnxModel(Module):
         self._check_dims({n: v.shape for n, v in names.items() if v is not None and not isinstance(v, list)})
         names |= self._constants
         names |= {n: capture.variable(v) for n, v in (*self._parameters.items(), *self._buffers.items())}
-        return Run(self._proto, capture).graph(self._proto.graph, names, opsets(self._proto))
+        owners = {v.tensor: n for n, given in zip(self.inputs, inputs) for v in _flat([given]) if isinstance(v, Symbolic)}
+        return Run(self._proto, capture, owners).graph(self._proto.graph, names, opsets(self._proto))
 
     def _bound(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         if len(inputs) > len(self.inputs):
@@ -172,8 +169,9 @@ class _Input:
         self.optional = kind.HasField("optional_type")
         kind = kind.optional_type.elem_type if self.optional else kind
         self.sequence = kind.HasField("sequence_type")
-        tensor = kind.sequence_type.elem_type.tensor_type if self.sequence else kind.tensor_type
-        if not self.sequence and not kind.HasField("tensor_type"):
+        kind = kind.sequence_type.elem_type if self.sequence else kind
+        tensor = kind.tensor_type
+        if tensor.elem_type not in FROM_ONNX:
             raise CheckpointError(f"the input `{self.name}` is neither a tensor nor a sequence of tensors", code="onnx")
         self.dtype: DType = FROM_ONNX[tensor.elem_type]
         self.dims: list[int | str] | None = None
@@ -186,10 +184,13 @@ class _Input:
         Raises:
             CallError: it is of another kind, or does not fit.
         """
-        if value is None or isinstance(value, Symbolic | Tensor | Known):
+        if self.sequence and isinstance(value, list | tuple):
+            return [self._tensor(v) for v in value]
+        return value if value is None else self._tensor(value)
+
+    def _tensor(self, value: Any) -> Any:
+        if isinstance(value, Symbolic | Tensor | Known):
             return self._same(value)
-        if self.sequence:
-            return [Known.of(np.asarray(v)).array for v in value]
         found = Known.of(np.asarray(value))
         if found.dtype == self.dtype:
             return readable(found.array, found.dtype)
@@ -204,7 +205,7 @@ class _Input:
         return numbers.astype(numpy_dtype(self.dtype)) if self.dtype.name != "bf16" else Known.of(numbers).numbers()
 
     def _same(self, value: Any) -> Any:
-        if value is not None and value.dtype != self.dtype:
+        if value.dtype != self.dtype:
             raise CallError(f"input `{self.name}` is {value.dtype}, the model declares {self.dtype}", code="dtype")
         return value
 
@@ -224,11 +225,13 @@ def _roles(proto: Any) -> tuple[set[str], set[str]]:
 
 
 def _known(value: Any) -> Any:
-    return value if value is None or isinstance(value, Known | list) else Known.of(value.numpy() if isinstance(value, Tensor) else value)
+    if isinstance(value, list):
+        return [_known(v) for v in value]
+    return value if value is None or isinstance(value, Known) else Known.of(value.numpy() if isinstance(value, Tensor) else value)
 
 
 def _has_values(value: Any) -> bool:
-    return value is not None and not isinstance(value, Symbolic)
+    return all(v is not None and not isinstance(v, Symbolic) for v in _flat([value]))
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from texpr.onnx.check import refuse_large
 from texpr.onnx.errors import UnsupportedOp
 from texpr.onnx.library import library
 from texpr.onnx.table import DOMAINS, NEWEST, OLDEST, find
@@ -44,6 +47,7 @@ def read_model(source: Any) -> Any:
         raise CheckpointError("the model has data in other files, and it is not known where they are", code="onnx",
                               help="load the model by its path")
     _check_versions(model)
+    _check_names(model)
     _check_supported(model, nodes, tensors)
     for t in tensors:
         _check_tensor(t)
@@ -59,11 +63,14 @@ def _parsed(source: Any) -> Any:
         if isinstance(source, bytes | bytearray | memoryview):
             return onnx.load_model_from_string(bytes(source))
         path = Path(source)
-        size = os.stat(path).st_size
-        if size > MOST_BYTES:
-            raise ResourceError(f"{path} has {size:,} bytes, the limit is {MOST_BYTES:,}", code="onnx", help="keep its data in other files")
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):  # one that may never end
+            raise CheckpointError(f"{path} is not a file", code="onnx")
+        if about.st_size > MOST_BYTES:
+            raise ResourceError(f"{path} has {about.st_size:,} bytes, the limit is {MOST_BYTES:,}", code="onnx",
+                                help="keep its data in other files")
         return onnx.load_model(path)
-    except (OSError, ResourceError):
+    except (OSError, ResourceError, CheckpointError):
         raise
     except TypeError:
         raise CheckpointError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(source).__name__}", code="onnx") from None
@@ -92,6 +99,7 @@ def all_nodes(model: Any) -> Iterator[Any]:
         ResourceError: too many of them, or nested too deep.
     """
     stack = [(model.graph.node, 0), *((f.node, 0) for f in model.functions)]
+    stack += [(a.g.node, 1) for f in model.functions for a in f.attribute_proto if a.HasField("g")]
     count = 0
     while stack:
         nodes, depth = stack.pop()
@@ -118,7 +126,8 @@ def _all_tensors(model: Any, nodes: list[Any]) -> Iterator[Any]:
         yield from graph.initializer
         for sparse in graph.sparse_initializer:
             yield from (sparse.values, sparse.indices)
-    for attribute in (a for n in nodes for a in n.attribute):
+    defaults = [a for f in model.functions for a in f.attribute_proto]
+    for attribute in (*defaults, *(a for n in nodes for a in n.attribute)):
         if attribute.HasField("t"):
             yield attribute.t
         yield from attribute.tensors
@@ -135,7 +144,7 @@ def _check_tensor(t: Any) -> None:
             raise CheckpointError(f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {expected:,} bytes and has "
                                   f"{len(t.raw_data):,}", code="onnx")
         return
-    given = max(len(t.float_data), len(t.int32_data), len(t.int64_data), len(t.double_data), len(t.uint64_data))
+    given = len(getattr(t, library().helper.tensor_dtype_to_field(t.data_type)))
     if given != count:
         raise CheckpointError(f"the tensor `{t.name}` of {name_of(t.data_type)}{list(t.dims)} needs {count:,} elements and has {given:,}",
                               code="onnx")
@@ -146,6 +155,18 @@ def _check_versions(model: Any) -> None:
         if entry.domain in ("", "ai.onnx") and not OLDEST <= entry.version <= NEWEST:
             raise UnsupportedOp(f"the model uses version {entry.version} of ONNX's operators; {OLDEST} to {NEWEST} are read", code="onnx",
                                 help="onnx.version_converter.convert_version changes it")
+
+
+def _check_names(model: Any) -> None:
+    """Refuse names that are defined twice, as far as the checker of ONNX does not."""
+    named = {"operator set": ["" if entry.domain == "ai.onnx" else entry.domain for entry in model.opset_import],
+             "function": [f"{f.domain}.{f.name}" for f in model.functions],
+             "input": [v.name for v in model.graph.input], "output": [v.name for v in model.graph.output],
+             "initializer": [*(t.name for t in model.graph.initializer), *(t.values.name for t in model.graph.sparse_initializer)]}
+    for what, names in named.items():
+        twice = sorted(n for n, times in Counter(names).items() if times > 1)
+        if twice:
+            raise CheckpointError(f"the model breaks a rule of ONNX: the {what} `{twice[0]}` is defined twice", code="onnx")
 
 
 def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
@@ -161,8 +182,8 @@ def _check_supported(model: Any, nodes: list[Any], tensors: list[Any]) -> None:
         name = f"{domain or 'ai.onnx'}.{node.op_type}, version {versions.get(domain, '?')}"
         lacking[name] = lacking.get(name, 0) + 1
     notes = [f"{name}: {n} node{'s' * (n > 1)}" for name, n in sorted(lacking.items())]
-    types = {t.data_type for t in tensors} | {_elem_type(v) for v in model.graph.input}
-    notes += [f"element type {name_of(t)}" for t in sorted(types) if t and t not in FROM_ONNX]
+    types = {t.data_type for t in tensors} | ({_elem_type(v) for v in model.graph.input} - {0})
+    notes += [f"element type {name_of(t)}" for t in sorted(types) if t not in FROM_ONNX]
     if notes:
         raise UnsupportedOp("the model needs what texpr does not have", code="onnx", notes=notes, help=_advice(lacking))
 
@@ -211,12 +232,12 @@ def dense(sparse: Any) -> Known:
         CheckpointError: a place outside of its dimensions.
     """
     values, places = array_of(sparse.values), array_of(sparse.indices).array
-    whole = np.zeros(tuple(sparse.dims), values.array.dtype)
-    try:
-        if places.ndim == 2:
-            whole[tuple(places.T)] = values.array
-        else:
-            whole.reshape(-1)[places] = values.array
-    except (IndexError, ValueError) as error:
-        raise CheckpointError(f"the sparse tensor `{sparse.values.name}`: {error}", code="onnx") from None
+    shape = tuple(sparse.dims)
+    refuse_large(f"the sparse tensor `{sparse.values.name}`", shape, values.dtype, True)
+    columns = places.T if places.ndim == 2 else np.unravel_index(np.clip(places, 0, prod(shape) - 1), shape)
+    inside = places.ndim == 2 or not places.size or 0 <= places.min() and places.max() < prod(shape)
+    if not inside or len(columns) != len(shape) or any(c.size and not 0 <= c.min() <= c.max() < n for c, n in zip(columns, shape)):
+        raise CheckpointError(f"the sparse tensor `{sparse.values.name}` has places outside of {list(shape)}", code="onnx")
+    whole = np.zeros(shape, values.array.dtype)
+    whole[tuple(columns)] = values.array
     return Known(whole, values.dtype)

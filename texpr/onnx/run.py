@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 from texpr.graph import Capture, Plan, Symbolic
+from texpr.ir.expr import Tensor
 from texpr.ir.interpret import interpret
+from texpr.onnx.check import check_node, type_of
 from texpr.onnx.library import library
 from texpr.onnx.read import array_of, definition, dense, opsets
 from texpr.onnx.table import find
-from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known, NeedsValue, Value
-from texpr.support.errors import CallError, Error, ResourceError
+from texpr.support.errors import CallError, CheckpointError, Error, ResourceError
 
 INTERPRETED = 256
 """Constants of at most so many elements are computed by the interpreter, larger ones by compiled programs."""
-MOST_RUN = 100_000
-"""Nodes that a program may come from, every pass of a loop counted."""
+MOST_RUN = 20_000
+"""Nodes and graphs that a program may come from, every pass of a loop counted."""
+DEEPEST_RUN = 48
+"""How deep graphs may run in each other, those of functions and of branches."""
 
 
 @dataclass(slots=True)
@@ -68,6 +71,17 @@ class Node:
                 return list(value) if not isinstance(value, int | float | str) and not hasattr(value, "DESCRIPTOR") else value
         return default
 
+    def word(self, name: str, default: str, *others: str) -> str:
+        """A text attribute that is one of a few words.
+
+        Raises:
+            CallError: it is another one.
+        """
+        found = self.attr(name, default)
+        if found not in (default, *others):
+            raise self.refuse(f"{name} is `{found}`; {', '.join((default, *others))} are read")
+        return found
+
     def known(self, k: int) -> Any:
         """The numbers of an input, which the program depends on; None where it is absent.
 
@@ -99,12 +113,13 @@ class Run:
 
     Attributes:
         capture: what the operators are recorded by.
+        inputs: the model's inputs that are not known, by their tensors in the capture.
     """
 
-    def __init__(self, model: Any, capture: Capture) -> None:
-        self.model, self.capture = model, capture
+    def __init__(self, model: Any, capture: Capture, inputs: Mapping[Tensor, str] | None = None) -> None:
+        self.model, self.capture, self.inputs = model, capture, inputs or {}
         self.functions = {(f.domain, f.name): f for f in model.functions}
-        self.count = 0
+        self.count = self.depth = 0
         self._constants: dict[int, tuple[Known, Symbolic]] = {}
 
     def tensor(self, value: Value) -> Any:
@@ -116,13 +131,13 @@ class Run:
         return [self.tensor(v) for v in value] if isinstance(value, list) else value
 
     def origins(self, value: Value) -> list[str]:
-        """Names of the program's inputs that a tensor is computed from; none if parameters are among them."""
+        """Names of the model's inputs that a tensor is computed from; none if parameters are among what it is computed from."""
         if not isinstance(value, Symbolic):
             return []
-        reached = self.capture._reached(value.tensor)
+        reached = self.capture.reached(value.tensor)
         if any(t in reached for t in self.capture.variables.values()):
             return []
-        return [t.name for t in self.capture.inputs if t in reached]
+        return [name for t, name in self.inputs.items() if t in reached]
 
     def graph(self, graph: Any, given: Mapping[str, Value], versions: Mapping[str, int]) -> list[Value]:
         """The outputs of a graph.
@@ -137,18 +152,26 @@ class Run:
         for t in graph.sparse_initializer:
             names.setdefault(t.values.name, dense(t))
         self.nodes(graph.node, names, versions)
+        lacking = [output.name for output in graph.output if output.name not in names]
+        if lacking:
+            raise CheckpointError(f"the graph `{graph.name}` gives `{lacking[0]}`, which nothing computes", code="onnx")
         return [names[output.name] for output in graph.output]
 
     def nodes(self, nodes: Sequence[Any], names: dict[str, Value], versions: Mapping[str, int]) -> None:
         """Compute nodes in order; `names` gets their outputs."""
+        self.count += 1
+        self.depth += 1
+        if self.depth > DEEPEST_RUN:
+            raise ResourceError(f"functions and subgraphs run deeper than {DEEPEST_RUN} in each other", code="onnx")
         for proto in nodes:
             self.count += 1
             if self.count > MOST_RUN:
-                raise ResourceError(f"more than {MOST_RUN:,} nodes of the model run: a loop does not end", code="onnx")
+                raise ResourceError(f"more than {MOST_RUN:,} nodes of the model run; loops are unrolled", code="onnx")
             results = self._node(proto, names, versions)
-            for name, value in zip(proto.output, results):
-                if name:
-                    names[name] = value
+            if len(results) < len(proto.output) and any(proto.output[len(results):]):
+                raise CallError(f"{proto.op_type}: it gives {len(results)} outputs, and {len(proto.output)} are asked for", code="onnx")
+            names.update((name, value) for name, value in zip(proto.output, results) if name)
+        self.depth -= 1
 
     def _node(self, proto: Any, names: dict[str, Value], versions: Mapping[str, int]) -> Sequence[Value]:
         try:
@@ -167,12 +190,12 @@ class Run:
         if function is not None:
             return self.function(function, node)
         found = find(proto.domain, proto.op_type)
+        check_node(proto, node.version, node.values, node.versions, found is None or found.inferred)
         if found is None:
             return self._defined(node)
         if found.control:
             return _outputs(found.convert(node, *node.values))
-        fixed = not found.random and all(v is None or isinstance(v, Known) for v in node.values)
-        if fixed:
+        if all(v is None or isinstance(v, Known) for v in node.values):
             return self._folded(node, found.convert)
         return _outputs(found.convert(node, *map(self.tensor, node.values)))
 
@@ -190,7 +213,7 @@ class Run:
         """The outputs of a node that a function defines."""
         names: dict[str, Value] = dict(zip(function.input, [*node.values, *[None] * len(function.input)]))
         attributes = {a.name: a for a in (*function.attribute_proto, *node.proto.attribute)}
-        versions = opsets(function) or dict(node.versions)
+        versions = {**node.versions, **opsets(function)}
         self.nodes([_filled(n, attributes) for n in function.node], names, versions)
         return [names.get(n) for n in function.output]
 
@@ -203,7 +226,7 @@ class Run:
         if schema.has_function:
             body = schema.function_body
         else:
-            types = [_type_of(onnx, v).SerializeToString() for v in node.values]
+            types = [type_of(v).SerializeToString() for v in node.values]
             body = onnx.FunctionProto()
             body.ParseFromString(schema.get_context_dependent_function(proto.SerializeToString(), types))
         missing = [a for a in schema.attributes.values() if a.default_value.name and not node.has(a.name)]
@@ -216,14 +239,6 @@ class Run:
 
 def _outputs(results: Any) -> Sequence[Value]:
     return results if isinstance(results, tuple) else (results,)
-
-
-def _type_of(onnx: Any, value: Value) -> Any:
-    if value is None:
-        return onnx.TypeProto()
-    if isinstance(value, list):
-        return onnx.helper.make_sequence_type_proto(_type_of(onnx, value[0]) if value else onnx.helper.make_tensor_type_proto(1, None))
-    return onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], value.shape)
 
 
 def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:

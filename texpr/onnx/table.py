@@ -22,14 +22,15 @@ class Converter:
         known: positions of inputs whose values must be known, such as shapes.
         kept: positions of inputs which training does not change, such as running statistics.
         control: it runs subgraphs, or takes inputs as they are instead of as tensors.
-        random: it gives other values for the same inputs, so that it is not computed beforehand.
+        inferred: ONNX's inference of shapes has to accept a node. It refuses Range of vectors of one element, which ONNX's own functions
+            have, and some versions of it end the process on a Split that is wrong.
     """
 
     convert: Callable[..., Any]
     known: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     control: bool = False
-    random: bool = False
+    inferred: bool = True
 
 
 CONVERTERS: dict[tuple[str, str], Converter] = {}
@@ -37,12 +38,12 @@ CONVERTERS: dict[tuple[str, str], Converter] = {}
 
 
 def converter(*names: str, domain: str = "", known: Sequence[int] = (), kept: Sequence[int] = (), control: bool = False,
-              random: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+              inferred: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the table."""
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             assert (domain, name) not in CONVERTERS, f"{name} has a converter already"
-            CONVERTERS[domain, name] = Converter(function, tuple(known), tuple(kept), control, random)
+            CONVERTERS[domain, name] = Converter(function, tuple(known), tuple(kept), control, inferred)
         return function
 
     return enter

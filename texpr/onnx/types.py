@@ -14,4 +14,4 @@ OTHERS = {8: "string", 14: "complex64", 15: "complex128", 17: "float8e4m3fn", 18
 
 def name_of(number: int) -> str:
     """The name of an element type of ONNX."""
-    return FROM_ONNX[number].name if number in FROM_ONNX else OTHERS.get(number, f"type {number}")
+    return FROM_ONNX[number].name if number in FROM_ONNX else OTHERS.get(number, str(number))

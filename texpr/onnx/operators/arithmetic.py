@@ -59,7 +59,7 @@ def _power(node: Node, x: Any, y: Any) -> Any:
 
 @converter("BitShift")
 def _shift(node: Node, x: Any, y: Any) -> Any:
-    return each("shift", "shl({0}, {1})" if node.attr("direction") == "LEFT" else "shr({0}, {1})", x, y)
+    return each("shift", "shl({0}, {1})" if node.word("direction", "LEFT", "RIGHT") == "LEFT" else "shr({0}, {1})", x, y)
 
 
 @converter(*_COMPARE)
@@ -154,7 +154,7 @@ def _with_constants(node: Node, x: Any) -> Any:
 
 @converter("Gelu")
 def _gelu(node: Node, x: Any) -> Any:
-    return ops.gelu_tanh(x) if node.attr("approximate", "none") == "tanh" else ops.gelu(x)
+    return ops.gelu_tanh(x) if node.word("approximate", "none", "tanh") == "tanh" else ops.gelu(x)
 
 
 @converter("PRelu")

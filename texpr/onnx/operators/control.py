@@ -1,4 +1,7 @@
-"""Operators that run subgraphs, and sequences of tensors. Loops are unrolled: how often they run must be known."""
+"""Operators that run subgraphs, and sequences of tensors. Loops are unrolled: how often they run must be known.
+
+The limit on nodes that run ends loops which do not.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,43 @@ import numpy as np
 
 from texpr import ops
 from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.check import refuse_large
 from texpr.onnx.operators.movement import part
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.types import FROM_ONNX
 from texpr.onnx.values import Known, NeedsValue, Value
-from texpr.support.errors import ResourceError
 
-MOST_ITERATIONS = 10_000
+
+def _one(node: Node, k: int) -> Any:
+    """The one number of an input."""
+    found = np.ravel(node.known(k))
+    if found.size != 1:
+        raise node.refuse(f"input {k} has {found.size} elements, expected 1")
+    return found[0]
+
+
+def _spot(node: Node, k: int, count: int) -> int:
+    """A place among `count`, which counts from the end where it is negative."""
+    place = int(_one(node, k))
+    if not -count <= place < count:
+        raise node.refuse(f"place {place} of a sequence of {count}")
+    return place % count
 
 
 @converter("If", control=True)
 def _if(node: Node, condition: Value) -> Any:
-    chosen = bool(np.ravel(node.known(0))[0])
+    chosen = _one(node, 0)
     return tuple(node.run.graph(node.attr("then_branch" if chosen else "else_branch"), node.names, node.versions))
 
 
 @converter("Loop", control=True)
 def _loop(node: Node, trips: Value, condition: Value, *carried: Value) -> Any:
-    body = node.attr("body")
-    most = None if trips is None else int(np.ravel(node.known(0))[0])
-    goes = True if condition is None else bool(np.ravel(node.known(1))[0])
+    body = _checked(node, 2 + len(carried), 1 + len(carried))
+    most = None if trips is None else int(_one(node, 0))
+    goes = True if condition is None else bool(_one(node, 1))
     state, scanned, count = list(carried), [[] for _ in range(len(body.output) - 1 - len(carried))], 0
     while goes and (most is None or count < most):
-        if count >= MOST_ITERATIONS:
-            raise ResourceError(f"the loop runs more than {MOST_ITERATIONS:,} times", code="onnx")
         given = dict(zip((i.name for i in body.input), (Known.of(np.array(count, np.int64)), Known.of(np.array(goes)), *state)))
         again, *rest = node.run.graph(body, {**node.names, **given}, node.versions)
         state, count = rest[: len(state)], count + 1
@@ -40,6 +55,14 @@ def _loop(node: Node, trips: Value, condition: Value, *carried: Value) -> Any:
             scanned[k].append(value)
         goes = _truth(node, again)
     return (*state, *(_stacked(node, body.output[1 + len(state) + k], values, 0) for k, values in enumerate(scanned)))
+
+
+def _checked(node: Node, inputs: int, outputs: int) -> Any:
+    """The body of a loop, which takes so many inputs and gives at least so many outputs."""
+    body = node.attr("body")
+    if len(body.input) != inputs or len(body.output) < outputs:
+        raise node.refuse(f"the body takes {len(body.input)} and gives {len(body.output)}; expected are {inputs} and at least {outputs}")
+    return body
 
 
 def _truth(node: Node, value: Value) -> bool:
@@ -54,6 +77,7 @@ def _stacked(node: Node, declared: Any, values: list[Any], axis: int) -> Any:
         shape = [0, *(d.dim_value for d in kind.shape.dim)]
         return Known(np.zeros(shape, numpy_dtype(FROM_ONNX[kind.elem_type])), FROM_ONNX[kind.elem_type])
     if all(isinstance(v, Known) for v in values):
+        refuse_large(node.op, [len(values), *values[0].shape], values[0].dtype, True)
         return Known(np.stack([v.array for v in values], axis), values[0].dtype)
     return ops.stack([node.run.tensor(v) for v in values], axis=axis % (len(values[0].shape) + 1))
 
@@ -66,18 +90,23 @@ def _at(node: Node, x: Any, axis: int, k: int) -> Any:
 
 @converter("Scan", control=True)
 def _scan(node: Node, *given: Any) -> Any:
-    body, count = node.attr("body"), node.attr("num_scan_inputs")
+    count = node.attr("num_scan_inputs")
     if node.version < 9:
         raise node.refuse("version 8 has batches; later versions are read")
+    if not 1 <= count <= len(given):
+        raise node.refuse(f"num_scan_inputs is {count}, and there are {len(given)} inputs")
+    body = _checked(node, len(given), len(given) - count)
     state, scanned = list(given[: len(given) - count]), given[len(given) - count:]
     in_axes = node.attr("scan_input_axes") or [0] * count
     outs = len(body.output) - len(state)
     back, out_axes = node.attr("scan_input_directions") or [0] * count, node.attr("scan_output_axes") or [0] * outs
     turned = node.attr("scan_output_directions") or [0] * outs
+    if any(not -len(x.shape) <= a < len(x.shape) for a, x in zip(in_axes, scanned)):
+        raise node.refuse(f"scan_input_axes are {in_axes}")
     in_axes = [a % len(x.shape) for a, x in zip(in_axes, scanned)]
     length = scanned[0].shape[in_axes[0]]
-    if length > MOST_ITERATIONS:
-        raise ResourceError(f"the scan runs {length:,} times, the limit is {MOST_ITERATIONS:,}", code="onnx")
+    if any(x.shape[a] != length for a, x in zip(in_axes, scanned)):
+        raise node.refuse("the inputs that are scanned have different lengths")
     results: list[list[Any]] = [[] for _ in range(outs)]
     for t in range(length):
         elements = [_at(node, x, a, length - 1 - t if b else t) for x, a, b in zip(scanned, in_axes, back)]
@@ -101,7 +130,7 @@ def _empty(node: Node) -> Any:
 
 @converter("SequenceAt", control=True)
 def _element(node: Node, sequence: Any, _: Value) -> Any:
-    return sequence[int(node.known(1))]
+    return sequence[_spot(node, 1, len(sequence))]
 
 
 @converter("SequenceLength", control=True)
@@ -111,14 +140,13 @@ def _length(node: Node, sequence: Any) -> Any:
 
 @converter("SequenceInsert", control=True)
 def _insert(node: Node, sequence: Any, value: Value, place: Value = None) -> Any:
-    k = len(sequence) if place is None else int(node.known(2))
-    k = k + len(sequence) if k < 0 else k
+    k = len(sequence) if place is None else _spot(node, 2, len(sequence) + 1) if int(_one(node, 2)) >= 0 else _spot(node, 2, len(sequence))
     return [*sequence[:k], value, *sequence[k:]]
 
 
 @converter("SequenceErase", control=True)
 def _erase(node: Node, sequence: Any, place: Value = None) -> Any:
-    k = len(sequence) - 1 if place is None else int(node.known(1)) % len(sequence)
+    k = len(sequence) - 1 if place is None else _spot(node, 1, len(sequence))
     return [*sequence[:k], *sequence[k + 1:]]
 
 

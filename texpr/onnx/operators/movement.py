@@ -63,12 +63,17 @@ def part(x: Any, axis: int, start: int, stop: int) -> Any:
     return x[(*[slice(None)] * axis, slice(start, stop))]
 
 
-@converter("Split", known=(1,))
+@converter("Split", known=(1,), inferred=False)
 def _split(node: Node, x: Any, _: Any = None) -> Any:
-    axis = node.attr("axis", 0) % x.ndim
-    n, count = x.shape[axis], node.attr("num_outputs", len(node.outputs))
-    each_ = -(-n // count)
-    sizes = node.ints(1, "split") or [min(each_, n - k * each_) for k in range(count)]
+    axis, count = node.attr("axis", 0), len(node.outputs)
+    if not -x.ndim <= axis < x.ndim or node.attr("num_outputs", count) != count:
+        raise node.refuse(f"{count} parts along axis {axis} of {list(x.shape)}, num_outputs is {node.attr('num_outputs', count)}")
+    n = x.shape[axis]
+    largest = -(-n // count)
+    sizes = node.ints(1, "split") or [min(largest, max(n - k * largest, 0)) for k in range(count)]
+    if len(sizes) != count or min(sizes) < 0 or sum(sizes) != n:
+        raise node.refuse(f"parts of {sizes} elements of an axis of {n}, and {count} outputs")
+    axis %= x.ndim
     ends = np.cumsum(sizes)
     return tuple(part(x, axis, int(e - s), int(e)) for s, e in zip(sizes, ends))
 
@@ -162,7 +167,7 @@ def _scatter_nd(node: Node, x: Any, idx: Any, updates: Any) -> Any:
 
 def _scattered(node: Node, x: Any, idx: Any, updates: Any, place: list[str], names: list[str]) -> Any:
     t, whole = x.dtype, axes("i", x.ndim)
-    fold = _FOLDS.get(node.attr("reduction", "none"))
+    fold = _FOLDS.get(node.word("reduction", "none", *_FOLDS))
     spans = ranges(names, updates.shape)
     head = f"op scatter(X: {typed(t, x.shape)}, P: {typed(idx.dtype, idx.shape)}, U: {typed(t, updates.shape)}) -> Y: {typed(t, x.shape)}"
     if fold is not None:
@@ -198,7 +203,7 @@ _MODES = {"edge": "clamp(I, 0, N - 1)", "wrap": "(I) % N"}
 
 @converter("Pad", known=(1, 3))
 def _pad(node: Node, x: Any, pads: Any = None, value: Any = None, _: Any = None) -> Any:
-    given, mode = node.ints(1, "pads"), node.attr("mode", "constant")
+    given, mode = node.ints(1, "pads"), node.word("mode", "constant", "reflect", *_MODES)
     chosen = [a % x.ndim for a in (node.ints(3) or range(x.ndim))]
     before, after = [0] * x.ndim, [0] * x.ndim
     for k, a in enumerate(chosen):
@@ -232,7 +237,7 @@ def _padded(name: str, before: int, n: int, mode: str) -> str:
 def _depth_to_space(node: Node, x: Any) -> Any:
     n, c, h, w = x.shape
     b = node.attr("blocksize")
-    if node.attr("mode", "DCR") == "CRD":
+    if node.word("mode", "DCR", "CRD") == "CRD":
         return ops.pixel_shuffle(x, R=b, Q=b)
     return x.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
 
@@ -241,7 +246,7 @@ def _depth_to_space(node: Node, x: Any) -> Any:
 def _space_to_depth(node: Node, x: Any) -> Any:
     n, c, h, w = x.shape
     b = node.attr("blocksize")
-    order = (0, 1, 3, 5, 2, 4) if node.attr("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
+    order = (0, 1, 3, 5, 2, 4) if node.word("mode", "DCR", "CRD") == "CRD" else (0, 3, 5, 1, 2, 4)
     return x.reshape(n, c, h // b, b, w // b, b).transpose(*order).reshape(n, c * b * b, h // b, w // b)
 
 
@@ -311,7 +316,7 @@ def _tensor_scatter(node: Node, past: Any, update: Any, _: Any = None) -> Any:
     axis, names = node.attr("axis", -2) % past.ndim, axes("j", past.ndim)
     places = node.run.tensor(Known.of(np.array(starts, np.int64)))
     i = f"(P[{names[0]}] + {names[axis]})"
-    place = [f"{i} % {past.shape[axis]}" if k == axis and node.attr("mode", "linear") == "circular" else i if k == axis else n
+    place = [f"{i} % {past.shape[axis]}" if k == axis and node.word("mode", "linear", "circular") == "circular" else i if k == axis else n
              for k, n in enumerate(names)]
     return _scattered(node, past, places, update, place, names)
 

@@ -82,7 +82,7 @@ def _recurrent(node: Node, x: Any, weight: Any, recurrence: Any, bias: Any = Non
         return node.run.tensor(Known(np.zeros(shape, numpy_dtype(x.dtype)), x.dtype))
 
     steps = node.run.tensor(Known.of(np.full(batch, length, np.int64))) if lengths is None else lengths.astype("i64")
-    reverse = node.attr("direction", "forward") == "reverse"
+    reverse = node.word("direction", "forward", "reverse", "bidirectional") == "reverse"
     found = []
     for d in range(directions):
         backward = reverse or d == 1

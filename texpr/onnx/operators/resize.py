@@ -19,6 +19,11 @@ _ALONG = """op along_axis<T: float>(X: T[*A:axis, N, *B], W: T[M, N]; axis = 0) 
 }"""
 
 
+_TRANSFORMS = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize",
+               "tf_half_pixel_for_nn")
+_NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
 def _source(mode: str, scale: float, size: int, n: int, roi: tuple[float, float]) -> np.ndarray:
     """Where the elements of the result come from, by the coordinate transformation of ONNX's Resize."""
     i = np.arange(size, dtype=np.float64)
@@ -55,12 +60,12 @@ def _filter(mode: str, a: float) -> tuple[Callable[[np.ndarray], np.ndarray], in
 
 def weights(node: Node, n: int, size: int, scale: float, roi: tuple[float, float]) -> np.ndarray:
     """The matrix (size, n) that makes `size` elements of n."""
-    transform = node.attr("coordinate_transformation_mode", "half_pixel")
-    at, mode = _source(transform, scale, size, n, roi), node.attr("mode", "nearest")
+    transform = node.word("coordinate_transformation_mode", *_TRANSFORMS)
+    at, mode = _source(transform, scale, size, n, roi), node.word("mode", "nearest", "linear", "cubic")
     matrix = np.zeros((size, n))
     rows = np.arange(size)
     if mode == "nearest":
-        matrix[rows, np.clip(_rounded(at, node.attr("nearest_mode", "round_prefer_floor")).astype(int), 0, n - 1)] = 1
+        matrix[rows, np.clip(_rounded(at, node.word("nearest_mode", *_NEAREST)).astype(int), 0, n - 1)] = 1
     else:
         f, reach = _filter(mode, node.attr("cubic_coeff_a", -0.75))
         stretch = min(scale, 1.0) if node.attr("antialias", 0) else 1.0
@@ -81,6 +86,8 @@ def weights(node: Node, n: int, size: int, scale: float, roi: tuple[float, float
 
 @converter("Resize", "Upsample", known=(1, 2, 3))
 def _resize(node: Node, x: Any, *_: Any) -> Any:
+    if not x.size:
+        raise node.refuse(f"an image of {list(x.shape)} has no elements")
     old = node.op == "Upsample" or node.version < 11
     scales = node.attr("scales") if node.has("scales") else node.known(1 if old else 2)
     sizes, roi = None if old else node.ints(3), None if old else node.known(1)
@@ -89,14 +96,14 @@ def _resize(node: Node, x: Any, *_: Any) -> Any:
         node = _Asymmetric(node)  # type: ignore[assignment]
     if sizes is not None:
         factors = [s / x.shape[a] for s, a in zip(sizes, chosen)]
-        policy = node.attr("keep_aspect_ratio_policy", "stretch")
+        policy = node.word("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
         if policy != "stretch":
             factors = [(min if policy == "not_larger" else max)(factors)] * len(factors)
             sizes = [int(np.floor(f * x.shape[a] + 0.5)) for f, a in zip(factors, chosen)]
     else:
         factors = [float(v) for v in np.ravel(scales)]
         sizes = [int(np.floor(f * x.shape[a])) for f, a in zip(factors, chosen)]
-    crop = node.attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize"
+    crop = node.word("coordinate_transformation_mode", *_TRANSFORMS) == "tf_crop_and_resize"
     t, computed = x.dtype, x if x.dtype.is_float else x.astype("f32")
     for k, (a, size, scale) in enumerate(zip(chosen, sizes, factors)):
         span = (float(roi[k]), float(roi[k + len(chosen)])) if crop and roi is not None else (0.0, 1.0)
@@ -116,9 +123,13 @@ class _Asymmetric:
 
     def __init__(self, node: Node) -> None:
         self.run = node.run
-        self._values = {"coordinate_transformation_mode": "asymmetric", "mode": node.attr("mode", "nearest"), "nearest_mode": "floor"}
+        self._values = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor",
+                        "mode": node.word("mode", "nearest", "linear", "cubic")}
 
     def attr(self, name: str, default: Any = None) -> Any:
+        return self._values.get(name, default)
+
+    def word(self, name: str, default: str, *_: str) -> str:
         return self._values.get(name, default)
 
 

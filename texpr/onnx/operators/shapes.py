@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from texpr.ir.dtypes import numpy_dtype
+from texpr.onnx.check import refuse_large
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.types import FROM_ONNX
@@ -29,9 +30,15 @@ def _constant(node: Node, shape: Any) -> Any:
     return Known(np.full(tuple(node.ints(0)), value.array.reshape(-1)[0], value.array.dtype), value.dtype)
 
 
-@converter("Range", known=(0, 1, 2))
+@converter("Range", known=(0, 1, 2), inferred=False)
 def _range(node: Node, *_: Any) -> Any:
-    start, limit, step = (node.known(k) for k in range(3))
+    start, limit, step = (np.ravel(node.known(k)) for k in range(3))
+    if not start.size == limit.size == step.size == 1:
+        raise node.refuse("it is from one number to one by one")
+    start, limit, step = start[0], limit[0], step[0]
+    if not step or not np.isfinite([start, limit, step]).all():
+        raise node.refuse(f"from {start} to {limit} by {step}")
+    refuse_large(node.op, [max(0, int(-(-(float(limit) - float(start)) // float(step))))], FROM_ONNX[7], True)
     return Known.of(np.arange(start.item(), limit.item(), step.item()).astype(start.dtype))
 
 

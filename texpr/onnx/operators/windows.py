@@ -13,6 +13,8 @@ from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import at, axes, each, number, ranges, typed, written
 
+_AUTO = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -36,7 +38,7 @@ def window(node: Node, extents: tuple[int, ...], size: list[int]) -> Window:
     """The windows that the attributes of a node say."""
     rank = len(extents)
     stride, step = node.attr("strides") or [1] * rank, node.attr("dilations") or [1] * rank
-    pads, auto = node.attr("pads") or [0] * 2 * rank, node.attr("auto_pad", "NOTSET")
+    pads, auto = node.attr("pads") or [0] * 2 * rank, node.word("auto_pad", *_AUTO)
     before, after = list(pads[:rank]), list(pads[rank:])
     span = [d * (k - 1) + 1 for d, k in zip(step, size)]
     if auto in ("SAME_UPPER", "SAME_LOWER"):
@@ -91,7 +93,7 @@ def _transposed(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
     size, stride = list(weight.shape[2:]), node.attr("strides") or [1] * rank
     step, extra = node.attr("dilations") or [1] * rank, node.attr("output_padding") or [0] * rank
     whole = [s * (n - 1) + d * (k - 1) + 1 + e for s, n, d, k, e in zip(stride, x.shape[2:], step, size, extra)]
-    pads, auto, wanted = node.attr("pads") or [0] * 2 * rank, node.attr("auto_pad", "NOTSET"), node.attr("output_shape")
+    pads, auto, wanted = node.attr("pads") or [0] * 2 * rank, node.word("auto_pad", *_AUTO), node.attr("output_shape")
     before, after = list(pads[:rank]), list(pads[rank:])
     if wanted or auto in ("SAME_UPPER", "SAME_LOWER"):
         wanted = list(wanted)[-rank:] if wanted else [n * s for n, s in zip(x.shape[2:], stride)]

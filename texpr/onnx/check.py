@@ -1,0 +1,104 @@
+"""Nodes against ONNX's own definitions of their operators, before they are converted: element types, ranks, attributes, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from texpr.ir.dtypes import DType
+from texpr.onnx.library import library
+from texpr.onnx.types import FROM_ONNX, TO_ONNX
+from texpr.onnx.values import Known, Value
+from texpr.support.errors import CallError, ResourceError
+
+MOST_KNOWN = 1 << 30
+"""Bytes of a tensor that is computed when the program is made."""
+MOST_ELEMENTS = 1 << 48
+"""Of any tensor; its bytes and offsets are far from what 64 bits hold."""
+MOST_AXIS = 1 << 16
+SAID = 1024
+"""Constants of so many elements are looked into for the shapes that they say."""
+
+
+def type_of(value: Value) -> Any:
+    """The onnx.TypeProto of a value; an empty one for an optional that is absent."""
+    onnx = library()
+    if value is None:
+        return onnx.TypeProto()
+    if isinstance(value, list):
+        return onnx.helper.make_sequence_type_proto(type_of(value[0]) if value else onnx.helper.make_tensor_type_proto(1, None))
+    return onnx.helper.make_tensor_type_proto(TO_ONNX[value.dtype], value.shape)
+
+
+def check_node(proto: Any, version: int, values: Sequence[Value], opsets: Mapping[str, int], inferred: bool) -> None:
+    """Refuse a node that breaks the definition of its operator for these inputs, and results that are too large.
+
+    Args:
+        inferred: whether ranks, extents and attributes are asked of the definition, besides element types.
+    Raises:
+        CallError: element types, ranks, extents or attributes that the definition does not have.
+        ResourceError: a result that is larger than the limits.
+    """
+    onnx = library()
+    schema = onnx.defs.get_schema(proto.op_type, version, "" if proto.domain == "ai.onnx" else proto.domain)
+    _check_types(schema, values)
+    if not inferred or any(a.HasField("g") for a in proto.attribute):
+        return
+    axis = next((a.i for a in proto.attribute if a.name == "axis"), 0)
+    if not -MOST_AXIS <= axis <= MOST_AXIS:  # before the library's inference, which takes 32 bits of it
+        raise CallError(f"{proto.op_type}: axis is {axis}", code="onnx")
+    given = [(name, v) for name, v in zip(proto.input, values) if name and v is not None]
+    data = {name: onnx.numpy_helper.from_array(v.numbers()) for name, v in given if isinstance(v, Known) and v.array.size <= SAID}
+    imports = [onnx.helper.make_opsetid(domain, n) for domain, n in opsets.items()]
+    try:
+        types = {name: type_of(v) for name, v in given}
+        found = onnx.shape_inference.infer_node_outputs(schema, proto, types, data, opset_imports=imports)
+    except Exception as error:  # what the definition refuses, in the classes of the library
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise CallError(f"{proto.op_type}: {lines[0].removeprefix('[ShapeInferenceError] ')}", code="onnx") from None
+    known = all(v is None or isinstance(v, Known) for v in values)
+    for kind in found.values():
+        if kind.HasField("tensor_type"):
+            _check_size(proto, kind.tensor_type, known)
+
+
+def _check_size(proto: Any, kind: Any, known: bool) -> None:
+    extents = [d.dim_value for d in kind.shape.dim]
+    if any(n < 0 for n in extents):
+        raise CallError(f"{proto.op_type}: the result has dimensions {extents}", code="onnx")
+    refuse_large(proto.op_type, extents, FROM_ONNX.get(kind.elem_type), known)
+
+
+def refuse_large(what: str, extents: Sequence[int], dtype: DType | None, known: bool) -> None:
+    """Raise ResourceError for a tensor beyond the limits.
+
+    Args:
+        known: it is computed when the program is made.
+    """
+    count, item = prod(extents), dtype.bytes if dtype else 1
+    if count > MOST_ELEMENTS or known and count * item > MOST_KNOWN:
+        most = f"constants of {MOST_KNOWN:,} bytes" if known else f"{MOST_ELEMENTS:,} elements"
+        raise ResourceError(f"{what}: the result has {' * '.join(map(str, extents))} elements; the limit is {most}", code="onnx")
+
+
+def _check_types(schema: Any, values: Sequence[Value]) -> None:
+    """Inputs that share a type of the definition have the same, and it is one that is allowed."""
+    allowed = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints}
+    bound: dict[str, str] = {}
+    for k, value in enumerate(values):
+        if value is None or isinstance(value, list) or not schema.inputs:
+            continue
+        formal = schema.inputs[min(k, len(schema.inputs) - 1)]
+        name = f"tensor({_names()[value.dtype]})"
+        if name not in allowed.get(formal.type_str, {formal.type_str}) and f"optional({name})" not in allowed.get(formal.type_str, ()):
+            raise CallError(f"{schema.name}: input {k} is {value.dtype}, which version {schema.since_version} of it does not take",
+                            code="onnx")
+        if formal.type_str in allowed and formal.is_homogeneous and bound.setdefault(formal.type_str, name) != name:
+            raise CallError(f"{schema.name}: input {k} is {name}, and another one {bound[formal.type_str]}", code="onnx")
+
+
+def _names() -> Mapping[DType, str]:
+    """Element types as definitions write them."""
+    names = {"f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "bool": "bool"}
+    return {t: names.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX}
