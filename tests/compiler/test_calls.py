@@ -325,3 +325,12 @@ def test_packs_of_many_shapes_use_one_symbolic_kernel():
         x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
         same(op(x), x - x.max(axis=-1, keepdims=True) if x.size else x)
     assert sum(not numbers for _, numbers in op._kernels.made) == 1
+
+
+def test_sizes_that_are_refused_at_every_call():
+    """Proofs may use that there are none: the order of the recurrence is another one then, and nobody sees it."""
+    back = tx.op("op back(X: f32[N], W: f32[K]) -> Y: f32[N] require K >= 1 { Y[i] = Y[i+1 | 0] + X[i] }")
+    kernel = tx.schedule(back, K=0).compile()
+    with pytest.raises(tx.CallError, match=r"back requires K >= 1, and K = 0"):
+        kernel(np.zeros(2, np.float32), np.zeros(0, np.float32))
+    np.testing.assert_array_equal(tx.schedule(back, K=1).compile()(np.ones(3, np.float32), np.zeros(1, np.float32)), [3, 2, 1])

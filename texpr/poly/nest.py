@@ -220,8 +220,10 @@ def _shared(kernel: Kernel, loops: set[Var]) -> _Shared:
 
 
 def facts_of(converter: Converter, conditions: tuple[Expr, ...]) -> Piece:
-    """The conditions that are conjunctions of affine ones; leaving a fact out is safe."""
-    found = (converter.truth(c).true for c in conditions)
+    """The conditions that are conjunctions of affine ones; leaving a fact out is safe. Of sizes that are refused, all holds."""
+    found = [converter.truth(c).true for c in conditions]
+    if not all(found):
+        return (Constraint(Form((), -1)),)
     return tuple(constraint for pieces in found if len(pieces) == 1 for constraint in pieces[0])
 
 
