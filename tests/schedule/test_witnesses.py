@@ -57,3 +57,11 @@ def test_text_that_no_terminal_shows_is_no_argument():
         Step("split", ("\x00i", 4)).apply(tx.schedule(tx.op(EITHER)).kernel)
     assert str(error.value) == ("error[arguments]: '\\x00i' has characters that no terminal shows\n"
                                 "  help: names are letters, digits and underscores")
+
+
+def test_examples_have_values_for_inputs_in_a_range():
+    """No call has five values from an empty range, so an example has M = 1."""
+    s = tx.schedule(tx.op("op f(p: i32[K] in 0..M, X: f32[M]) -> y: f32 { y = sum(i in 0..K, j in 0..3: X[p[i]]) }"), K=5)
+    with pytest.raises(tx.ScheduleError) as refused:
+        s.parallel("j")
+    assert refused.value.witness["sizes"] == {"M": 1}

@@ -167,9 +167,9 @@ def _modelled(kernel: Kernel) -> Nest:
         found = tuple(replace(s, store=whole.origin.get(s.store, s.store)) for s in found)
     seen = {s.store for s in found}
     assert len(seen) == len(found), "a store stands in two places"
-    ranges = (some for tensor in kernel.inputs if (some := _some_value(tensor)) is not None)
-    choices = tuple(pieces for c in (*kernel.requires, *ranges) if len(pieces := converter.truth(c).true) > 1)
-    return Nest(kernel, found, converter, facts_of(converter, kernel.requires), choices, _private(whole.kernel), whole)
+    known = (*kernel.requires, *(some for tensor in kernel.inputs if (some := _some_value(tensor)) is not None))
+    choices = tuple(pieces for c in known if len(pieces := converter.truth(c).true) > 1)
+    return Nest(kernel, found, converter, facts_of(converter, known), choices, _private(whole.kernel), whole)
 
 
 def _some_value(tensor: Tensor) -> Expr | None:
