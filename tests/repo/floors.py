@@ -32,5 +32,5 @@ LOCKED_IN: dict[str, set[str]] = {
 CORE = {"numpy", "llvmlite", "lark", "islpy"}
 """What `import texpr` may import besides the standard library."""
 
-EXTRAS = {"safetensors", "tensorboard", "onnx", "ml_dtypes", "tqdm", "matplotlib", "PIL", "sklearn", "cuda"}
+EXTRAS = {"safetensors", "tensorboard", "onnx", "onnxruntime", "ml_dtypes", "tqdm", "matplotlib", "PIL", "sklearn", "cuda"}
 """Optional libraries, imported only inside the functions that need them."""

@@ -68,7 +68,9 @@ class Node:
                     return array_of(value)
                 if isinstance(value, bytes):
                     return value.decode("utf-8", "replace")
-                return list(value) if not isinstance(value, int | float | str) and not hasattr(value, "DESCRIPTOR") else value
+                if isinstance(value, int | float) or hasattr(value, "DESCRIPTOR"):
+                    return value
+                return [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value]
         return default
 
     def word(self, name: str, default: str, *others: str) -> str:

@@ -68,8 +68,7 @@ def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
 
 
 def _elements(t: Tensor) -> int:
-    count = prod(integer(n) or 0 for n in t.shape)
-    return count if t.swizzle is None else t.swizzle.room(count)
+    return prod(integer(n) or 0 for n in t.shape)
 
 
 def _longest(loops: Sequence[For], axis: str) -> int | None:
@@ -137,9 +136,7 @@ def _place(tensor: Tensor, flat: Linear, above: Sequence[For], at: Mapping[Var, 
     if not variables(where) <= {n.var for n in above}:
         return None
     element = value_at(where, at, 0)
-    if element is None:
-        return None
-    return (element if tensor.swizzle is None else tensor.swizzle.place(element)) * tensor.dtype.bytes
+    return None if element is None else element * tensor.dtype.bytes
 
 
 def _sectors(begins: Places, size: int) -> str:

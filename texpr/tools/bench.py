@@ -25,6 +25,7 @@ from texpr.tools import calling, compiling, proofs
 from texpr.tools.certificates import bench_certificates
 from texpr.tools.gradients import bench_gradients
 from texpr.tools.onnx_cases import bench_onnx
+from texpr.tools.onnx_saving import bench_saving
 from texpr.tools.targets import bench_targets
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
@@ -44,23 +45,25 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench`."""
-    what = ("frontend", "proofs", "certificates", "compile", "calls", "grad", "targets", "onnx")
+    what = ("frontend", "proofs", "certificates", "compile", "calls", "grad", "targets", "onnx", "saving")
     parser.add_argument("what", choices=what, help="what to measure")
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
     parser.add_argument("--targets", help="of `targets`: names with commas between (default: a list of CPUs and GPUs)")
     parser.add_argument("--load", metavar="FILE", help="of `targets`: a Python file that registers targets")
-    parser.add_argument("--part", default="1/1", help="of `targets` and `onnx`: so many of all, as in 2/5 (default: 1/1)")
+    parser.add_argument("--part", default="1/1", help="of `targets`, `onnx` and `saving`: so many of all, as in 2/5 (default: 1/1)")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
     """Print what something costs: reading (`frontend`), proofs of schedules, certificates, compiling, calling kernels, gradients; or run
-    all operators on all `targets`, or the node tests of ONNX.
+    all operators on all `targets`, the node tests of ONNX, or all operators as models in ONNX (`saving`).
     """
     if arguments.what == "targets":
         return bench_targets(arguments)
     if arguments.what == "onnx":
         return bench_onnx(arguments)
+    if arguments.what == "saving":
+        return bench_saving(arguments)
     if arguments.what == "grad":
         return bench_gradients(max(1, arguments.runs))
     if arguments.what == "certificates":

@@ -59,10 +59,10 @@ def bench_targets(arguments: argparse.Namespace) -> int:
         _run_file(Path(arguments.load))
     names = arguments.targets.split(",") if arguments.targets else TARGETS
     tallies = {_known(name): Tally() for name in names}
-    cases = list(_cases(Path(arguments.file) if arguments.file else None, part_of_all(arguments.part)))
+    cases = list(cases_of(Path(arguments.file) if arguments.file else None, part_of_all(arguments.part)))
     for name, program, sizes, is_gradient in progress(cases, " operators"):
         try:
-            given, expected = _expected(program, sizes)
+            given, expected = expected_of(program, sizes)
         except Error:
             continue  # Its dimensions depend on its constants in a way that none of these sizes fits.
         for target, tally in tallies.items():
@@ -120,7 +120,7 @@ def part_of_all(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _cases(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Program, dict[Var, int], bool]]:
+def cases_of(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Program, dict[Var, int], bool]]:
     """Every operator of the files that some small sizes meet, and its gradient where it has one.
 
     Args:
@@ -140,7 +140,7 @@ def _cases(file: Path | None, part: tuple[int, int]) -> Iterator[tuple[str, Prog
             yield f"grad({name})", gradient, {v: sizes[v] for v in gradient.sizes}, True
 
 
-def _expected(program: Program, sizes: dict[Var, int]) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
+def expected_of(program: Program, sizes: dict[Var, int]) -> tuple[list[np.ndarray], tuple[np.ndarray, ...]]:
     """Inputs near 1, since what rounding does to sums of all magnitudes tells nothing, and what the interpreter makes of them."""
     arrays = zip(program.inputs, random_inputs(program, sizes, 0))
     given = [_input(t, a, np.random.default_rng(k)).reshape(_seen(t, sizes)) for k, (t, a) in enumerate(arrays)]

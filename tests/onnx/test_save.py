@@ -1,0 +1,175 @@
+"""Models that are written: another runtime computes the same, and they are read back as what they were."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn
+from texpr.nn import tree
+
+onnx = pytest.importorskip("onnx")
+
+from texpr.onnx.errors import UnsupportedOp  # noqa: E402
+from texpr.tools.onnx_saving import difference, find_runtime  # noqa: E402
+from texpr.tools.targets import cases_of, expected_of  # noqa: E402
+
+RUN = find_runtime()[1]
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return RNG.normal(size=shape).astype(np.float32)
+
+
+def check(path, model, *example, **options):
+    """Saved and run by another runtime: the same numbers. Gives the operators of the graph."""
+    tx.onnx.save(model, path, example, **options)
+    proto = onnx.load(path)
+    found = RUN(path, dict(zip((v.name for v in proto.graph.input), example)))
+    for y, w in zip(found, map(np.asarray, tree.leaves(model(*example))), strict=True):
+        assert y.dtype == w.dtype
+        np.testing.assert_allclose(y, w, rtol=1e-4, atol=2e-5)  # f32
+    return [n.op_type for n in proto.graph.node]
+
+
+def digits():
+    return nn.Sequential(nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Conv2d(4, 8, 3, padding="same"), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(),
+                         nn.Linear(8, 10))
+
+
+class Text(nn.Module):
+    """Words to scores of the next word."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(20, 8), nn.Embedding(16, 8)
+        self.layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1)
+        self.head = nn.Linear(8, 20)
+
+    def forward(self, ids):
+        return self.head(self.layers(self.words(ids) + self.places(np.arange(ids.shape[1]))))
+
+
+def test_an_image_network(tmp_path):
+    model = digits().eval()
+    x = normal(2, 64)
+    operators = check(tmp_path / "m.onnx", model, x)
+    assert operators == ["Reshape", "Conv", "BatchNormalization", "Relu", "MaxPool", "Conv", "Gelu", "GlobalAveragePool", "Reshape", "Gemm"]
+    loaded = tx.onnx.load(tmp_path / "m.onnx")
+    state = model.state_dict()
+    assert loaded.inputs == ("x",) and set(loaded.state_dict()) == {n for n in state if "num_batches" not in n}
+    assert np.allclose(loaded(x), model(x), atol=2e-5)
+    assert all(np.array_equal(a, state[n]) for n, a in loaded.state_dict().items())
+    assert {n for n, _ in loaded.named_parameters()} == {n for n, _ in model.named_parameters()}
+
+
+def test_a_transformer_of_any_batch(tmp_path):
+    model = Text().eval()
+    ids = RNG.integers(0, 20, (1, 6))
+    check(tmp_path / "m.onnx", model, ids, dims={"ids": {0: "batch"}}, outputs=["scores"])
+    more = RNG.integers(0, 20, (5, 6))
+    assert np.allclose(RUN(tmp_path / "m.onnx", {"ids": more})[0], model(more), atol=2e-5)
+    assert onnx.load(tmp_path / "m.onnx").graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+@pytest.mark.parametrize(("layer", "operator", "shape"), [
+    (lambda: nn.GRU(3, 4), "GRU", (5, 2, 3)),
+    (lambda: nn.RNN(3, 4, nonlinearity="relu"), "RNN", (5, 2, 3)),
+    (lambda: nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), "Conv", (2, 4, 9)),
+    (lambda: nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1), "ConvTranspose", (2, 4, 5, 5)),
+    (lambda: nn.LayerNorm((3, 4)), "LayerNormalization", (2, 3, 4)),
+    (lambda: nn.GroupNorm(2, 4), "GroupNormalization", (2, 4, 5)),
+    (lambda: nn.AvgPool2d(3, padding=1, count_include_pad=False), "AveragePool", (2, 4, 9, 9)),
+    (lambda: nn.MultiheadAttention(8, 2, batch_first=True), "Einsum", ((2, 5, 8),) * 3),
+    (lambda: nn.Fold((4, 5), (2, 3), padding=1), "ScatterElements", (1, 6, 25)),
+], ids=lambda v: v if isinstance(v, str) else "")
+def test_layers(tmp_path, layer, operator, shape):
+    shapes = shape if isinstance(shape[0], tuple) else (shape,)
+    assert operator in check(tmp_path / "m.onnx", layer().eval(), *(normal(*s) for s in shapes))
+
+
+def test_two_dimensions_of_a_recurrent_layer(tmp_path):
+    model = nn.LSTM(3, 4, bidirectional=True, batch_first=True)
+    tx.onnx.save(model, tmp_path / "m.onnx", normal(2, 5, 3), dims={"input": {0: "batch", 1: "time"}})
+    x = normal(4, 7, 3)
+    for found in (RUN(tmp_path / "m.onnx", {"input": x}), tx.onnx.load(tmp_path / "m.onnx")(x)):
+        assert all(np.allclose(y, w, atol=1e-5) for y, w in zip(found, tree.leaves(model(x)), strict=True))
+
+
+@pytest.mark.parametrize("text", [
+    "op mine(X: f32[N, N]) -> Y: f32[N] { s[n] = max(d: abs(X[n, d])) + 1  Y[n] = tanh(sum(d: X[n, d] / s[n] * X[d, n])) }",
+    "op near(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = (X[i - 1, j | 0] + X[i, j] + X[i + 1, (2*j) % N | clamp]) / 3 }",
+    "op lower(X: f32[N, N]) -> Y: f32[N] { Y[i] = sum(j in 0..i + 1: X[i, j]) }",
+    "op joined(X: f32[N, N]) -> Y: f32[2*N] { Y[i] = X[i, i]  for i in 0..N  Y[i + N] = X[0, i] * 2 }",
+    "op counted(X: f32[N, N]) -> Y: f32[N] { Y[i] = 0  Y[i64(abs(X[i, j]) * 3) | drop] += 1  for i in 0..N, j in 0..N }",
+    "op whole(X: f32[N, N]) -> Y: i32[N, N] { Y[i, j] = i32(X[i, j] * 9) // -4 + i32(X[j, i] * 9) % 5 }",
+    "op first(X: f32[N, N]) -> Y: i64[N] { Y[i] = argmax(j in 0..N: if j > 0 then X[i, j] else X[i, 0] - 9) }",
+])
+def test_own_operators(tmp_path, text):
+    own = tx.op(text)
+    check(tmp_path / "m.onnx", lambda x: own(x), normal(5, 5))
+
+
+def test_operators_and_gradients_of_the_library():
+    """A few; `python -m texpr bench saving` has all."""
+    done = 0
+    for name, program, sizes, _ in cases_of(None, (19, 20)):
+        given, expected = expected_of(program, sizes)
+        try:
+            assert not difference(program, given, expected, RUN), name
+        except UnsupportedOp:
+            continue
+        done += 1
+    assert done > 3
+
+
+def test_a_function_with_tensors_of_its_own(tmp_path):
+    weight = nn.Parameter(normal(4, 4), name="w")
+    table = normal(4)
+    assert check(tmp_path / "m.onnx", tx.jit(lambda x: tx.where(x > 0, x @ weight, 0.5).sum(0) + table), normal(3, 4))
+    assert "w" in tx.onnx.load(tmp_path / "m.onnx").state_dict()
+
+
+def test_a_module_stays_in_training_mode(tmp_path):
+    model = digits()
+    model[2].eval()
+    before = [m.training for m in model.modules()]
+    tx.onnx.save(model, tmp_path / "m.onnx", normal(2, 64))
+    assert [m.training for m in model.modules()] == before
+
+
+def test_everything_that_onnx_lacks_is_listed_and_nothing_is_written(tmp_path):
+    own = tx.op("op decay(X: f32[N]) -> Y: f32[N] { Y[i] = 0.5 * Y[i - 1 | 0] + X[i] }")
+    special = tx.op("op special(X: f32[N]) -> Y: f32[N] { Y[i] = lgamma(X[i]) }")
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"old")
+    with pytest.raises(tx.onnx.UnsupportedOp) as error:
+        tx.onnx.save(lambda x: own(own(x)) + special(x), path, normal(5))
+    assert str(error.value) == """error[onnx]: the program has what ONNX does not
+    decay: a recurrence: 2 calls
+    special: the function lgamma: 1 call"""
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def mean(x):
+    return x.sum(0) / float(x.shape[0])
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"opset": 17}, "opset is 17, expected 21 to"),
+    ({"dims": {"z": {0: "n"}}}, "dims names an input `z`"),
+    ({"dims": {"x": {4: "n"}}}, "dims names axis 4 of `x`, which has 2"),
+    ({"dims": {"x": {0: "n", 1: "n"}}}, r"the dimension n has extents \[3, 4\]"),
+    ({"dims": {"x": {0: "n"}}}, "the program depends on the dimension n: a constant"),
+    ({"inputs": ["a", "b"]}, "the example has 1 arguments, and the inputs are a, b"),
+    ({"outputs": ["x"]}, "names of outputs differ from those of inputs"),
+])
+def test_what_does_not_fit(tmp_path, arguments, words):
+    with warnings.catch_warnings(), pytest.raises(tx.CallError, match=words):
+        tx.onnx.save(mean, tmp_path / "m.onnx", normal(3, 4), **arguments)
+    assert not list(tmp_path.iterdir())

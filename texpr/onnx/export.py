@@ -1,0 +1,251 @@
+"""Modules and functions as models in ONNX."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from texpr.compiler import Op
+from texpr.graph import Capture, Symbolic, Variable
+from texpr.graph.lazy import Tensor
+from texpr.ir.arithmetic import load
+from texpr.ir.dtypes import DType
+from texpr.ir.expr import Tensor as Node
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.tensor import Equation, Invoke
+from texpr.nn import Module, tree
+from texpr.nn.inputs import as_input
+from texpr.onnx.errors import UnsupportedOp
+from texpr.onnx.library import library
+from texpr.onnx.table import NEWEST
+from texpr.onnx.types import TO_ONNX
+from texpr.onnx.values import Known
+from texpr.onnx.writing.dims import Named, find_named, name_dims
+from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
+from texpr.onnx.writing.layers import call
+from texpr.support.errors import CallError, ResourceError
+from texpr.support.files import write_file
+
+OLDEST_WRITTEN = 21
+"""The version of ONNX's operators since which GroupNormalization has a weight for each channel."""
+MOST_BYTES = (1 << 31) - 1
+"""Of a protobuf."""
+
+
+def save(model: Callable[..., Any], path: str | os.PathLike[str], example: object, *, opset: int = OLDEST_WRITTEN,
+         dims: Mapping[str, Mapping[int, str]] | None = None, inputs: Sequence[str] | None = None,
+         outputs: Sequence[str] | None = None) -> None:
+    """Write what a module or a function computes as a model in ONNX.
+
+        tx.onnx.save(model, "digits.onnx", images[:1], dims={"x": {0: "batch"}})
+
+    The program is captured on the example: its dtypes and shapes count, not its values. Modules are saved as they are after `eval()`.
+    Parameters and buffers are initializers under their names. The file is there whole or not at all.
+
+    Args:
+        model: a module, or a function of tensors.
+        example: one array, or a tuple of the positional arguments.
+        opset: version of ONNX's operators, 21 or later.
+        dims: by input and axis, names of dimensions whose extents the model does not fix.
+        inputs, outputs: names; those of the parameters of `forward` or the function, and `y` or `y0`, `y1`, ... without them.
+    Raises:
+        UnsupportedOp: operators that ONNX has nothing for; all of them are listed.
+        CallError: arguments that do not fit, or a program that depends on a named dimension.
+        ResourceError: the model would be above 2 GiB.
+        MissingExtra: the library onnx is not installed.
+        OSError: the file cannot be written.
+    """
+    onnx = library()
+    newest = min(NEWEST, onnx.defs.onnx_opset_version())
+    if type(opset) is not int or not OLDEST_WRITTEN <= opset <= newest:
+        raise CallError(f"opset is {opset!r}, expected {OLDEST_WRITTEN} to {newest}", code="arguments")
+    given = [as_input(x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None)
+             for x in (example if isinstance(example, tuple) else (example,))]
+    names = _input_names(model, len(given), inputs)
+    specs = {n: x.spec for n, x in zip(names, given)}
+    named = find_named({n: shape for n, (shape, _) in specs.items()}, dims or {})
+    usual = _resized(specs, named, None)
+    with _evaluating(model):
+        whole = _Captured.of(model, usual, outputs)
+        others = [_Captured.of(model, _resized(specs, named, d), outputs).graph for d in named]
+    name_dims(whole.graph, others, named)
+    proto = whole.proto(onnx, opset, usual, named)
+    if proto.ByteSize() > MOST_BYTES:
+        raise ResourceError(f"the model has {proto.ByteSize():,} bytes, the limit is {MOST_BYTES:,}", code="onnx")
+    onnx.checker.check_model(proto, full_check=True)
+    write_file(path, proto.SerializeToString())
+
+
+Specs = Mapping[str, tuple[tuple[int, ...], DType]]
+
+
+def _input_names(model: Callable[..., Any], count: int, wished: Sequence[str] | None) -> list[str]:
+    if wished is not None:
+        names = list(wished)
+    else:
+        function = model.forward if isinstance(model, Module) else model
+        names = []
+        for p in inspect.signature(function).parameters.values():
+            names += [f"{p.name}{k}" for k in range(count - len(names))] if p.kind == p.VAR_POSITIONAL else [p.name]
+    if len(names) < count or len(set(names)) < len(names) or wished is not None and len(names) != count:
+        raise CallError(f"the example has {count} arguments, and the inputs are {', '.join(names) or 'none'}", code="arguments")
+    return names[:count]
+
+
+def _resized(specs: Specs, named: Sequence[Named], changed: Named | None) -> Specs:
+    """Inputs in which the named dimensions have their extents, and one the other."""
+    extents = {place: d.other if d is changed else d.extent for d in named for place in d.places}
+    return {n: (tuple(extents.get((n, k), size) for k, size in enumerate(shape)), t) for n, (shape, t) in specs.items()}
+
+
+@contextmanager
+def _evaluating(model: object) -> Iterator[None]:
+    """All modules as they are after `eval()`, for a while."""
+    modules = list(model.modules()) if isinstance(model, Module) else []
+    before = [m.training for m in modules]
+    try:
+        for m in modules:
+            m.training = False
+        yield
+    finally:
+        for m, training in zip(modules, before):
+            m.training = training
+
+
+class _Recorded(Capture):
+    """A capture that keeps which operator each call is of."""
+
+    def __init__(self) -> None:
+        super().__init__("model")
+        self.operators: dict[Invoke, Op] = {}
+
+    def apply(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Symbolic | tuple[Symbolic, ...]:
+        found = super().apply(operator, inputs, constants)
+        last = self.equations[-1]
+        assert isinstance(last, Invoke)
+        self.operators[last] = operator
+        return found
+
+
+class _Captured:
+    """A model's graph.
+
+    Attributes:
+        results: the outputs, named as in the graph.
+    """
+
+    def __init__(self, graph: Graph, results: list[Value]) -> None:
+        self.graph, self.results = graph, results
+
+    @staticmethod
+    def of(model: Callable[..., Any], specs: Specs, outputs: Sequence[str] | None) -> _Captured:
+        """Captured on inputs of these shapes."""
+        capture = _Recorded()
+        symbols = {n: capture.input(n, shape, t) for n, (shape, t) in specs.items()}
+        with capture:
+            found = [_result(y, capture) for y in tree.leaves(model(*symbols.values()))]
+        if capture.updates:
+            raise CallError("the program assigns to variables, and models in ONNX only compute", code="onnx", help="save it after eval()")
+        wished = list(outputs) if outputs is not None else ["y"] if len(found) == 1 else [f"y{k}" for k in range(len(found))]
+        if len(wished) != len(found) or len({*wished, *specs}) < len(wished) + len(specs):
+            raise CallError(f"the program has {len(found)} outputs, and their names are {', '.join(wished)}", code="arguments",
+                            help="names of outputs differ from those of inputs")
+        writer = _Writer(capture, _variable_names(model, capture, {*wished, *specs}), wished)
+        values = {s.tensor: Value(n, s.shape, s.dtype) for n, s in symbols.items()}
+        return writer.captured(values, found)
+
+    def proto(self, onnx: Any, opset: int, specs: Specs, named: Sequence[Named]) -> Any:
+        """The onnx.ModelProto."""
+        at = {place: d.name for d in named for place in d.places}
+        infos = [onnx.helper.make_tensor_value_info(n, TO_ONNX[t], [at.get((n, k), size) for k, size in enumerate(shape)])
+                 for n, (shape, t) in specs.items()]
+        results = [onnx.helper.make_tensor_value_info(v.name, TO_ONNX[v.dtype], [None] * len(v.shape) if named else list(v.shape))
+                   for v in self.results]
+        nodes = [onnx.helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in self.graph.nodes]
+        data = [onnx.numpy_helper.from_array(np.asarray(v.numbers()), n) for n, v in self.graph.initializers.items()]
+        graph = onnx.helper.make_graph(nodes, "model", infos, results, data)
+        sets = [onnx.helper.make_opsetid("", opset)]
+        return onnx.helper.make_model(graph, opset_imports=sets, producer_name="texpr",
+                                      ir_version=onnx.helper.find_min_ir_version_for(sets))
+
+
+def _result(value: object, capture: Capture) -> Symbolic:
+    if isinstance(value, Symbolic):
+        return value
+    if isinstance(value, Variable):
+        return capture.variable(value)
+    return capture.constant(np.asarray(value))
+
+
+def _variable_names(model: object, capture: Capture, taken: set[str]) -> dict[Variable, str]:
+    """Those that a module has for its parameters and buffers; others keep their own."""
+    names: dict[Variable, str] = {}
+    if isinstance(model, Module):
+        names = {v: n for n, v in (*model.named_parameters(), *model.named_buffers())}
+    clash = sorted(taken & set(names.values()))
+    if clash:
+        raise CallError(f"`{clash[0]}` is a parameter and an input or output", code="arguments", help="choose others: inputs=, outputs=")
+    for v in capture.variables:
+        if v not in names:
+            names[v] = next(n for n in (v.name, *(f"{v.name}_{k}" for k in range(2, len(capture.variables) + 3)))
+                            if n not in taken and n not in names.values())
+    return names
+
+
+class _Writer:
+    """One capture becomes a graph."""
+
+    def __init__(self, capture: _Recorded, variables: Mapping[Variable, str], outputs: Sequence[str]) -> None:
+        self.capture, self.variables, self.outputs = capture, variables, outputs
+
+    def captured(self, values: dict[Node, Value], found: Sequence[Symbolic]) -> _Captured:
+        """The graph of what the results need.
+
+        Raises:
+            UnsupportedOp: calls that ONNX has no operators for.
+        """
+        graph = Graph([*(v.name for v in values.values()), *self.variables.values(), *self.outputs])
+        for variable, name in self.variables.items():
+            if variable in self.capture.variables:
+                values[self.capture.variables[variable]] = Value(name, variable.shape, variable.dtype)
+                graph.initializers[name] = Known(np.asarray(variable.data), variable.dtype)
+        for tensor, array in self.capture.constants.items():
+            values[tensor] = known(load(array, tensor.dtype), tensor.dtype)
+        lacking: dict[str, int] = {}
+        for equation in _needed(self.capture.equations, [s.tensor for s in found]):
+            try:
+                self._write(graph, equation, values)
+            except Inexpressible as error:
+                what = f"{equation.program.name}: {error.message}" if isinstance(equation, Invoke) else error.message
+                lacking[what] = lacking.get(what, 0) + 1
+                for t in equation.targets if isinstance(equation, Invoke) else (equation.target,):  # the rest is looked at, too
+                    values[t] = Value(graph.name("lacking"), tuple(evaluate_size(e, {}) for e in t.shape), t.dtype)
+        if lacking:
+            raise UnsupportedOp("the program has what ONNX does not", code="onnx",
+                                notes=[f"{what}: {n} call{'s' * (n > 1)}" for what, n in sorted(lacking.items())])
+        results = [graph.output(values[s.tensor], name) for s, name in zip(found, self.outputs)]
+        graph.prune([v.name for v in results])
+        return _Captured(graph, results)
+
+    def _write(self, graph: Graph, equation: Equation | Invoke, values: dict[Node, Value]) -> None:
+        assert isinstance(equation, Invoke)
+        args = [values[t] for t in equation.args]
+        results = call(graph, self.capture.operators.get(equation), equation.program, args)
+        values.update(zip(equation.targets, results))
+
+
+
+def _needed(equations: Sequence[Equation | Invoke], results: Sequence[Node]) -> list[Invoke]:
+    """The calls that results depend on."""
+    wanted, found = set(results), []
+    for e in reversed(equations):
+        assert isinstance(e, Invoke), "only gradients add equations"
+        if wanted & set(e.targets):
+            wanted.update(e.args)
+            found.append(e)
+    return found[::-1]

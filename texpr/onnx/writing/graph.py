@@ -1,0 +1,194 @@
+"""A graph of ONNX while it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from texpr.ir.dtypes import I64, DType
+from texpr.onnx.types import TO_ONNX
+from texpr.onnx.values import Known
+from texpr.support.errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor of the graph.
+
+    Attributes:
+        name: in the graph; empty for one whose elements are known and which no node has taken yet.
+        array: its elements where they are known; bf16 as f32.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    array: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A node.
+
+    Attributes:
+        shapes: of its outputs.
+    """
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: dict[str, Any]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def renamed(self, old: str, new: str) -> Written:
+        """With another name for a tensor."""
+        def named(names: Sequence[str]) -> tuple[str, ...]:
+            return tuple(new if n == old else n for n in names)
+
+        return replace(self, inputs=named(self.inputs), outputs=named(self.outputs))
+
+
+class Inexpressible(CallError):
+    """A part of a program that ONNX has no operators for."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, code="onnx")
+
+
+def known(array: np.ndarray, dtype: DType) -> Value:
+    """A tensor whose elements are known."""
+    return Value("", array.shape, dtype, array)
+
+
+class Graph:
+    """Nodes and initializers in the order in which they were added; names are made by counting, so equal programs get equal graphs.
+
+    Attributes:
+        initializers: by name: parameters, buffers, constants.
+        sizes: names of initializers that are lists of extents, which may depend on named dimensions.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.nodes: list[Written] = []
+        self.initializers: dict[str, Known] = {}
+        self.sizes: set[str] = set()
+        self._used = set(names)
+        self._constants: dict[tuple, str] = {}
+        self._reshaped: dict[str, Value] = {}
+        self._renamed: dict[str, str] = {}
+
+    def name(self, wish: str) -> str:
+        """A name that nothing has yet."""
+        k, name = 0, wish
+        while name in self._used:
+            k += 1
+            name = f"{wish}_{k}"
+        self._used.add(name)
+        return name
+
+    def add(self, op: str, inputs: Sequence[Value | None], shape: Sequence[int], dtype: DType, **attributes: Any) -> Value:
+        """A node with one output."""
+        return self.several(op, inputs, [(shape, dtype)], **attributes)[0]
+
+    def several(self, op: str, inputs: Sequence[Value | None], results: Sequence[tuple[Sequence[int], DType]],
+                **attributes: Any) -> list[Value]:
+        """A node with these shapes and dtypes of its outputs. Absent inputs are None."""
+        names = ["" if v is None else self.reference(v) for v in inputs]
+        while names and not names[-1]:
+            names.pop()
+        outputs = [Value(self.name(op.lower()), tuple(shape), t) for shape, t in results]
+        self.nodes.append(Written(op, tuple(names), tuple(v.name for v in outputs), attributes, tuple(v.shape for v in outputs)))
+        return outputs
+
+    def reference(self, value: Value) -> str:
+        """The name of a value; one whose elements are known becomes an initializer."""
+        if value.name:
+            return value.name
+        assert value.array is not None
+        stored = np.ascontiguousarray(value.array).reshape(value.shape)
+        key = (value.dtype, stored.shape, stored.tobytes())
+        if key not in self._constants:
+            self._constants[key] = self.name("constant")
+            self.initializers[self._constants[key]] = numbers(stored, value.dtype)
+        return self._constants[key]
+
+    def extents(self, shape: Sequence[int]) -> Value:
+        """A list of extents as an input of a node; each has its own initializer, since they may depend on named dimensions."""
+        name = self.name("extents")
+        self.sizes.add(name)
+        self.initializers[name] = Known(np.array(shape, np.int64), I64)
+        return Value(name, (len(shape),), I64)
+
+    def integers(self, *values: int) -> Value:
+        """A list of integers that depend on no extent."""
+        return known(np.array(values, np.int64), I64)
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """Another shape for the same elements."""
+        x = self._reshaped.get(x.name, x) if x.name else x
+        if tuple(shape) == x.shape:
+            return x
+        if x.array is not None:
+            return known(np.asarray(x.array).reshape(shape), x.dtype)
+        found = self.add("Reshape", [x, self.extents(shape)], shape, x.dtype)
+        self._reshaped[found.name] = x
+        return found
+
+    def transpose(self, x: Value, order: Sequence[int]) -> Value:
+        """Axis k of the result is axis `order[k]`."""
+        if list(order) == list(range(len(order))):
+            return x
+        shape = [x.shape[k] for k in order]
+        moved = [k for k in order if x.shape[k] != 1]
+        if moved == sorted(moved):
+            return self.reshape(x, shape)
+        if x.array is not None:
+            return known(np.transpose(x.array, order), x.dtype)
+        return self.add("Transpose", [x], shape, x.dtype, perm=list(order))
+
+    def expand(self, x: Value, shape: Sequence[int]) -> Value:
+        """Axes of extent 1 repeated."""
+        if tuple(shape) == x.shape:
+            return x
+        return self.add("Expand", [x, self.extents(shape)], shape, x.dtype)
+
+    def output(self, x: Value, name: str) -> Value:
+        """A value under the name of an output: the node that computes it gets it, unless it has one already."""
+        source = self.reference(x)
+        if source not in self._renamed and any(source in n.outputs for n in self.nodes):
+            self._renamed[source] = name
+            self.nodes = [n.renamed(source, name) for n in self.nodes]
+        else:
+            self.nodes.append(Written("Identity", (self._renamed.get(source, source),), (name,), {}, (x.shape,)))
+        return replace(x, name=name, array=None)
+
+    def prune(self, results: Sequence[str]) -> None:
+        """Drop nodes and initializers that no result needs."""
+        wanted, kept = set(results), []
+        for n in reversed(self.nodes):
+            if wanted & set(n.outputs):
+                wanted.update(n.inputs)
+                kept.append(n)
+        self.nodes = kept[::-1]
+        self.initializers = {name: v for name, v in self.initializers.items() if name in wanted}
+        self.sizes &= wanted
+
+    def cast(self, x: Value, dtype: DType) -> Value:
+        """Other elements."""
+        return x if x.dtype == dtype else self.add("Cast", [x], x.shape, dtype, to=TO_ONNX[dtype])
+
+
+def numbers(values: np.ndarray, dtype: DType) -> Known:
+    """Numbers, bf16 as f32, in the form in which texpr stores them."""
+    if dtype.name == "bf16":
+        bits = values.astype(np.float32).view(np.uint32)
+        return Known(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16), dtype)
+    return Known(values, dtype)
