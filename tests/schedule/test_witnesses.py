@@ -65,3 +65,21 @@ def test_examples_have_values_for_inputs_in_a_range():
     with pytest.raises(tx.ScheduleError) as refused:
         s.parallel("j")
     assert refused.value.witness["sizes"] == {"M": 1}
+
+
+def test_examples_that_are_not_certain_say_so():
+    """Of choices among many cases the proof knows too little to say which element they read."""
+    s = tx.schedule(tx.op("""op f(X: f32[N, K, 3, 3]) -> Z: f32[K, K] {
+      Z[i, j] = (X[i, i, 0, 0 | clamp] - X[i, 2*j, i, 0 | clamp]) * (if j < 2 then X[0, i, 0, 0] else X[i, 2, j, 0 | 1]) }"""))
+    with pytest.raises(tx.ScheduleError) as refused:
+        s.bind("Z.i", "block.y").cache_read("X", "Z.j")
+    (note, *_), label = refused.value.notes, refused.value.label
+    assert label == "may read what iteration (i=0, j=0, d0=0, d1=0, d2=0) writes"
+    assert note.startswith("at N=1, K=2: ")
+    assert ", and it is not disproven that both use X_cache[0, 0, 0, 0]; they may not run at once" in note
+
+
+def test_examples_that_are_certain_do_not():
+    with pytest.raises(tx.ScheduleError) as refused:
+        tx.schedule(tx.op("op f(X: f32[K, K]) -> Y: f32[K] { Y[i] = prod(r in 0..K: X[i, r]) }")).parallel("r")
+    assert refused.value.label == "updates what iteration (i=0, r=0) writes" and "both use Y_acc[0]" in refused.value.notes[0]

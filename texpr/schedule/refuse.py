@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from texpr.ir.build import integer
+from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Read, Var, index
-from texpr.ir.loop import Kernel, Store
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.shapes import value_at
 from texpr.ir.traverse import walk
 from texpr.passes.renew import folded
 from texpr.poly import Conflict
-from texpr.schedule.loops import span_of, text_of
+from texpr.schedule.loops import paths, span_of, text_of
 from texpr.schedule.replay import rerun
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
@@ -24,12 +25,14 @@ class Refused:
     Attributes:
         after: the kernel that the step would have made, where it is known.
         at_once: the step would have run iterations at once.
+        seen: nothing speaks against the example.
     """
 
     kernel: Kernel
     conflict: Conflict
     after: Kernel | None = None
     at_once: bool = False
+    seen: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,13 +55,15 @@ def refused(kernel: Kernel, message: str, conflict: Conflict, why: str, help: st
     (source, at_source), (sink, at_sink) = conflict.source, conflict.sink
     element = f"{conflict.tensor.name}[{', '.join(map(str, conflict.element))}]" if conflict.element else conflict.tensor.name
     sizes = f"at {_values(conflict.sizes)}: " if conflict.sizes else ""
-    note = f"{sizes}{iteration(at_source)} runs before {iteration(at_sink)}, and both use {element}; {why}"
+    seen = _is_seen(kernel, conflict)
+    both = "both use" if seen else "it is not disproven that both use"
+    note = f"{sizes}{iteration(at_source)} runs before {iteration(at_sink)}, and {both} {element}; {why}"
     first = [f"first: {span_of(kernel, source).text.strip()}"] if source is not sink else []
     witness = {"sizes": dict(conflict.sizes), "first": dict(at_source), "second": dict(at_sink), "tensor": conflict.tensor.name,
                "element": conflict.element}
     run = None if after is None else lambda: rerun(kernel, after, conflict.sizes, at_once=at_once)
-    return ScheduleError(message, _place(kernel, conflict), code="order", label=_label(conflict), notes=[note, *first], help=help,
-                         witness=witness, rerun=run, details=Refused(kernel, conflict, after, at_once))
+    return ScheduleError(message, _place(kernel, conflict), code="order", label=_label(conflict, seen), notes=[note, *first], help=help,
+                         witness=witness, rerun=run, details=Refused(kernel, conflict, after, at_once, seen))
 
 
 def iteration(at: Mapping[str, int]) -> str:
@@ -66,11 +71,31 @@ def iteration(at: Mapping[str, int]) -> str:
     return f"iteration ({_values(at)})" if at else "a statement outside all loops"
 
 
-def _label(conflict: Conflict) -> str:
+def _is_seen(kernel: Kernel, conflict: Conflict) -> bool:
+    """Whether nothing speaks against the example. Of products of sizes, their quotients and choices among many cases proofs know little,
+    and take instances for possible that never run, or use other elements; data may be anything.
+    """
+    around = {id(s): above for above, s in paths(kernel)}
+    sizes = {v: conflict.sizes.get(v.name, 1) for v in kernel.sizes}
+    for store, at in (conflict.source, conflict.sink):
+        above = around.get(id(store), ())
+        values = sizes | {n.var: at[n.var.name] for n in above if isinstance(n, For) and n.var.name in at}
+        asked = [compare("<", n.var, n.extent) if isinstance(n, For) else n.cond for n in above]
+        nodes = (store, *(n for n in walk(store.value, *store.indices) if isinstance(n, Read)))
+        used = [conjunction(*(compare("==", i, index(k)) for i, k in zip(n.indices, conflict.element)))
+                for n in nodes if n.tensor is conflict.tensor]
+        if any(value_at(c, values, 1) == 0 for c in asked) or used and all(value_at(c, values, 1) == 0 for c in used):
+            return False
+    return True
+
+
+def _label(conflict: Conflict, seen: bool) -> str:
     who = iteration(conflict.source[1])
     if conflict.kind == "flow":
-        return f"{'reads' if _read(conflict) is not None else 'updates'} what {who} writes"
-    return f"overwrites what {who} {'reads' if conflict.kind == 'anti' else 'writes'}"
+        verb, what = "updates" if _read(conflict) is None else "reads", "writes"
+    else:
+        verb, what = "overwrites", "reads" if conflict.kind == "anti" else "writes"
+    return f"{verb} what {who} {what}" if seen else f"may {verb.removesuffix('s')} what {who} {what}"
 
 
 def _place(kernel: Kernel, conflict: Conflict) -> Span:

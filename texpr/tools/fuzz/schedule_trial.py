@@ -167,6 +167,9 @@ class _Trial:
         if not isinstance(error, ScheduleError) or not isinstance(error.details, Refused):
             return
         details = error.details
+        if not details.seen:
+            self.count("witness", "said not to be certain")
+            return
         if max(details.conflict.sizes.values(), default=0) > _WITNESS:
             self.count("witness", "too large to enumerate")
             return
