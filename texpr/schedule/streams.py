@@ -18,8 +18,8 @@ from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.panels import FILLING, even, in_pairs, pack
 from texpr.schedule.plan import Plan
 
-DEPTH = 16
-"""Rows that are read together: prefetchers of hardware follow about so many streams."""
+DEPTH = 8
+"""Rows that are read together: as many as a first cache has ways, for where their distance is a multiple of a page, they share those."""
 BUSY = 32
 """How often an element is used, from which on a copy costs less than it saves: each use then reads whole lines that lie side by side."""
 MOST_USES = 48
@@ -106,5 +106,5 @@ def _panel_depth(plan: Plan, s: _Stream, width: int) -> int:
 
 
 def _strip(plan: Plan, s: _Stream) -> int:
-    """Elements of a row that a thread walks along: two strips for each core, none too short."""
-    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // (2 * plan.machine.cores)))
+    """Elements of a row that a thread walks along: a strip for each core, since short runs are over before hardware prefetches them."""
+    return max(LEAST_STRIP // s.operand.tensor.dtype.bytes, -(-constant_extent(s.lane) // plan.machine.cores))
