@@ -1,0 +1,54 @@
+"""What the assembler makes of a kernel: the instructions of the processor, as NVIDIA's disassembler prints them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_.]*)(?: ([^;]*))?;")
+_LABEL = re.compile(r"^(\.L\w+):")
+
+
+def instructions(ptx: str, name: str, folder: Path) -> list[tuple[str, str]]:
+    """Opcodes with their operands, in order; a label is an opcode that begins with a dot."""
+    tool = _disassembler()
+    source, made = folder / "kernel.ptx", folder / "kernel.cubin"
+    source.write_text(ptx)
+    done = subprocess.run(["ptxas", f"-arch={name}", str(source), "-o", str(made)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "C75" not in done.stderr, f"what would run at once is serialized: {done.stderr}"
+    text = subprocess.run([tool, "-c", str(made)], capture_output=True, text=True, check=True, timeout=60).stdout
+    found: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        if (label := _LABEL.match(line)) is not None:
+            found.append((label[1], ""))
+        elif (one := _INSTRUCTION.match(line)) is not None:
+            found.append((one[1], (one[2] or "").strip()))
+    return found
+
+
+def _disassembler() -> str:
+    packaged = Path(sysconfig.get_paths()["purelib"], "nvidia", "cu13", "bin")
+    found = shutil.which("nvdisasm") or shutil.which("nvdisasm", path=str(packaged))
+    if found is None or shutil.which("ptxas") is None:
+        pytest.skip("ptxas or nvdisasm is not installed: pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm")
+    return found
+
+
+def count(code: Sequence[tuple[str, str]], opcode: str) -> int:
+    """How many instructions are of a kind: `LDS.128` is a kind of `LDS`, `LDSM` is not."""
+    return sum(op == opcode or op.startswith(f"{opcode}.") for op, _ in code)
+
+
+def loops(code: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """The bodies of loops: from a label to a jump back to it."""
+    places = {op: k for k, (op, _) in enumerate(code) if op.startswith(".")}
+    back = ((places[label], k) for k, (op, operands) in enumerate(code) if op == "BRA" for label in re.findall(r"\.L\w+", operands)
+            if places.get(label, k) < k)
+    return [[one for one in code[start : stop + 1] if not one[0].startswith(".")] for start, stop in back]

@@ -1,0 +1,72 @@
+"""The processor's own instructions of default schedules: products by tensor cores, copies past the registers, nothing in local memory."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import texpr as tx
+from tests.targets.cases import MATMUL
+from tests.targets.sass import count, instructions, loops
+from tests.targets.test_fibers import SM80
+from tests.targets.test_gemm import BYTES, HALF
+from texpr.compiler import pipeline
+from texpr.targets import compile_kernel
+
+SOFTMAX = """
+op softmax(X: f32[M, N]) -> Y: f32[M, N] {
+  m[i] = max(j: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])
+  z[i] = sum(j: e[i, j])
+  Y[i, j] = e[i, j] / z[i]
+}"""
+
+
+@cache
+def assembly(text: str, **sizes: int) -> str:
+    return compile_kernel(pipeline.prepared(tx.schedule(tx.op(text), **sizes).auto("sm_80").kernel, SM80), SM80).assembly
+
+
+def product(text: str) -> str:
+    return assembly(text, M=4096, N=4096, K=4096)
+
+
+def in_memory(code: list[tuple[str, str]]) -> int:
+    """Loads and stores of a thread's own memory: spills, and arrays that are no registers."""
+    return count(code, "LDL") + count(code, "STL")
+
+
+@pytest.mark.parametrize(("text", "opcode", "others"), [(HALF, "HMMA.16816.F32.BF16", 64), (BYTES, "IMMA.16832.S8.S8", 92)])
+def test_products_on_tensor_cores(text: str, opcode: str, others: int, tmp_path: Path):
+    """The hot loop has 32 products of tiles, 12 loads of rows from shared memory, four copies of 16 bytes for each thread; all others are
+    for addresses and the loop.
+    """
+    code = instructions(product(text), "sm_80", tmp_path)
+    hot = max(loops(code), key=lambda body: count(body, opcode))
+    assert in_memory(code) == 0
+    assert count(hot, opcode) == count(code, opcode) == 32
+    assert count(hot, "LDSM") == 12 and count(hot, "LDGSTS.E.BYPASS.128") == 4 and count(hot, "LDG") == count(hot, "STS") == 0
+    assert count(hot, "BAR") == 1 and len(hot) <= 32 + 12 + 4 + others
+
+
+def test_products_of_threads(tmp_path: Path):
+    """64 products for every 4 vectors from shared memory."""
+    code = instructions(product(MATMUL), "sm_80", tmp_path)
+    hot = max(loops(code), key=lambda body: count(body, "FFMA"))
+    assert in_memory(code) == 0
+    assert count(hot, "FFMA") == 16 * count(hot, "LDS.128") > 0 and count(hot, "LDS") == count(hot, "LDS.128")
+    assert count(code, "LDG.E.128.CONSTANT") > 0
+
+
+def test_rows_are_folded_by_lanes(tmp_path: Path):
+    """Five exchanges for the extreme of a row, five for its sum, and vectors of 16 bytes."""
+    code = instructions(assembly(SOFTMAX, M=1024, N=256), "sm_80", tmp_path)
+    assert in_memory(code) == 0 and count(code, "SHFL") == 10
+    assert count(code, "LDG.E.128.CONSTANT") == count(code, "STG.E.128") == 2
+
+
+def test_spills_are_seen(tmp_path: Path):
+    """The same code with 64 registers has them."""
+    assert in_memory(instructions(product(HALF).replace(".maxntid", ".maxnreg 64\n.maxntid"), "sm_80", tmp_path)) > 0
