@@ -33,7 +33,7 @@ def check(path, model, *example, **options):
     for y, w in zip(found, map(np.asarray, tree.leaves(model(*example))), strict=True):
         assert y.dtype == w.dtype
         np.testing.assert_allclose(y, w, rtol=1e-4, atol=2e-5)  # f32
-    return [n.op_type for n in proto.graph.node]
+    return [n.op_type for n in proto.graph.node if n.op_type != "Constant"]
 
 
 def digits():
@@ -74,12 +74,14 @@ def test_a_transformer_of_any_batch(tmp_path):
     check(tmp_path / "m.onnx", model, ids, dims={"ids": {0: "batch"}}, outputs=["scores"])
     more = RNG.integers(0, 20, (5, 6))
     assert np.allclose(RUN(tmp_path / "m.onnx", {"ids": more})[0], model(more), atol=2e-5)
-    assert onnx.load(tmp_path / "m.onnx").graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    graph = onnx.load(tmp_path / "m.onnx").graph
+    assert [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in (*graph.input, *graph.output)] == [
+        ["batch", 6], ["batch", 6, 20]]
 
 
 @pytest.mark.parametrize(("layer", "operator", "shape"), [
     (lambda: nn.GRU(3, 4), "GRU", (5, 2, 3)),
-    (lambda: nn.RNN(3, 4, nonlinearity="relu"), "RNN", (5, 2, 3)),
+    (lambda: nn.RNN(3, 4), "RNN", (5, 2, 3)),
     (lambda: nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), "Conv", (2, 4, 9)),
     (lambda: nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1), "ConvTranspose", (2, 4, 5, 5)),
     (lambda: nn.LayerNorm((3, 4)), "LayerNormalization", (2, 3, 4)),
@@ -156,12 +158,28 @@ def test_everything_that_onnx_lacks_is_listed_and_nothing_is_written(tmp_path):
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(("model", "words"), [(3, "the model is a int"), (lambda x: 1, "the program gives no tensors")])
+def test_what_is_no_model(tmp_path, model, words):
+    with pytest.raises(tx.CallError, match=words):
+        tx.onnx.save(model, tmp_path / "m.onnx", normal(3))
+
+
+def test_what_was_read_is_saved_again(tmp_path):
+    model, x = digits().eval(), normal(3, 64)
+    tx.onnx.save(model, tmp_path / "m.onnx", x)
+    tx.onnx.save(tx.onnx.load(tmp_path / "m.onnx"), tmp_path / "again.onnx", x, inputs=["x"])
+    assert np.allclose(RUN(tmp_path / "again.onnx", {"x": x})[0], model(x), atol=2e-5)
+    first, second = (tx.onnx.load(tmp_path / n).state_dict() for n in ("m.onnx", "again.onnx"))
+    assert set(first) == set(second) and all(np.array_equal(first[n], second[n]) for n in first)
+
+
 def mean(x):
     return x.sum(0) / float(x.shape[0])
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"opset": 17}, "opset is 17, expected 21 to"),
+    ({"dims": {"x": ["n"]}}, "dims says names of dimensions by input and axis"),
     ({"dims": {"z": {0: "n"}}}, "dims names an input `z`"),
     ({"dims": {"x": {4: "n"}}}, "dims names axis 4 of `x`, which has 2"),
     ({"dims": {"x": {0: "n", 1: "n"}}}, r"the dimension n has extents \[3, 4\]"),

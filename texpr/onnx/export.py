@@ -25,7 +25,7 @@ from texpr.onnx.library import library
 from texpr.onnx.table import NEWEST
 from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
-from texpr.onnx.writing.dims import Named, find_named, name_dims
+from texpr.onnx.writing.dims import Named, find_named, name_dims, named_shape
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
 from texpr.onnx.writing.layers import call
 from texpr.support.errors import CallError, ResourceError
@@ -64,6 +64,8 @@ def save(model: Callable[..., Any], path: str | os.PathLike[str], example: objec
     newest = min(NEWEST, onnx.defs.onnx_opset_version())
     if type(opset) is not int or not OLDEST_WRITTEN <= opset <= newest:
         raise CallError(f"opset is {opset!r}, expected {OLDEST_WRITTEN} to {newest}", code="arguments")
+    if not callable(model):
+        raise CallError(f"the model is a {type(model).__name__}, expected a module or a function of tensors", code="arguments")
     given = [as_input(x.numpy() if isinstance(x, Tensor) else x, model.dtype if isinstance(model, Module) else None)
              for x in (example if isinstance(example, tuple) else (example,))]
     names = _input_names(model, len(given), inputs)
@@ -72,9 +74,10 @@ def save(model: Callable[..., Any], path: str | os.PathLike[str], example: objec
     usual = _resized(specs, named, None)
     with _evaluating(model):
         whole = _Captured.of(model, usual, outputs)
-        others = [_Captured.of(model, _resized(specs, named, d), outputs).graph for d in named]
-    name_dims(whole.graph, others, named)
-    proto = whole.proto(onnx, opset, usual, named)
+        others = [_Captured.of(model, _resized(specs, named, d), outputs) for d in named]
+    name_dims(whole.graph, [o.graph for o in others], named)
+    shapes = [named_shape(v.shape, [o.results[k].shape for o in others], named) for k, v in enumerate(whole.results)]
+    proto = whole.proto(onnx, opset, usual, named, shapes)
     if proto.ByteSize() > MOST_BYTES:
         raise ResourceError(f"the model has {proto.ByteSize():,} bytes, the limit is {MOST_BYTES:,}", code="onnx")
     onnx.checker.check_model(proto, full_check=True)
@@ -151,6 +154,8 @@ class _Captured:
             found = [_result(y, capture) for y in tree.leaves(model(*symbols.values()))]
         if capture.updates:
             raise CallError("the program assigns to variables, and models in ONNX only compute", code="onnx", help="save it after eval()")
+        if not found:
+            raise CallError("the program gives no tensors", code="arguments")
         wished = list(outputs) if outputs is not None else ["y"] if len(found) == 1 else [f"y{k}" for k in range(len(found))]
         if len(wished) != len(found) or len({*wished, *specs}) < len(wished) + len(specs):
             raise CallError(f"the program has {len(found)} outputs, and their names are {', '.join(wished)}", code="arguments",
@@ -159,15 +164,17 @@ class _Captured:
         values = {s.tensor: Value(n, s.shape, s.dtype) for n, s in symbols.items()}
         return writer.captured(values, found)
 
-    def proto(self, onnx: Any, opset: int, specs: Specs, named: Sequence[Named]) -> Any:
-        """The onnx.ModelProto."""
+    def proto(self, onnx: Any, opset: int, specs: Specs, named: Sequence[Named], shapes: Sequence[Sequence[int | str | None]]) -> Any:
+        """The onnx.ModelProto; `shapes` are those of the outputs."""
         at = {place: d.name for d in named for place in d.places}
         infos = [onnx.helper.make_tensor_value_info(n, TO_ONNX[t], [at.get((n, k), size) for k, size in enumerate(shape)])
                  for n, (shape, t) in specs.items()]
-        results = [onnx.helper.make_tensor_value_info(v.name, TO_ONNX[v.dtype], [None] * len(v.shape) if named else list(v.shape))
-                   for v in self.results]
-        nodes = [onnx.helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in self.graph.nodes]
-        data = [onnx.numpy_helper.from_array(np.asarray(v.numbers()), n) for n, v in self.graph.initializers.items()]
+        results = [onnx.helper.make_tensor_value_info(v.name, TO_ONNX[v.dtype], shape) for v, shape in zip(self.results, shapes)]
+        arrays = {n: onnx.numpy_helper.from_array(np.asarray(v.numbers()), n) for n, v in self.graph.initializers.items()}
+        # Constants are nodes: initializers are what training changes.
+        nodes = [onnx.helper.make_node("Constant", [], [n], value=a) for n, a in arrays.items() if n not in self.graph.variables]
+        nodes += [onnx.helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in self.graph.nodes]
+        data = [a for n, a in arrays.items() if n in self.graph.variables]
         graph = onnx.helper.make_graph(nodes, "model", infos, results, data)
         sets = [onnx.helper.make_opsetid("", opset)]
         return onnx.helper.make_model(graph, opset_imports=sets, producer_name="texpr",
@@ -213,6 +220,7 @@ class _Writer:
         for variable, name in self.variables.items():
             if variable in self.capture.variables:
                 values[self.capture.variables[variable]] = Value(name, variable.shape, variable.dtype)
+                graph.variables.add(name)
                 graph.initializers[name] = Known(np.asarray(variable.data), variable.dtype)
         for tensor, array in self.capture.constants.items():
             values[tensor] = known(load(array, tensor.dtype), tensor.dtype)

@@ -34,6 +34,9 @@ def find_named(shapes: Mapping[str, Sequence[int]], dims: Mapping[str, Mapping[i
     Raises:
         CallError: inputs or axes that are not there, and one name for different extents.
     """
+    well = isinstance(dims, Mapping) and all(isinstance(axes, Mapping) for axes in dims.values())
+    if not well or any(type(a) is not int or not isinstance(n, str) or not n for axes in dims.values() for a, n in axes.items()):
+        raise CallError("dims says names of dimensions by input and axis", code="arguments", help='for example {"x": {0: "batch"}}')
     places: dict[str, list[tuple[str, int]]] = {}
     for name, axes in dims.items():
         if name not in shapes:
@@ -50,6 +53,20 @@ def find_named(shapes: Mapping[str, Sequence[int]], dims: Mapping[str, Mapping[i
         # Of one element it would not be seen where it is repeated.
         extent = max(extents.pop(), 2)
         found.append(Named(dim, tuple(where), extent, extent + 1))
+    return found
+
+
+def named_shape(shape: Sequence[int], others: Sequence[Sequence[int]], dims: Sequence[Named]) -> list[int | str | None]:
+    """A shape with names; None where an extent is computed from named ones.
+
+    Args:
+        others: for each dimension the shape where it alone has its other extent.
+    """
+    found: list[int | str | None] = []
+    for k, n in enumerate(shape):
+        moved = [d for d, other in zip(dims, others) if other[k] != n]
+        same = len(moved) == 1 and n == moved[0].extent and others[dims.index(moved[0])][k] == moved[0].other
+        found.append(n if not moved else moved[0].name if same else None)
     return found
 
 

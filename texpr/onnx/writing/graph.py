@@ -73,12 +73,14 @@ class Graph:
 
     Attributes:
         initializers: by name: parameters, buffers, constants.
+        variables: names of initializers that are parameters and buffers.
         sizes: names of initializers that are lists of extents, which may depend on named dimensions.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.nodes: list[Written] = []
         self.initializers: dict[str, Known] = {}
+        self.variables: set[str] = set()
         self.sizes: set[str] = set()
         self._used = set(names)
         self._constants: dict[tuple, str] = {}
