@@ -221,6 +221,10 @@ class Steps:
         """Make a dimension of a buffer longer; see `texpr.schedule.pad`."""
         return self._step("pad", tensor, dimension, multiple, **({"extra": extra} if extra else {}))
 
+    def swizzle(self, tensor: str, unit: int, count: int, row: int) -> Self:
+        """Exchange units of a shared buffer, so that columns use different banks; see `texpr.schedule.swizzle`."""
+        return self._step("swizzle", tensor, unit, count, row)
+
     def scope(self, tensor: str, where: str) -> Self:
         """Say where a buffer lives: stack, heap, register or shared; see `texpr.schedule.scope`."""
         return self._step("scope", tensor, where)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from texpr.ir.dtypes import BOOL, I64, DType
+from texpr.ir.swizzle import Swizzle
 from texpr.support.source import Span
 
 
@@ -212,6 +213,7 @@ class Tensor(Node):
         value_range: integer elements lie in `lo <= x < hi`.
         distinct: no two elements of a row, along the last axis, are equal.
         scope: where a buffer lives: `global`, or `stack` once a pass has placed it near its use.
+        swizzle: how the elements of a shared buffer lie, if not row by row. Only where they lie: indices are what they were.
     """
 
     name: str
@@ -221,6 +223,7 @@ class Tensor(Node):
     distinct: bool = False
     scope: str = "global"
     span: Span | None = None
+    swizzle: Swizzle | None = None
 
     @property
     def shape(self) -> tuple[Expr, ...]:

@@ -107,7 +107,13 @@ def _header(writer: Writer, kernel: Kernel, names: Names) -> None:
     for tensor in kernel.temporaries:
         writer.write("\n  let ")
         _tensors(writer, (tensor,), names)
-        writer.write("" if tensor.scope == "global" else f"  {tensor.scope}")
+        writer.write(_home(tensor))
+
+
+def _home(tensor: Tensor) -> str:
+    """Where a buffer lives, and how its elements lie there."""
+    lies = "" if tensor.swizzle is None else f" {tensor.swizzle}"
+    return "" if tensor.scope == "global" else f"  {tensor.scope}{lies}"
 
 
 def _tensors(writer: Writer, tensors: tuple[Tensor, ...], names: Names) -> None:
@@ -129,7 +135,7 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
         case Store(tensor, indices, value, update):
             return [*element(tensor, indices, None, names), f" {UPDATES[update]} ", Part(value), *_marks(statement)]
         case Alloc(tensor):
-            return [f"let {names[tensor]}: ", *type_items(tensor), "" if tensor.scope == "global" else f"  {tensor.scope}"]
+            return [f"let {names[tensor]}: ", *type_items(tensor), _home(tensor)]
         case ExternCall(name, inputs, outputs, constants):
             given = ", ".join(names[t] for t in inputs) + "".join(f"{', ' if k else '; '}{n}={v!r}" for k, (n, v) in enumerate(constants))
             return [f"{', '.join(names[t] for t in outputs)} = extern {name}({given})", *_call_mark(statement)]

@@ -64,6 +64,8 @@ def _verify_tensors(node: Program | Kernel, tensors: Iterable[Tensor], sizes: tu
             check(size.dtype == I64, f"a size of {tensor.name} is not i64", size)
         for dim in tensor.dims:
             check(len(dim.sizes) == 1 or (len(dim.sizes) > 1 and not dim.pack), f"{tensor.name} has a malformed dimension", node)
+        lies = tensor.swizzle
+        check(lies is None or (tensor.scope == "shared" and lies.is_one_to_one), f"{tensor.name} has a malformed swizzle", node)
 
 
 def _verify_equation(equation: Equation, program: Program, tensors: Iterable[Tensor]) -> None:

@@ -13,6 +13,7 @@ from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.extern import extern_effect
 from texpr.ir.loop import Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, is_kind
 from texpr.ir.reach import USUAL_SIZE
+from texpr.ir.swizzle import Swizzle
 from texpr.lang import tree
 from texpr.lang.equations import UPDATES
 from texpr.lang.exact import ExactArithmetic
@@ -34,7 +35,7 @@ _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
 _NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
 _PLAIN = {"barrier": Barrier, "commit": Commit, "poll": Poll}
 _WAIT = re.compile(r"wait ([0-9]{1,4})")
-_SCOPE = re.compile(rf"  +({_WORD})$")
+_SCOPE = re.compile(rf"  +({_WORD})(?: swizzle\(([0-9]+), ([0-9]+), ([0-9]+)\))?$")
 
 
 _EXTERN = re.compile(rf"(?P<targets>{_WORD}(?:, *{_WORD})*) = extern (?P<name>{_WORD})\((?P<arguments>[^()]*)\)"
@@ -108,10 +109,10 @@ class _Reader:
         contract = self.text(first).endswith(" contract")
         header: tree.Header = parse_part(self.source, "header", found.end(), first.stop - (len(" contract") if contract else 0))
         head = list(self._head())
-        lets = [(line, *self._let(line)) for word, line in head if word == "let"]
-        sizes = self._sizes([line for word, line in head if word == "sizes"], [*header.inputs, *header.outputs, *(d for _, d, _ in lets)])
+        lets = [self._let(line) for word, line in head if word == "let"]
+        sizes = self._sizes([line for word, line in head if word == "sizes"], [*header.inputs, *header.outputs, *(d for d, _, _ in lets)])
         inputs, outputs = (tuple(self._declare(d) for d in part) for part in (header.inputs, header.outputs))
-        temporaries = tuple(self._declare(d, scope) for _, d, scope in lets)
+        temporaries = tuple(self._declare(*let) for let in lets)
         requires = tuple(self._require(line) for word, line in head if word == "require")
         body = self._body(self.lines[1 + len(head) :])
         return Kernel(found.group(1), inputs, outputs, temporaries, sizes, body, contract, requires)
@@ -123,14 +124,22 @@ class _Reader:
                 return
             yield word, line
 
-    def _let(self, line: Line) -> tuple[tree.Declaration, str]:
-        scope = _SCOPE.search(self.text(line))
-        stop = line.start + scope.start() if scope else line.stop
-        return parse_part(self.source, "declaration", line.start + len("let"), stop), scope.group(1) if scope else "global"
+    def _let(self, line: Line) -> tuple[tree.Declaration, str, Swizzle | None]:
+        found = _SCOPE.search(self.text(line))
+        stop = line.start + found.start() if found else line.stop
+        declared = parse_part(self.source, "declaration", line.start + len("let"), stop)
+        scope, *numbers = found.groups() if found else ("global",)
+        if not numbers or numbers[0] is None:
+            return declared, scope, None
+        lies = Swizzle(*map(int, numbers))
+        if not lies.is_one_to_one or scope != "shared":
+            raise ParseError(f"{lies} gives two elements one place, or the buffer is not shared", self.span(line),
+                             help="three powers of two: at least two units, and rows of at least as many elements")
+        return declared, scope, lies
 
-    def _declare(self, d: tree.Declaration, scope: str = "global") -> Tensor:
+    def _declare(self, d: tree.Declaration, scope: str = "global", lies: Swizzle | None = None) -> Tensor:
         self.names.declare(d.name.text, d.name.span)
-        made = tensor(d, self.scalars, scope)
+        made = replace(tensor(d, self.scalars, scope), swizzle=lies)
         self.names.tensors[made.name] = made
         return made
 

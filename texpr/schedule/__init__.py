@@ -36,12 +36,13 @@ from texpr.schedule.separate import separate
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
+from texpr.schedule.swizzle import swizzle
 from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tile import jam, tile
 
 __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
-    "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reorder",
-    "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "tensorize", "tile", "unroll",
-    "vectorize",
+    "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified",
+    "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle",
+    "tensorize", "tile", "unroll", "vectorize",
 ]

@@ -68,7 +68,8 @@ def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
 
 
 def _elements(t: Tensor) -> int:
-    return prod(integer(n) or 0 for n in t.shape)
+    count = prod(integer(n) or 0 for n in t.shape)
+    return count if t.swizzle is None else t.swizzle.room(count)
 
 
 def _longest(loops: Sequence[For], axis: str) -> int | None:
@@ -136,7 +137,9 @@ def _place(tensor: Tensor, flat: Linear, above: Sequence[For], at: Mapping[Var, 
     if not variables(where) <= {n.var for n in above}:
         return None
     element = value_at(where, at, 0)
-    return None if element is None else element * tensor.dtype.bytes
+    if element is None:
+        return None
+    return (element if tensor.swizzle is None else tensor.swizzle.place(element)) * tensor.dtype.bytes
 
 
 def _sectors(begins: Places, size: int) -> str:

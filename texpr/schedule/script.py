@@ -32,6 +32,7 @@ from texpr.schedule.separate import separate
 from texpr.schedule.shape import split
 from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
+from texpr.schedule.swizzle import swizzle
 from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tile import jam, tile
 from texpr.support.errors import ScheduleError
@@ -44,7 +45,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
-    "online": online,
+    "online": online, "swizzle": swizzle,
 }
 
 

@@ -39,7 +39,7 @@ class Accesses(Expressions):
     def load(self, read: Read) -> Value:
         tensor = read.tensor
         element, align = memory_type(tensor.dtype), self.alignment(tensor, read.indices)
-        picked = self._picked(tensor, read.indices) if self.lane is not None else None
+        picked = self._picked(tensor, read.indices) if self.lane is not None and tensor.swizzle is None else None
         if picked is not None:
             return self._from_memory(Value(picked, tensor.dtype, self.lanes), element)
         address, lanes, stride = self.address(tensor, read.indices)
@@ -199,7 +199,7 @@ class Accesses(Expressions):
     def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
         """The first statements, if they are plain stores of lanes whose elements lie between each other: 2, 4, 8 or 16 fill memory."""
         first = body[0]
-        if self.lane is None or self.mask is not None or not isinstance(first, Store):
+        if self.lane is None or self.mask is not None or not isinstance(first, Store) or first.tensor.swizzle is not None:
             return []
         base = self._flat(first.tensor, first.indices)
         n = base.coefficient(self.lane)

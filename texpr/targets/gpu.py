@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 
-from texpr.ir.affine import linear
+from texpr.ir.affine import Linear, linear
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select, sub
 from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import I64
@@ -16,10 +16,11 @@ from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
-from texpr.targets.function import Function, Value, constant
+from texpr.targets.function import Function, Value, constant, memory_type
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
+from texpr.targets.swizzled import away, check_inside
 from texpr.targets.sync import Threads, Uses, uses_of
 from texpr.targets.warps import LANES, emit_warp
 
@@ -94,7 +95,26 @@ class GpuEmitter(Emitter):
         first = flat.without(self.lane)
         if flat.coefficient(self.lane) != 1 or any(self._varies(t) for t, _ in first.terms):
             return size
-        return min(gcd(ALIGNMENT, size * first.constant, *(size * c for _, c in first.terms)), ALIGNMENT)
+        whole = ALIGNMENT if tensor.swizzle is None else size * tensor.swizzle.unit
+        return min(gcd(ALIGNMENT, whole, size * first.constant, *(size * c for _, c in first.terms)), ALIGNMENT)
+
+    def address(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[str, int, int]:
+        """As elsewhere; elements of swizzled buffers are one, or a run of neighbours, never a gather."""
+        if tensor.swizzle is None:
+            return super().address(tensor, indices)
+        flat = self._flat(tensor, indices)
+        step = 0 if self.lane is None else flat.coefficient(self.lane)
+        first = flat if self.lane is None else flat.without(self.lane)
+        if step not in (0, 1) or any(self._varies(t) for t, _ in first.terms):
+            raise CompileError(f"lanes use elements of {tensor.name} that lie apart, and it is swizzled", code="target",
+                               help="vectorize a loop along its last dimension, or none")
+        if step:
+            check_inside(tensor, first, self.lanes)
+        at = self.position(Linear(first.terms, 0))
+        at = self._one(f"add {at}, {away(self, first, tensor.swizzle).text}", I64, 0)
+        at = self._one(f"add {at}, {first.constant}", I64, 0)
+        address = f"getelementptr {memory_type(tensor.dtype)}, ptr{self.space(tensor)} {self.pointers[tensor]}, {at}"
+        return self.function.pure(address), self.lanes if step else 0, step
 
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Threads of a GPU leave the hint out."""
@@ -430,7 +450,8 @@ def _uses_of(tensor: Tensor, inside: Node) -> bool:
 
 
 def _bytes(tensor: Tensor, most: int, where: str) -> int:
-    size = _constant(product(tensor.shape), tensor, where) * tensor.dtype.bytes
+    count = _constant(product(tensor.shape), tensor, where)
+    size = (count if tensor.swizzle is None else tensor.swizzle.room(count)) * tensor.dtype.bytes
     if size > most:
         raise CompileError(f"{tensor.name} needs {size} bytes of {where}; there are {most}", code="target", help="use smaller tiles")
     return max(size, 1)

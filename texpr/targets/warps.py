@@ -26,15 +26,19 @@ from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.loop import INSTRUCTION, For, If
 from texpr.ir.traverse import walk
+from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
 from texpr.targets.function import Value, constant, memory_type
+from texpr.targets.swizzled import check_inside
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
 
 LANES = 32
+_ROW = 16
+"""Bytes of a row that a lane gives the address of."""
 _EVERY_LANE = "i32 -1"
 
 
@@ -295,7 +299,10 @@ def _emit_load(emitter: GpuEmitter, load: _Load, match: Match) -> None:
                            help=f'cache_read("{tensor.name}", ...), then scope(..., "shared")')
     lane, half = emitter.positions["x"], index(16)
     row, column = mod(lane, half), mul(floordiv(lane, half), index(4 * load.width))
-    address = emitter.place(tensor, indices, _values(match, i=row, k=column))
+    places = _values(match, i=row, k=column)
+    if tensor.swizzle is not None:
+        check_inside(tensor, flat_index(tensor, tuple(folded(i, places) for i in indices)), _ROW // tensor.dtype.bytes)
+    address = emitter.place(tensor, indices, places)
     kind = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.{'trans.' if load.turned else ''}b16.p3"
     result = "{ i32, i32, i32, i32 }"
     words = emitter.intrinsic(kind, result, address)

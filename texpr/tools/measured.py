@@ -57,6 +57,14 @@ rfactor("ki", reassoc=True)
 unroll("ki")
 bind("io", "block.x")
 specialize(N=64)"""),
+    "product, shared": (PRODUCT, """\
+tile("i", "j", "k", sizes=(64, 64, 32))
+reorder("ko", "ii", "ji")
+cache_read("B", "ko")
+scope("B_cache", "shared")
+swizzle("B_cache", 4, 8, 64)
+bind("ii", "thread.y")
+bind("ji", "thread.x")"""),
     "product of bytes": (BYTES, """\
 split("j", 16, tail="exact")
 split("k", 4, tail="exact")

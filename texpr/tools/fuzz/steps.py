@@ -230,6 +230,10 @@ def _scope(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (_buffer(rng, kernel), rng.choice(("stack", "heap", "register", "shared"))))
 
 
+def _swizzle(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (_buffer(rng, kernel), *(rng.choice((1, 2, 3, 4)) for _ in range(2)), rng.choice((2, 4, 8, 16))))
+
+
 def _layout(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     tensor = rng.choice(_tensors(kernel) if rng.random() < 0.2 else list(kernel.temporaries) or _tensors(kernel))
     axes = list("abcdefgh"[: tensor.rank])
@@ -247,7 +251,7 @@ _MAKERS: dict[str, _Maker] = {
     "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "specialize": _specialize,
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
-    "cache_write": _cache, "pad": _pad, "scope": _scope, "layout": _layout, "tensorize": _tensorize,
+    "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
     "online": _online,
 }
 
