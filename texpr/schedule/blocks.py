@@ -1,7 +1,8 @@
 """Default schedules for GPUs: which nests share a kernel, what blocks and threads of each do.
 
-Contractions have tiles (`gemm`). Rows of sums have a warp or a block each (`rows`); sums of columns have threads along the columns and
-the terms; long sums of few elements are cut into parts, a launch of their own; all else has one thread for each vector of the target.
+Contractions have tiles (`gemm`), those over windows too (`convolve`). Rows of sums have a warp or a block each (`rows`); sums of columns
+have threads along the columns and the terms; long sums of few elements are cut into parts, a launch of their own; all else has one thread
+for each vector of the target.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.schedule.convolve import convolved
 from texpr.schedule.gemm import contracted
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent, find_nests, free_nests
@@ -27,7 +29,7 @@ LONG = 256
 def on_gpu(plan: Plan) -> None:
     """Choose the steps for all nests of a kernel."""
     for nest in find_nests(plan.kernel):
-        if not (nest.reduction and contracted(plan, nest)):
+        if not (nest.reduction and (contracted(plan, nest) or convolved(plan, nest))):
             _in_parts(plan, nest)
     summed_rows(plan)
     for nest in free_nests(plan.kernel):

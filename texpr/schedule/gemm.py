@@ -10,22 +10,21 @@ Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 20
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Cast, Expr, Mul, Read
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, extent
 from texpr.schedule.plan import Plan
-from texpr.schedule.rows import LANES, VECTOR_BYTES, fused
+from texpr.schedule.rows import LANES, VECTOR_BYTES
+from texpr.schedule.staging import is_product, neighbours, on_blocks, shared
 
 LEAST = 32
 """Rows and columns from which on a tile pays."""
 FEW_TILES = 128
 """Tiles below which smaller ones keep more processors busy."""
-MOST_UNROLLED = 8
 MOST_BUFFERS = 4
 LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
@@ -61,7 +60,7 @@ def contracted(plan: Plan, nest: Nest) -> bool:
 
 def _contraction(nest: Nest) -> _Contraction | None:
     apart = nest.recurrent or nest.again or nest.outer
-    if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not _is_product(nest.main.value):
+    if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
         return None
     target, term = nest.accesses[0], nest.reduction[-1]
     column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
@@ -76,28 +75,6 @@ def _contraction(nest: Nest) -> _Contraction | None:
     if min(map(extent, (row, column))) < LEAST or extent(term) < LEAST // 2:
         return None
     return _Contraction(nest, row, column, term, left, right)
-
-
-def _is_product(value: Expr) -> bool:
-    def is_read(e: Expr) -> bool:
-        return isinstance(e, Read) or (isinstance(e, Cast) and isinstance(e.operand, Read))
-
-    return isinstance(value, Mul) and is_read(value.lhs) and is_read(value.rhs)
-
-
-def _blocks(plan: Plan, outer: list[str], rows: str, columns: str) -> bool:
-    """Whether a block could be given each tile."""
-    if not plan.step("bind", columns, "block.x") or not plan.step("bind", rows, "block.y"):
-        return False
-    if not outer:
-        return True
-    name = outer[0]
-    for n in outer[1:]:
-        joined = fused(plan, [name, n])
-        if joined == name:
-            return False
-        name = joined
-    return plan.step("bind", name, "block.z")
 
 
 # Threads.
@@ -121,9 +98,9 @@ def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
         return None
     plan.step("scope", c.nest.main.tensor.name, "register")
     for access, along in ((c.left, c.row), (c.right, c.column)):
-        if not _shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
+        if not shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
             return None
-    if not _blocks(plan, outer, rows, columns):
+    if not on_blocks(plan, outer, rows, columns):
         return None
     plan.step("bind", row_threads, "thread.y")
     plan.step("bind", column_threads, "thread.x")
@@ -131,56 +108,6 @@ def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
     plan.step("unroll", halves)
     plan.step("vectorize", column)
     return [rows]
-
-
-def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool) -> bool:
-    """Copy what a block reads at a time to shared memory, all threads together. Rows begin in different banks.
-
-    Args:
-        turned: neighbours along the target become neighbours, which they are not in the tensor.
-        threads: of the block, along its axes from the last one to x.
-    """
-    if not plan.step("cache_read", access.tensor.name, at):
-        return False
-    buffer = plan.kernel.temporaries[-1]
-    plan.step("scope", buffer.name, "shared")
-    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-    _filled(plan, [f"{buffer.name}.d{d}" for d in long], _vector(access), threads)
-    last = long[-1]
-    if turned:
-        last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
-        names = "abcdefghijklmnop"[: buffer.rank]
-        order = [n for d, n in enumerate(names) if d != last] + [names[last]]
-        if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
-            return False
-        last = buffer.rank - 1
-    size = VECTOR_BYTES // buffer.dtype.bytes
-    plan.step("pad", buffer.name, last, size, extra=size)
-    return True
-
-
-def _vector(access: Access) -> int:
-    """Neighbours that one thread copies at once: those of a row that begins at a multiple of them."""
-    return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
-
-
-def _filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
-    """The loops of a copy shared out among the threads of a block."""
-    inner = ""
-    if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:
-        loops, inner = [*loops[:-1], cut[0]], cut[1]
-    name = fused(plan, loops)
-    rounds, name = plan.cut(name, prod(threads), "guard")
-    for axis, count in zip("xyz", reversed(threads)):
-        if axis != "xyz"[len(threads) - 1] and (cut := plan.split(name, count)) is not None:
-            name, bound = cut
-            plan.step("bind", bound, f"thread.{axis}")
-        else:
-            plan.step("bind", name, f"thread.{axis}")
-    if rounds and (integer(plan.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
-        plan.step("unroll", rounds)
-    if inner:
-        plan.step("vectorize", inner)
 
 
 # Warps.
@@ -219,11 +146,11 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
         return None
     plan.step("scope", c.nest.main.tensor.name, "register")
     for access, along in ((c.left, c.row), (c.right, c.column)):
-        if not _shared(plan, access, along, terms, (high, wide, LANES), turned=False):
+        if not shared(plan, access, along, terms, (high, wide, LANES), turned=False):
             return None
         if not _fragments(plan, access, parts, left, along):
             return None
-    if not _blocks(plan, outer, rows, columns):
+    if not on_blocks(plan, outer, rows, columns):
         return None
     plan.step("bind", row_warps, "thread.z")
     plan.step("bind", column_warps, "thread.y")
@@ -246,7 +173,7 @@ def _terms(c: _Contraction, deep: int) -> int:
 
 def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:
     """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for."""
-    if min(_vector(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
+    if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return
     shared = sum(prod(integer(n) or 0 for n in t.shape) * t.dtype.bytes for t in plan.kernel.temporaries if t.scope == "shared")
     running = plan.machine.multiprocessor

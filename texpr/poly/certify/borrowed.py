@@ -20,9 +20,10 @@ from texpr.ir.build import conjunction
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import rewrite, variables, walk
+from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import Parameters, alike
 from texpr.poly.certify.meaning import within
-from texpr.poly.certify.pairs import Access, Joint, covered, meeting, met
+from texpr.poly.certify.pairs import Access, Joint, meeting, met
 from texpr.poly.certify.statements import Buffer, Nest, Statement, as_written, reads
 from texpr.poly.certify.trace import Fixed, access, carried_over, evaluated, rejoined
 

@@ -17,9 +17,10 @@ from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
 from texpr.poly.certify.borrowed import put_back
+from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import Frame, Parameters
 from texpr.poly.certify.meaning import Meaning, within
-from texpr.poly.certify.pairs import Access, covered
+from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
 from texpr.poly.certify.private import made_inside
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused

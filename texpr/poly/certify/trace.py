@@ -15,9 +15,10 @@ from texpr.ir.loop import ExternCall, For
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
 from texpr.poly.certify.cells import integral
+from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import alike
 from texpr.poly.certify.meaning import Total, at_instance
-from texpr.poly.certify.pairs import Access, covered
+from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.proof import Context, Proof, Refuted, Reused, beyond, conjuncts
 from texpr.poly.certify.statements import Buffer, Statement, expressions, reads, statement
 

@@ -1,0 +1,98 @@
+"""What blocks of a GPU keep in shared memory: copies that all threads make together, and the loops over blocks around them."""
+
+from __future__ import annotations
+
+from math import gcd, prod
+
+from texpr.ir.affine import linear
+from texpr.ir.build import integer
+from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Select
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.nests import Access, unclamped
+from texpr.schedule.plan import Plan
+from texpr.schedule.rows import LANES, VECTOR_BYTES, fused
+
+MOST_UNROLLED = 8
+"""Rounds of a copy that are worth code of their own."""
+
+
+def is_product(value: Expr) -> bool:
+    """Whether this is a product of two reads, each converted or not, and 0 outside its tensor or not."""
+    return isinstance(value, Mul) and _is_factor(value.lhs) and _is_factor(value.rhs)
+
+
+def _is_factor(e: Expr) -> bool:
+    if isinstance(e, Cast):
+        e = e.operand
+    if isinstance(e, Select) and isinstance(e.orelse, Const):
+        e = e.then
+    return isinstance(e, Read)
+
+
+def on_blocks(plan: Plan, outer: list[str], rows: str, columns: str) -> bool:
+    """Whether a block could be given each tile."""
+    if not plan.step("bind", columns, "block.x") or not plan.step("bind", rows, "block.y"):
+        return False
+    if not outer:
+        return True
+    name = outer[0]
+    for n in outer[1:]:
+        joined = fused(plan, [name, n])
+        if joined == name:
+            return False
+        name = joined
+    return plan.step("bind", name, "block.z")
+
+
+def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool) -> bool:
+    """Copy what a block reads at a time to shared memory, all threads together. Rows begin in different banks.
+
+    Args:
+        turned: neighbours along the target become neighbours, which they are not in the tensor.
+        threads: of the block, along its axes from the last one to x.
+    """
+    if not plan.step("cache_read", access.tensor.name, at):
+        return False
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "shared")
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    filled(plan, [f"{buffer.name}.d{d}" for d in long], neighbours(access), threads)
+    last = long[-1]
+    if turned:
+        last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
+        names = "abcdefghijklmnop"[: buffer.rank]
+        order = [n for d, n in enumerate(names) if d != last] + [names[last]]
+        if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
+            return False
+        last = buffer.rank - 1
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    plan.step("pad", buffer.name, last, size, extra=size)
+    return True
+
+
+def neighbours(access: Access) -> int:
+    """Neighbours that one thread copies at once: those of a row that begins at a multiple of them, and whose part begins there."""
+    last = linear(unclamped(access.indices[-1]))
+    if len(last.terms) != 1 or last.constant:
+        return 1  # a window begins anywhere
+    return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
+
+
+def filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+    """The loops of a copy shared out among the threads of a block."""
+    inner = ""
+    if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:
+        loops, inner = [*loops[:-1], cut[0]], cut[1]
+    name = fused(plan, loops)
+    rounds, name = plan.cut(name, prod(threads), "guard")
+    for axis, count in zip("xyz", reversed(threads)):
+        if axis != "xyz"[len(threads) - 1] and (cut := plan.split(name, count)) is not None:
+            name, bound = cut
+            plan.step("bind", bound, f"thread.{axis}")
+        else:
+            plan.step("bind", name, f"thread.{axis}")
+    if rounds and (integer(plan.loop(rounds).extent) or LANES) <= MOST_UNROLLED:
+        plan.step("unroll", rounds)
+    if inner:
+        plan.step("vectorize", inner)
