@@ -53,6 +53,15 @@ CASES = [
     Case("spaces", SPACES, ((1, 3, 5, 7, 9), (8, 3, 2, 3, 3))), Case("weights", WEIGHTS, ((2, 9, 7, 8), (2, 16, 5, 6))),
 ]  # fmt: skip
 
+HALF = LAST.replace("op last", "op half").replace("X: f32", "X: bf16").replace("F: f32", "F: bf16").replace("c | 0]", "c | 0])").replace(
+    "X[n, S", "f32(X[n, S").replace("F[r, q, c, k])", "f32(F[r, q, c, k]))")
+POINTS = "op points(X: f16[N, H, W, C], F: f16[K, C]) -> Y: f32[N, H, W, K] { Y[n, y, x, k] = sum(c: f32(X[n, y, x, c]) * f32(F[k, c])) }"
+WARPS = [
+    Case("half", HALF, ((1, 9, 14, 16), (3, 2, 16, 32)), {"S": 1, "P": 1}),
+    Case("half", HALF, ((2, 17, 16, 24), (3, 3, 24, 32)), {"S": 2, "P": 1}),
+    Case("half", HALF, ((1, 3, 32, 16), (1, 3, 16, 32)), {"S": 1, "P": 1}), Case("points", POINTS, ((2, 7, 7, 16), (40, 16))),
+]  # fmt: skip
+
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_emulated_and_proven(case: Case):
@@ -61,6 +70,19 @@ def test_emulated_and_proven(case: Case):
     assert "shared" in plan.script()
     plan.certificate()
     np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("case", WARPS, ids=str)
+def test_channels_last_on_tensor_cores(case: Case):
+    """Rows of a tile are positions along one loop or two, of which copies hold what lies beyond the edges, too."""
+    plan = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
+    assert ', "mma_' in plan.script()
+    np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
+
+
+def test_tensor_cores_are_proven():
+    plan = tx.Schedule(problem(WARPS[1]).program, problem(WARPS[1]).sizes).auto("sm_80")
+    assert plan.certificate().reassociated == ("Y",)
 
 
 @pytest.mark.parametrize("which", (0, 1))

@@ -114,8 +114,8 @@ def _reads(roots: Sequence[Expr], tensor: Tensor, inner: tuple[For, ...], domain
 def _along(uses: Sequence[_Use], d: int, size: Expr, loops: Sequence[For], converter: Converter) -> tuple[Expr, Expr]:
     """Base and extent along one dimension."""
     found = _box([(u.indices[d], u.inner) for u in uses], loops)
-    if found is None or same_value(found[1], size):
-        return index(0), size
+    if found is None or same_value(found[1], size) and not variables(found[0]) & {n.var for n in loops}:
+        return index(0), size  # a box of that size that moves reaches outside
     return found if all(_plain(u, d) or _holds(converter, u.condition, u.indices[d], *found) for u in uses) else (index(0), size)
 
 

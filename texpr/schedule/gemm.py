@@ -21,6 +21,8 @@ from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
 from texpr.schedule.staging import is_product, neighbours, on_blocks, shared
 
+TALL = 16
+"""Rows of an instruction's tile."""
 LEAST = 32
 """Rows and columns from which on a tile pays."""
 FEW_TILES = 128
@@ -32,10 +34,15 @@ LEAST_COPY = 4
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """What plays which part: loops over rows, columns and terms; the reads that move with rows and with columns; loops around."""
+    """What plays which part: loops over rows, columns and terms; the reads that move with rows and with columns; loops around.
+
+    Attributes:
+        upper: another loop that only the left read moves with, along which tiles have rows too where `row` alone would not fill them.
+    """
 
     nest: Nest
     row: For
+    upper: For | None
     column: For
     term: For
     left: Access
@@ -44,7 +51,7 @@ class _Contraction:
     @property
     def outer(self) -> list[For]:
         """Loops over the target that both reads move with, or neither."""
-        return [n for n in self.nest.spatial if n is not self.row and n is not self.column]
+        return [n for n in self.nest.spatial if all(n is not other for other in (self.row, self.upper, self.column))]
 
 
 def contracted(plan: Plan, nest: Nest) -> bool:
@@ -55,7 +62,7 @@ def contracted(plan: Plan, nest: Nest) -> bool:
     product = _product(plan, c)
     if product and plan.whole(lambda: _by_warps(plan, c, product)) is not None:
         return True
-    return plan.whole(lambda: _by_threads(plan, c)) is not None
+    return c.upper is None and plan.whole(lambda: _by_threads(plan, c)) is not None
 
 
 def _contraction(nest: Nest) -> _Contraction | None:
@@ -69,12 +76,21 @@ def _contraction(nest: Nest) -> _Contraction | None:
         return None
     left = next(a for a in nest.accesses[1:] if a is not right)
     rows = [n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0]
-    row = max(rows, key=extent, default=None)
+    row = max(rows, key=lambda n: (_filling(n, 2 * LEAST), extent(n)), default=None)
     if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
         return None
-    if min(map(extent, (row, column))) < LEAST or extent(term) < LEAST // 2:
+    if extent(column) < LEAST or extent(term) < LEAST // 2:
         return None
-    return _Contraction(nest, row, column, term, left, right)
+    pairs = [(a, b) for a in rows for b in rows if a is not b]
+    best = max(pairs, key=lambda pair: _filling(pair[0], TALL) * _filling(pair[1], 4), default=None)
+    if best is not None and _filling(best[0], TALL) * _filling(best[1], 4) > _filling(row, 2 * LEAST):
+        return _Contraction(nest, *best, column, term, left, right)
+    return _Contraction(nest, row, None, column, term, left, right) if extent(row) >= LEAST else None
+
+
+def _filling(loop: For, tile: int) -> float:
+    """The share of tiles along a loop that is no filling."""
+    return extent(loop) / (-(-extent(loop) // tile) * tile)
 
 
 # Threads.
@@ -83,7 +99,8 @@ def _contraction(nest: Nest) -> _Contraction | None:
 def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
     """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are long."""
     tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
-    size = 8 if tiles >= FEW_TILES and c.nest.main.tensor.dtype.bytes <= 4 else 4
+    large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * LEAST
+    size = 8 if large and c.nest.main.tensor.dtype.bytes <= 4 else 4
     vector = min(4, VECTOR_BYTES // c.nest.main.tensor.dtype.bytes)
     rows, row = plan.split(qualified(c.row), 16 * size, tail="pad") or ("", "")
     columns, column = plan.split(qualified(c.column), 16 * size, tail="pad") or ("", "")
@@ -126,21 +143,21 @@ def _product(plan: Plan, c: _Contraction) -> str:
 
 def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
     """Eight warps, each with a tile of 64 x 32 sums; four with 32 x 32 where tiles are few."""
-    tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
-    high, tall, wide = (2, 64, 4) if tiles >= FEW_TILES else (2, 32, 2)
+    rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
+    tiles = prod(map(extent, c.outer)) * (rows * extent(c.column) // (128 * 128))
+    high, tall, wide = (2, 64, 4) if tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * LEAST else (2, 32, 2)
     total = "mma_i32" if left == "i8" else "mma_f32"
     deep = 32 if left == "i8" else 16
-    rows, row = plan.split(qualified(c.row), high * tall, tail="pad") or ("", "")
+    cut = _cut_rows(plan, c, high * tall, tall)
     columns, column = plan.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
     terms, term = plan.split(qualified(c.term), _terms(c, deep), tail="pad") or ("", "")
-    if not rows or not columns or not terms:
+    if cut is None or not columns or not terms:
         return None
+    upper, rows, row_warps, row_tiles, row = cut
     parts, term = plan.split(term, deep, tail="exact") or ("", "")
-    row_warps, row = plan.split(row, tall, tail="exact") or ("", "")
-    row_tiles, row = plan.split(row, 16, tail="exact") or ("", "")
     column_warps, column = plan.split(column, 32, tail="exact") or ("", "")
     column_tiles, column = plan.split(column, 8, tail="exact") or ("", "")
-    outer, others = [qualified(n) for n in c.outer], [qualified(n) for n in c.nest.reduction if n is not c.term]
+    outer, others = [*(qualified(n) for n in c.outer), *upper], [qualified(n) for n in c.nest.reduction if n is not c.term]
     inside = [row_warps, column_warps, parts, row_tiles, column_tiles, row, column, term]
     if not plan.step("reorder", *outer, rows, columns, *others, terms, *inside):
         return None
@@ -148,7 +165,7 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not shared(plan, access, along, terms, (high, wide, LANES), turned=False):
             return None
-        if not _fragments(plan, access, parts, left, along):
+        if not _fragments(plan, access, parts, left, along, c.upper):
             return None
     if not on_blocks(plan, outer, rows, columns):
         return None
@@ -162,6 +179,25 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
     if plan.machine.asynchronous:
         _begun_ahead(plan, c, terms)
     return [rows]
+
+
+def _cut_rows(plan: Plan, c: _Contraction, block: int, warp: int) -> tuple[list[str], str, str, str, str] | None:
+    """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps, their tiles, and rows of a tile."""
+    upper: list[str] = []
+    if c.upper is None:
+        found = plan.split(qualified(c.row), block, tail="pad")
+        if found is None:
+            return None
+        rows, row = found
+        warps, row = plan.split(row, warp, tail="exact") or ("", "")
+        tiles, row = plan.split(row, TALL, tail="exact") or ("", "")
+    else:
+        found, above = plan.split(qualified(c.row), TALL, tail="pad"), plan.split(qualified(c.upper), block // TALL, tail="pad")
+        if found is None or above is None:
+            return None
+        (rows, row), upper = found, [above[0]]
+        warps, tiles = plan.split(above[1], warp // TALL, tail="exact") or ("", "")
+    return upper, rows, warps, tiles, row
 
 
 def _terms(c: _Contraction, deep: int) -> int:
@@ -183,7 +219,7 @@ def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:
         plan.step("pipeline", terms, buffers, asynchronous=True)
 
 
-def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For) -> bool:
+def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For, upper: For | None) -> bool:
     """What a warp multiplies at a time in registers, loaded by rows of 16 elements or of 32 bytes."""
     shared = plan.kernel.temporaries[-1]
     if not plan.step("cache_read", shared.name, at):
@@ -191,6 +227,9 @@ def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For) -> bo
     buffer = plan.kernel.temporaries[-1]
     plan.step("scope", buffer.name, "register")
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
+        return _rows_of_tiles(plan, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
+                                     if upper.var in variables(access.indices[d])), f"ldmatrix_{kind}")
     if len(long) != 2:
         return False
     turned = along.var in variables(access.indices[long[1]])
@@ -202,3 +241,11 @@ def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For) -> bo
     if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{kind}"):
         return False
     return not tiles or plan.step("unroll", tiles)
+
+
+def _rows_of_tiles(plan: Plan, loops: list[str], upper: int, instruction: str) -> bool:
+    """Tiles of 16 rows, one for each iteration of the upper loop."""
+    tile = [n for k, n in enumerate(loops) if k != upper]
+    if upper and not plan.step("reorder", loops[upper], *tile):
+        return False
+    return plan.step("tensorize", tile[0], instruction) and plan.step("unroll", loops[upper])

@@ -58,6 +58,8 @@ def unwritten(left: isl.Set, a: Access, source: Access) -> isl.Set | None:
     if None in extents.values():
         return None
     counted = list(_counted(digits, {v: n + 1 for v, n in extents.items() if n is not None}))
+    if all(len(each.form.variables) < 2 for each in counted):
+        return None  # isl finds a single number itself
     place, held = list(source.place), list(s.held)
     for each in counted:
         place, held = [each.of(e) for e in place], [each.of(e) for e in held]
