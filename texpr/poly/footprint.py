@@ -114,9 +114,13 @@ def _reads(roots: Sequence[Expr], tensor: Tensor, inner: tuple[For, ...], domain
 def _along(uses: Sequence[_Use], d: int, size: Expr, loops: Sequence[For], converter: Converter) -> tuple[Expr, Expr]:
     """Base and extent along one dimension."""
     found = _box([(u.indices[d], u.inner) for u in uses], loops)
-    if found is None or same_value(found[1], size) and not variables(found[0]) & {n.var for n in loops}:
+    if found is None or same_value(found[1], size) and not variables(found[0]) & {n.var for n in loops if _several(n.extent)}:
         return index(0), size  # a box of that size that moves reaches outside
     return found if all(_plain(u, d) or _holds(converter, u.condition, u.indices[d], *found) for u in uses) else (index(0), size)
+
+
+def _several(extent: Expr) -> bool:
+    return (integer(extent) or 0) > 1
 
 
 def _plain(use: _Use, d: int) -> bool:
