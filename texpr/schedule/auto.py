@@ -20,6 +20,7 @@ from texpr.ir.expr import Compare, Mul, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
+from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, operations
@@ -71,9 +72,10 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
-    for tensor in kernel.temporaries:
-        if cheap(plan.kernel, tensor, machine):
-            plan.step("inline", tensor.name)
+    if not (machine.gpu_threads and attended(plan)):
+        for tensor in kernel.temporaries:
+            if cheap(plan.kernel, tensor, machine):
+                plan.step("inline", tensor.name)
     if machine.gpu_threads:
         on_gpu(plan)
     else:

@@ -13,7 +13,7 @@ from texpr.ir.build import integer
 from texpr.schedule.convolve import convolved
 from texpr.schedule.gemm import contracted
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest, extent, find_nests, free_nests
+from texpr.schedule.nests import Nest, extent, free_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES, fused, summed_rows
 
@@ -28,7 +28,7 @@ LONG = 256
 
 def on_gpu(plan: Plan) -> None:
     """Choose the steps for all nests of a kernel."""
-    for nest in find_nests(plan.kernel):
+    for nest in free_nests(plan.kernel):
         if not (nest.reduction and (contracted(plan, nest) or convolved(plan, nest))):
             _in_parts(plan, nest)
     summed_rows(plan)
