@@ -152,7 +152,7 @@ class _Work:
 
     def shared_out(self) -> bool:
         """Rows among warps, what is beside them among lanes."""
-        plan, parts = self.plan, self.parts
+        parts = self.parts
         made = parts.nests[parts.scores]
         for access in made.accesses[1:]:
             moves = access.stride(made.spatial[-1].var) != 0
@@ -180,10 +180,10 @@ class _Work:
         if not turned:
             return True
         names = "abcdefghijklmnop"[: buffer.rank]
-        first = next(d for d in long)
-        order = [n for d, n in enumerate(names) if d != first] + [names[first]]
-        return plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}") and plan.step("pad", buffer.name, buffer.rank - 1,
-                                                                                                      1, extra=1)
+        order = [n for d, n in enumerate(names) if d != long[0]] + [names[long[0]]]
+        if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
+            return False
+        return plan.step("pad", buffer.name, buffer.rank - 1, 1, extra=1)  # what lanes write begins in different banks
 
     def _threads(self, label: str) -> bool:
         plan, nest = self.plan, self.parts.nests[label]
@@ -217,12 +217,9 @@ class _Work:
         if any(t.name == f"{own}_acc" for t in plan.kernel.temporaries):
             plan.step("scope", f"{own}_acc", "register")
         if own in (t.name for t in plan.kernel.temporaries):
-            plan.step("scope", own, "shared" if self._is_read_across(label) else "register")
+            # Lanes use each other's factors of sums, along which the terms run.
+            plan.step("scope", own, "shared" if label in self.parts.inside else "register")
         return True
-
-    def _is_read_across(self, label: str) -> bool:
-        """Whether lanes use each other's elements: factors of sums, along which the terms run."""
-        return label in self.parts.inside
 
     def _folded(self, label: str, rows: str, terms: str) -> bool:
         """Lanes take terms of a row, and fold what they have."""

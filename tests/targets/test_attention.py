@@ -1,0 +1,86 @@
+"""Attention on a GPU: one kernel that walks along blocks of terms, with scores, weights and sums in registers and shared memory."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.targets.cases import Case, kernel_of, problem
+from tests.targets.test_blocks import CALL, without_barrier
+from tests.targets.test_fibers import SM80, emulated
+from tests.targets.test_ptx import assemble
+from texpr.compiler import pipeline
+from texpr.targets import compile_kernel, emit_llvm
+
+HEADS = """
+op heads(Q: f32[H, S, D], K: f32[H, T, D], V: f32[H, T, E]) -> O: f32[H, S, E] {
+  s[h, i, j] = sum(d: Q[h, i, d] * K[h, j, d])
+  m[h, i] = max(j: s[h, i, j])
+  e[h, i, j] = exp(s[h, i, j] - m[h, i])
+  O[h, i, v] = sum(j: e[h, i, j] * V[h, j, v]) / sum(j: e[h, i, j])
+}"""
+SCALED = """
+op scaled(Q: bf16[S, D], K: bf16[T, D], V: bf16[T, E]) -> O: f32[S, E] {
+  s[i, j] = sum(d: f32(Q[i, d]) * f32(K[j, d])) * 0.125
+  m[i] = max(j: s[i, j])
+  e[i, j] = exp(s[i, j] - m[i])
+  z[i] = sum(j: e[i, j])
+  O[i, v] = sum(j: e[i, j] * f32(V[j, v])) / z[i]
+}"""
+CASES = [
+    Case("heads", HEADS, ((2, 64, 32), (2, 128, 32), (2, 128, 32))), Case("scaled", SCALED, ((70, 36), (128, 36), (128, 40))),
+    Case("terms", SCALED.replace("bf16", "f32"), ((64, 33), (100, 33), (100, 32))),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_emulated(case: Case):
+    """Exponentials of scores up to some tens, of which f32 knows 1e-5."""
+    script = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
+    assert script.startswith('contract()\nonline("m", 64, reassoc=True)\n')
+    np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
+
+
+def test_certified():
+    certificate = tx.Schedule(problem(CASES[1]).program, problem(CASES[1]).sizes).auto("sm_80").certificate()
+    assert "exp(a - m) * exp(m - n) = exp(a - n)" in str(certificate)
+
+
+def test_one_launch_without_spills(tmp_path: Path):
+    plan = tx.schedule(tx.op(HEADS), H=16, S=512, T=512, D=64, E=64).auto("sm_80")
+    ptx = compile_kernel(pipeline.prepared(plan.kernel, SM80), SM80).assembly
+    said = assemble(ptx, "sm_80", tmp_path)
+    assert said.count("Compiling entry function") == 1 and ".local" not in ptx
+    assert " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
+    assert int(re.findall(r"Used (\d+) registers", said)[0]) <= 128
+
+
+@pytest.mark.parametrize("which", (0, 2))
+def test_barriers_matter(which: int):
+    """What a block reads of K and V is there before its scores are computed, and not overwritten while it is used."""
+    case = CASES[2]
+    assert emit_llvm(kernel_of(case, SM80), SM80)[0].count(CALL) > which
+    found = emulated(case, change=without_barrier(which))[0]
+    assert not np.allclose(found, problem(case).expected[0], rtol=1e-3)
+
+
+def test_other_maxima_are_left_alone():
+    """No scores, too few terms, or rows and terms that both fill no blocks: sums of rows as ever."""
+    few = Case("few", SCALED, ((16, 8), (16, 8), (16, 8)))
+    rest = Case("rest", SCALED, ((70, 33), (100, 33), (100, 40)))
+    softmax = """op softmax(X: f32[M, N]) -> Y: f32[M, N] {
+  m[i] = max(j: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])
+  Y[i, j] = e[i, j] / sum(k: e[i, k])
+}"""
+    for case in (few, rest):
+        assert "online" not in tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
+    assert "online" not in tx.schedule(tx.op(softmax), M=64, N=256).auto("sm_80").script()
+
+
+def test_picture(golden):
+    golden(tx.schedule(tx.op(HEADS), H=16, S=1024, T=1024, D=64, E=64).auto("sm_80").script())
