@@ -28,6 +28,8 @@ EACH = ROWS // MOST_WARPS
 """Rows of a warp."""
 LEAST = 32
 """Elements that a row of scores has of each operand, at least."""
+WIDEST = 128
+"""Weighted sums of a row, at most: they stay in registers."""
 STEP = 4
 """Terms of a product that are written out: neighbours of a row come from shared memory at once."""
 
@@ -58,6 +60,7 @@ class _Parts:
         starts, runs: of what runs along the blocks: before the first one, from one to the next.
         inside: what is computed for each block.
         ends: what is computed of rows after the last block.
+        outside: tensors that other nests read.
     """
 
     nests: dict[str, Nest]
@@ -66,6 +69,7 @@ class _Parts:
     runs: list[str] = field(default_factory=list)
     inside: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
+    outside: set[str] = field(default_factory=set)
 
 
 def _scheduled(plan: Plan, maximum: str) -> list[str] | None:
@@ -101,11 +105,20 @@ def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> _Parts | No
             (parts.runs if label.endswith(".1") else parts.starts).append(label)
         elif label not in before and len(nests[label].spatial) > depth and integer(nests[label].spatial[depth].extent) == blocks:
             parts.inside.append(label)
-        elif read & final:
+        elif read & final and _of_rows(nests[label], final, depth):
             parts.ends.append(label)
             final.add(own)
-    ready = scores in nests and parts.runs and parts.ends and all(len(nests[p].spatial) >= depth for p in parts.ends)
-    return parts if ready else None
+        elif label != scores:
+            parts.outside |= read
+    return parts if scores in nests and parts.runs and parts.ends else None
+
+
+def _of_rows(nest: Nest, final: set[str], depth: int) -> bool:
+    """Whether a nest computes, of each row by itself, what it reads of such tensors."""
+    rows = [n.var for n in nest.spatial[:depth]]
+    used = [a for a in nest.accesses[1:] if a.tensor.name in final]
+    aligned = all(len(a.indices) >= depth and all(i is v for i, v in zip(a.indices, rows)) for a in used)
+    return not nest.reduction and not nest.again and len(nest.spatial) in (depth, depth + 1) and aligned
 
 
 class _Work:
@@ -161,7 +174,9 @@ class _Work:
         weighted = [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > self.depth + 1]
         for n in weighted:
             others = [a.tensor for a in n.accesses[1:] if a.tensor.name not in (*parts.inside, *(r[:-2] for r in parts.runs))]
-            if len(others) != 1 or not self._copied(others[0].name, self.along, turned=False):
+            if len(others) != 1 or not 0 < constant_extent(n.spatial[-1]) <= WIDEST:
+                return False
+            if not self._copied(others[0].name, self.along, turned=False):
                 return False
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if not self._threads(label):
@@ -174,7 +189,8 @@ class _Work:
         if not plan.step("cache_read", tensor, at):
             return False
         buffer = plan.kernel.temporaries[-1]
-        plan.step("scope", buffer.name, "shared")
+        if not plan.step("scope", buffer.name, "shared"):
+            return False
         long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
         filled(plan, [f"{buffer.name}.d{d}" for d in long], 1, (MOST_WARPS, LANES))
         if not turned:
@@ -216,7 +232,7 @@ class _Work:
         own = label.partition(".")[0]
         if any(t.name == f"{own}_acc" for t in plan.kernel.temporaries):
             plan.step("scope", f"{own}_acc", "register")
-        if own in (t.name for t in plan.kernel.temporaries):
+        if own in (t.name for t in plan.kernel.temporaries) and own not in self.parts.outside:
             # Lanes use each other's factors of sums, along which the terms run.
             plan.step("scope", own, "shared" if label in self.parts.inside else "register")
         return True

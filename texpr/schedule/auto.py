@@ -6,8 +6,8 @@ keep a tile of accumulators in registers over loops along which reads are reused
 block large contractions and pack an operand (`panels`); walk along a large operand that is read once (`streams`); turn squares of what is
 read across (`transposed`, `crossing`); let rows of a recurrence follow each other (`wavefront`).
 Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
-threads, loops over triangles lose their conditions (`triangles`), and what the caches would not hold is written past them. A step that is
-not legal is left out.
+threads, loops over triangles lose their conditions (`triangles`), and what the caches would not hold is written past them. GPUs have blocks
+(`blocks`), and one kernel for sums weighted by exponentials (`attend`). A step that is not legal is left out.
 """
 
 from __future__ import annotations
