@@ -90,7 +90,7 @@ def _contraction(nest: Nest) -> _Contraction | None:
 
 def _filling(loop: For, tile: int) -> float:
     """The share of tiles along a loop that is no filling."""
-    return extent(loop) / (-(-extent(loop) // tile) * tile)
+    return extent(loop) / (max(1, -(-extent(loop) // tile)) * tile)
 
 
 # Threads.
