@@ -31,6 +31,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+import texpr as tx
 from texpr import nn
 
 FAST = os.environ.get("TEXPR_TUTORIAL_FAST") == "1"  # few steps: for tests
@@ -147,6 +148,18 @@ print("\n".join(line for line in (folder / "empty.h").read_text().splitlines() i
 for target in ("x86-64-v3", "aarch64", "armv7"):
     nn.export(model, folder / f"{target}.o", one, target=target, name="digits")
     print(f"{target:<10} {(folder / f'{target}.o').stat().st_size / 1024:.0f} KiB")
+
+# %% [markdown]
+# ## Other runtimes
+#
+# In ONNX the network is data for other libraries. Batches of any size fit, as the dimension has a name; read back, it is a module whose
+# parameters are trained further. `docs/onnx.md` has what is read and written.
+
+# %%
+tx.onnx.save(model, folder / "digits.onnx", one, dims={"x": {0: "batch"}})
+again = tx.onnx.load(folder / "digits.onnx")
+assert np.allclose(again(test_x), model(test_x), atol=1e-4)
+print(f"{(folder / 'digits.onnx').stat().st_size / 1024:.0f} KiB of ONNX: {again}")
 
 # %% [markdown]
 # ## Exercises
