@@ -1,3 +1,16 @@
 """Converters of ONNX's operators, by subject. Importing this package fills `texpr.onnx.table`."""
 
-from texpr.onnx.operators import arithmetic, control, movement, neural, quantized, recurrent, reductions, resize, shapes, windows  # noqa: F401
+from texpr.onnx.operators import (  # noqa: F401
+    arithmetic,
+    control,
+    ml,
+    movement,
+    neural,
+    quantized,
+    recurrent,
+    reductions,
+    resize,
+    sampling,
+    shapes,
+    windows,
+)

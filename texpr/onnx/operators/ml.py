@@ -1,0 +1,25 @@
+"""Operators of ai.onnx.ml."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from texpr.ir.dtypes import I64
+from texpr.onnx.operators.movement import check_places, taken
+from texpr.onnx.run import Node
+from texpr.onnx.table import converter
+from texpr.onnx.texts import axes, each, number
+
+
+@converter("Binarizer", domain="ai.onnx.ml")
+def _binarize(node: Node, x: Any) -> Any:
+    return each("binarizer", f"if {{0}} > {number(node.attr('threshold', 0.0))} then 1 else 0", x)
+
+
+@converter("ArrayFeatureExtractor", domain="ai.onnx.ml")
+def _features(node: Node, x: Any, places: Any) -> Any:
+    check_places(node, 1, 0, x.shape[-1])
+    rows = x if x.ndim > 1 else x.reshape(1, -1)
+    result = [*rows.shape[:-1], places.size]
+    names = axes("i", len(result))
+    return taken("features", rows, places.reshape(-1).astype(I64.name), result, [*names[:-1], f"P[{names[-1]}]"])
