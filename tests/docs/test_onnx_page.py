@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from tests.docs.page import blocks, run_python
 
 pytest.importorskip("onnx")
+
+from texpr.onnx.table import CONVERTERS  # noqa: E402
+
 PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
 
 
@@ -17,3 +21,8 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     names: dict[str, object] = {}
     for block in blocks(PAGE):
         run_python(block, names)
+
+
+def test_the_page_lists_the_operators():
+    listed = PAGE.read_text(encoding="utf-8").partition("## Operators that are read")[2].partition("Operators that ONNX defines")[0]
+    assert {name for _, name in CONVERTERS} - set(re.findall(r"\w+", listed)) == set() and len(CONVERTERS) >= 138

@@ -97,6 +97,19 @@ class Node:
             return value.numbers()
         raise NeedsValue(self.run.origins(value), f"input {k} of {self.op}")
 
+    def one(self, k: int, default: Any = None) -> Any:
+        """The one number of an input, which the program depends on; `default` where the input is absent.
+
+        Raises:
+            CallError: it has more, or none.
+        """
+        found = self.known(k)
+        if found is None:
+            return default
+        if found.size != 1:
+            raise self.refuse(f"input {k} has {found.size} elements, expected 1")
+        return np.ravel(found)[0]
+
     def ints(self, k: int, attribute: str = "") -> Any:
         """Integers that older versions have as an attribute and newer ones as an input."""
         if attribute and self.has(attribute):

@@ -19,17 +19,9 @@ from texpr.onnx.types import FROM_ONNX
 from texpr.onnx.values import Known, NeedsValue, Value
 
 
-def _one(node: Node, k: int) -> Any:
-    """The one number of an input."""
-    found = np.ravel(node.known(k))
-    if found.size != 1:
-        raise node.refuse(f"input {k} has {found.size} elements, expected 1")
-    return found[0]
-
-
 def _spot(node: Node, k: int, count: int) -> int:
     """A place among `count`, which counts from the end where it is negative."""
-    place = int(_one(node, k))
+    place = int(node.one(k))
     if not -count <= place < count:
         raise node.refuse(f"place {place} of a sequence of {count}")
     return place % count
@@ -37,15 +29,15 @@ def _spot(node: Node, k: int, count: int) -> int:
 
 @converter("If", control=True)
 def _if(node: Node, condition: Value) -> Any:
-    chosen = _one(node, 0)
+    chosen = node.one(0)
     return tuple(node.run.graph(node.attr("then_branch" if chosen else "else_branch"), node.names, node.versions))
 
 
 @converter("Loop", control=True)
 def _loop(node: Node, trips: Value, condition: Value, *carried: Value) -> Any:
     body = _checked(node, 2 + len(carried), 1 + len(carried))
-    most = None if trips is None else int(_one(node, 0))
-    goes = True if condition is None else bool(_one(node, 1))
+    most = None if trips is None else int(node.one(0))
+    goes = True if condition is None else bool(node.one(1))
     state, scanned, count = list(carried), [[] for _ in range(len(body.output) - 1 - len(carried))], 0
     while goes and (most is None or count < most):
         given = dict(zip((i.name for i in body.input), (Known.of(np.array(count, np.int64)), Known.of(np.array(goes)), *state)))
@@ -140,7 +132,7 @@ def _length(node: Node, sequence: Any) -> Any:
 
 @converter("SequenceInsert", control=True)
 def _insert(node: Node, sequence: Any, value: Value, place: Value = None) -> Any:
-    k = len(sequence) if place is None else _spot(node, 2, len(sequence) + 1) if int(_one(node, 2)) >= 0 else _spot(node, 2, len(sequence))
+    k = len(sequence) if place is None else _spot(node, 2, len(sequence) + 1) if int(node.one(2)) >= 0 else _spot(node, 2, len(sequence))
     return [*sequence[:k], value, *sequence[k:]]
 
 

@@ -99,9 +99,10 @@ def _unpool(node: Node, x: Any, places: Any, _: Any = None) -> Any:
 
 @converter("NonMaxSuppression", known=(0, 1, 2, 3, 4))
 def _choose_boxes(node: Node, *_: Any) -> Any:
-    boxes, scores, most, overlap, least = (node.known(k) for k in range(5))
-    count = 0 if most is None else int(np.ravel(most)[0])
-    limit = 0.0 if overlap is None else float(np.ravel(overlap)[0])
+    boxes, scores = node.known(0), node.known(1)
+    if boxes.ndim != 3 or boxes.shape[-1] != 4 or scores.ndim != 3 or (scores.shape[0], scores.shape[2]) != boxes.shape[:2]:
+        raise node.refuse(f"boxes {list(boxes.shape)} and scores {list(scores.shape)}; expected (batch, boxes, 4), (batch, classes, boxes)")
+    count, limit, least = int(node.one(2, 0)), float(node.one(3, 0.0)), float(node.one(4, -np.inf))
     if node.attr("center_point_box", 0):
         middle, half = boxes[..., :2], boxes[..., 2:] / 2
         boxes = np.concatenate([middle - half, middle + half], -1)
@@ -110,7 +111,7 @@ def _choose_boxes(node: Node, *_: Any) -> Any:
     for b, c in np.ndindex(*scores.shape[:2]):
         kept: list[int] = []
         for i in np.argsort(-scores[b, c], kind="stable"):
-            if len(kept) >= count or least is not None and not scores[b, c, i] > float(np.ravel(least)[0]):
+            if len(kept) >= count or not scores[b, c, i] > least:
                 break
             if all(_share(low[b], high[b], i, j) <= limit for j in kept):
                 kept.append(int(i))
