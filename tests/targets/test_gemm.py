@@ -126,6 +126,14 @@ def test_picture(golden):
     golden(tx.schedule(tx.op(HALF), M=256, N=256, K=64).auto("sm_80").script())
 
 
+@pytest.mark.parametrize("given", (WARPS[0], WARPS[2], WARPS[3], WARPS[4]), ids=str)
+def test_tiles_have_no_bank_conflicts(given: Case):
+    """Neither copies into shared memory nor loads of rows from there, and no byte of it is left unused."""
+    listing = str(tx.Schedule(problem(given).program, problem(given).sizes).auto("sm_80"))
+    assert listing.count("without bank conflicts") >= 4 and "-way bank conflicts" not in listing
+    assert listing.count("shared swizzle(") == 2
+
+
 ATTENTION = """
 op attention(Q: f32[S, D], K: f32[T, D], V: f32[T, D]) -> O: f32[S, D] {
   s[i, j] = sum(d: Q[i, d] * K[j, d])

@@ -38,7 +38,7 @@ def in_memory(code: list[tuple[str, str]]) -> int:
     return count(code, "LDL") + count(code, "STL")
 
 
-@pytest.mark.parametrize(("text", "opcode", "others"), [(HALF, "HMMA.16816.F32.BF16", 64), (BYTES, "IMMA.16832.S8.S8", 92)])
+@pytest.mark.parametrize(("text", "opcode", "others"), [(HALF, "HMMA.16816.F32.BF16", 64), (BYTES, "IMMA.16832.S8.S8", 96)])
 def test_products_on_tensor_cores(text: str, opcode: str, others: int, tmp_path: Path):
     """The hot loop has 32 products of tiles, 12 loads of rows from shared memory, four copies of 16 bytes for each thread; all others are
     for addresses and the loop.

@@ -19,7 +19,7 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
-from texpr.schedule.staging import is_product, neighbours, on_blocks, shared
+from texpr.schedule.staging import is_product, neighbours, on_blocks, shared, shared_units
 
 TALL = 16
 """Rows of an instruction's tile."""
@@ -163,7 +163,7 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
         return None
     plan.step("scope", c.nest.main.tensor.name, "register")
     for access, along in ((c.left, c.row), (c.right, c.column)):
-        if not shared(plan, access, along, terms, (high, wide, LANES), turned=False):
+        if not shared_units(plan, access, terms, (high, wide, LANES)):
             return None
         if not _fragments(plan, access, parts, left, along, c.upper):
             return None

@@ -6,7 +6,7 @@ from math import gcd, prod
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
-from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Select
+from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Select, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.nests import Access, unclamped
@@ -15,6 +15,8 @@ from texpr.schedule.rows import LANES, VECTOR_BYTES, fused
 
 MOST_UNROLLED = 8
 """Rounds of a copy that are worth code of their own."""
+UNITS = 8
+"""Units of 16 bytes that lie in different banks."""
 
 
 def is_product(value: Expr) -> bool:
@@ -52,13 +54,10 @@ def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, 
         turned: neighbours along the target become neighbours, which they are not in the tensor.
         threads: of the block, along its axes from the last one to x.
     """
-    if not plan.step("cache_read", access.tensor.name, at):
+    buffer = _copied(plan, access, at, threads)
+    if buffer is None:
         return False
-    buffer = plan.kernel.temporaries[-1]
-    plan.step("scope", buffer.name, "shared")
-    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-    filled(plan, [f"{buffer.name}.d{d}" for d in long], neighbours(access), threads)
-    last = long[-1]
+    last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     if turned:
         last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
         names = "abcdefghijklmnop"[: buffer.rank]
@@ -66,9 +65,34 @@ def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, 
         if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
             return False
         last = buffer.rank - 1
-    size = VECTOR_BYTES // buffer.dtype.bytes
-    plan.step("pad", buffer.name, last, size, extra=size)
+    _padded(plan, buffer, last)
     return True
+
+
+def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> bool:
+    """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged, where rows have a power of two of them."""
+    buffer = _copied(plan, access, at, threads)
+    if buffer is None:
+        return False
+    row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
+    if not plan.step("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
+        _padded(plan, buffer, max(d for d, n in enumerate(buffer.shape) if integer(n) != 1))
+    return True
+
+
+def _copied(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> Tensor | None:
+    """A copy in shared memory of what a block reads at a time, made by all threads together; None where there can be none."""
+    if not plan.step("cache_read", access.tensor.name, at):
+        return None
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "shared")
+    filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], neighbours(access), threads)
+    return buffer
+
+
+def _padded(plan: Plan, buffer: Tensor, dimension: int) -> None:
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    plan.step("pad", buffer.name, dimension, size, extra=size)
 
 
 def neighbours(access: Access) -> int:
