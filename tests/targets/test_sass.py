@@ -10,6 +10,8 @@ import pytest
 import texpr as tx
 from tests.targets.cases import MATMUL
 from tests.targets.sass import count, instructions, loops
+from tests.targets.test_attention import HEADS
+from tests.targets.test_convolution import HALF as WINDOWS
 from tests.targets.test_fibers import SM80
 from tests.targets.test_gemm import BYTES, HALF
 from texpr.compiler import pipeline
@@ -58,6 +60,24 @@ def test_products_of_threads(tmp_path: Path):
     assert in_memory(code) == 0
     assert count(hot, "FFMA") == 16 * count(hot, "LDS.128") > 0 and count(hot, "LDS") == count(hot, "LDS.128")
     assert count(code, "LDG.E.128.CONSTANT") > 0
+
+
+def test_convolutions_on_tensor_cores(tmp_path: Path):
+    """The edges of the image are zeros that the copies themselves store."""
+    code = instructions(assembly(WINDOWS, N=8, H=56, W=56, C=64, K=64, R=3, Q=3, S=1, P=1), "sm_80", tmp_path)
+    hot = max(loops(code), key=lambda body: -len(body) if count(body, "HMMA") else -len(code))
+    assert in_memory(code) == count(code, "STS") == count(code, "LDG") == 0
+    assert count(hot, "HMMA.16816.F32.BF16") == 2 * count(hot, "LDSM") == 4 * count(hot, "LDGSTS.E.BYPASS.128") == 16
+
+
+def test_attention_stays_on_the_processor(tmp_path: Path):
+    """One launch; 64 products for every 16 loads from shared memory, in both products; what reaches memory are the results."""
+    text = assembly(HEADS, H=16, S=512, T=512, D=64, E=64)
+    code = instructions(text, "sm_80", tmp_path)
+    inner = [body for body in loops(code) if count(body, "FFMA") == 64]
+    assert text.count(".entry") == 1 and in_memory(code) == 0
+    assert len(inner) == 2 and all(count(body, "LDS") == 16 and len(body) < 96 for body in inner)
+    assert count(code, "STG") == 64 * 64 // 256
 
 
 def test_rows_are_folded_by_lanes(tmp_path: Path):
