@@ -17,7 +17,7 @@
 # **Claim:** a trained network is one C function in one object file. A C program that links it gives the same bits as Python, knows
 # nothing of Python or texpr, and answers in the time that the arithmetic takes.
 #
-# You need `texpr`, `scikit-learn` for the images, `matplotlib`, and `gcc`.
+# You need `texpr[onnx]`, `scikit-learn` for the images, `matplotlib`, and `gcc`.
 
 # %%
 import os

@@ -164,10 +164,10 @@ def mutated(case, r: random.Random):
 def test_node_tests_that_were_tampered_with():
     kept = [c for c in cases() if not left_out(c) and c.data_sets and len(c.model.graph.node) == 1]
     refused = 0
-    for k, case in enumerate(kept[3::40]):
+    for k, case in enumerate(kept[3::80]):
         made, inputs = mutated(case, random.Random(k))
         try:
             tx.onnx.load(made)(*inputs)
         except tx.Error:
             refused += 1
-    assert refused >= 8
+    assert refused >= 4
