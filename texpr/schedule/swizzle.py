@@ -21,8 +21,7 @@ def swizzle(kernel: Kernel, tensor: str, unit: int, count: int, row: int) -> Ker
     Only where elements lie changes, not their indices: no two get one place, so it is always legal, and takes no memory as `pad` does.
     Shared memory has 32 banks of 4 bytes. Of rows of 64 bytes, every second unit of 16 bytes begins in the same bank; with
     swizzle(T, 8, 4, 64) of 2 bytes each, the eight rows that `ldmatrix` reads at once begin in eight different ones. Vectors and rows of
-    instructions stay inside a unit, which is checked when the kernel is compiled. Targets without shared memory leave it out. XOR swizzle
-    elsewhere.
+    instructions stay inside a unit, which is checked when the kernel is compiled. XOR swizzle elsewhere.
 
     Args:
         unit: neighbours that stay together.
