@@ -10,6 +10,7 @@ import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.machine import Machine
 from texpr.schedule import auto, windows
+from texpr.schedule.loops import find_loops, loops_around
 
 NEAR = Machine(vector_bytes=16, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 """Everything stays in the second cache."""
@@ -210,3 +211,12 @@ def test_blocks_of_terms_are_as_deep_as_the_lanes_of_a_core_allow():
         s = tx.schedule(tx.op(FIRST), N=8, C=256, H=8, W=8, K=lanes, R=3, Q=3, S=1, P=1)
         steps = [str(step) for step in auto(s.kernel, replace(NEAR, vector_bytes=64, cores=4))[0]]
         assert f'split("Y.c", {depth}, tail="clip")' in steps, steps
+
+
+def test_rows_of_windows_are_no_streams():
+    """Rows that windows share are read again: their sums stay in registers, tile by tile, instead of beside rows that come once."""
+    s = tx.schedule(tx.op("""op depthwise(X: f32[H, W, C], F: f32[R, Q, C]) -> Y: f32[H//2, W//2, C] {
+      Y[y, x, c] = sum(r, q: X[2*y + r - 1, 2*x + q - 1, c | 0] * F[r, q, c]) }"""), H=112, W=112, C=96, R=3, Q=3)
+    wide = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
+    _, kernel = auto(s.kernel, wide)
+    assert [n.var.name for n in loops_around(kernel, find_loops(kernel, "Y.r")[0])] == ["y", "xo", "co"]

@@ -65,9 +65,15 @@ def _stream(plan: Plan, nest: Nest) -> _Stream | None:
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
-        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and _is_far(plan, nest, a):
+        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and _is_far(plan, nest, a) and not _slides(nest, a, lane, depth):
             return _Stream(nest, lane, depth, a, shared)
     return None
+
+
+def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
+    """Whether rows are read again in other iterations, as those of a window are."""
+    rows = constant_extent(depth) * (a.stride(depth.var) or 0)
+    return any(0 < (a.stride(n.var) or 0) < rows for n in nest.spatial if n is not lane)
 
 
 def _is_far(plan: Plan, nest: Nest, a: Access) -> bool:
