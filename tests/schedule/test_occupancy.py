@@ -35,8 +35,8 @@ def test_in_words():
 
 
 @pytest.mark.parametrize(("target", "said"), [
-    ("sm_80", "75776 bytes of shared memory, 2 at once on a processor, 25 % of its threads (limited by shared memory)"),
-    ("sm_86", "37888 bytes of shared memory, 2 at once on a processor, 33 % of its threads (limited by shared memory)"),
+    ("sm_80", "65536 bytes of shared memory, 2 at once on a processor, 25 % of its threads (limited by shared memory)"),
+    ("sm_86", "49152 bytes of shared memory, 2 at once on a processor, 33 % of its threads (limited by shared memory)"),
 ])
 def test_listings_of_a_target_say_it(target: str, said: str):
     assert f"blocks of 256 threads, {said}" in str(tx.schedule(tx.op(HALF), M=4096, N=4096, K=4096).auto(target))
@@ -49,7 +49,7 @@ def test_of_compiled_code():
         pytest.skip("ptxas is not installed")
     said = kernel.occupancy()
     assert said.startswith("texpr_half_0: 12")
-    assert "registers, 0 bytes spilled, 75776 bytes of shared memory; blocks of 256 threads, 2 at once on a processor" in said
+    assert "registers, 0 bytes spilled, 65536 bytes of shared memory; blocks of 256 threads, 2 at once on a processor" in said
 
 
 def test_of_a_cpu():

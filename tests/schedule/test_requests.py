@@ -84,9 +84,9 @@ def test_sizes_and_data_are_left_out():
 
 
 def test_tiles_that_warps_read():
-    """ldmatrix reads rows of 16 bytes, 8 at a time: those of a tile lie in different banks since rows are padded."""
+    """ldmatrix reads rows of 16 bytes, 8 at a time: those of a tile lie in different banks since units change places."""
     s = tx.schedule(tx.op(HALF), M=64, N=64, K=32).auto("sm_80")
-    plain = "\n".join(step for step in s.script().splitlines() if not step.startswith("pad("))
+    plain = "\n".join(step for step in s.script().splitlines() if not step.startswith("swizzle("))
     packed = tx.schedule(tx.op(HALF), M=64, N=64, K=32).replay(plain)
     for schedule, note in ((s, "reads B_cache without bank conflicts, reads A_cache without bank conflicts"),
                            (packed, "reads B_cache with 8-way bank conflicts, reads A_cache with 4-way bank conflicts")):
