@@ -99,6 +99,14 @@ def test_a_witness_that_is_none_is_told():
     assert trying.unreal(trying.replace(why, after=why.kernel)) == "its instances keep their order"  # type: ignore[attr-defined, type-var]
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_terms_past_the_end_of_a_sum_change_nothing(dtype):
+    """They are +0, before and after they are cast."""
+    script = f'legal pad: of a sum\n  op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}\n  split("i", 2, tail="pad")\n'
+    case = parse_case(script)
+    assert examine(case, case.chooser()).finding is None
+
+
 def test_a_case_is_cut_down():
     steps = tuple(parse_script('split("i", 4, tail="peel")\nunroll("ii")\nsplit("j", 7)\nparallel("io")'))
     case = Case(SUM.replace("{ ", "{\n  ").replace(" }", "\n}"), (("N", 5), ("M", 3)), steps)

@@ -242,6 +242,8 @@ class Machine:
         if update is not None:
             combined = self._joining(update) if self._free(s) else self._binary(_UPDATE[update], tensor.dtype)
         cast = self._cast(s.value.dtype, tensor.dtype)
+        # Sums begin with +0, so terms past the end, which are +0, leave every bit as it is.
+        kept = self.terms("const", 0.0) if update == "add" and tensor.dtype.is_float else None
 
         def run(env: dict[Var, int]) -> None:
             self.count += 1
@@ -253,7 +255,8 @@ class Machine:
             self._inside(tensor, place)
             if combined is not None:
                 self.reads.add((tensor.name, place))
-                new = combined(self._element(tensor, place), new)
+                old = self._element(tensor, place)
+                new = old if new == kept else combined(old, new)
             self.memory[tensor][place] = new
             if self.watched:
                 name = (s.equation, tensor.name, s.start, update, tuple([e(env) for e in at]))
@@ -347,7 +350,8 @@ class Machine:
         if source == target or not source.is_float and target.is_int and _contains(target, source):
             return lambda x: x
         if target.is_float:
-            return lambda x: self.terms("cast", str(source), str(target), x)
+            zero = self.terms("const", 0.0) if source.is_float else None  # what pads are made of stays neutral
+            return lambda x: x if x == zero else self.terms("cast", str(source), str(target), x)
         if target == BOOL:
             return (lambda x: self.terms.chance("!=", x, 0)) if source.is_float else (lambda x: x != 0)
         low, high = int_range(target)
