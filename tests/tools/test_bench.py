@@ -41,12 +41,14 @@ def test_certificates_of_operators_are_measured(tmp_path, capsys):
 
 def test_proofs_of_schedules_are_measured(capsys):
     assert main(["bench", "proofs", "--runs", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    *lines, last = capsys.readouterr().out.splitlines()
     assert lines[0].startswith('product: split("i", 32) ') and lines[-1].startswith("certificate of the packed product ")
     assert all(" ms   bar " in line for line in lines)
     wholes, checks = zip(*((float(w), float(c)) for line in lines for w, c in re.findall(r"([\d.]+) ms   check +([\d.]+) ms", line)))
     assert len(wholes) == len(lines) and all(check <= whole for whole, check in zip(wholes, checks))
     assert sum(checks) > 0.3 * sum(wholes) and poly.always.__name__ == "always"
+    steps, largest = len(lines) - 2, (max(checks[:-2]), max(wholes[:-2]))
+    assert re.fullmatch(rf"{steps} steps: checks .* ms \(median\), {largest[0]:.2f} ms \(largest\); whole .* ms, {largest[1]:.2f} ms", last)
 
 
 def test_every_kind_of_step_is_measured():

@@ -19,6 +19,9 @@ MOST_ELEMENTS = 1 << 48
 MOST_AXIS = 1 << 16
 SAID = 1024
 """Constants of so many elements are looked into for the shapes that they say."""
+_WORDS = {"f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "bool": "bool"}
+_NAMES = {t: _WORDS.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX}
+"""Element types as definitions write them."""
 
 
 def type_of(value: Value) -> Any:
@@ -90,15 +93,9 @@ def _check_types(schema: Any, values: Sequence[Value]) -> None:
         if value is None or isinstance(value, list) or not schema.inputs:
             continue
         formal = schema.inputs[min(k, len(schema.inputs) - 1)]
-        name = f"tensor({_names()[value.dtype]})"
+        name = f"tensor({_NAMES[value.dtype]})"
         if name not in allowed.get(formal.type_str, {formal.type_str}) and f"optional({name})" not in allowed.get(formal.type_str, ()):
             raise CallError(f"{schema.name}: input {k} is {value.dtype}, which version {schema.since_version} of it does not take",
                             code="onnx")
         if formal.type_str in allowed and formal.is_homogeneous and bound.setdefault(formal.type_str, name) != name:
             raise CallError(f"{schema.name}: input {k} is {name}, and another one {bound[formal.type_str]}", code="onnx")
-
-
-def _names() -> Mapping[DType, str]:
-    """Element types as definitions write them."""
-    names = {"f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "bool": "bool"}
-    return {t: names.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX}

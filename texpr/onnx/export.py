@@ -247,7 +247,6 @@ class _Writer:
         values.update(zip(equation.targets, results))
 
 
-
 def _needed(equations: Sequence[Equation | Invoke], results: Sequence[Node]) -> list[Invoke]:
     """The calls that results depend on."""
     wanted, found = set(results), []

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Read
+from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import walk
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent, find_nests
+from texpr.schedule.packing import with_last
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, MOST_WARPS
-from texpr.schedule.staging import filled, is_product
+from texpr.schedule.staging import copied, is_product
 
 ROWS, TERMS = 64, 64
 """Rows and terms of a block."""
@@ -30,6 +31,8 @@ LEAST = 32
 """Elements that a row of scores has of each operand, at least."""
 WIDEST = 128
 """Weighted sums of a row, at most: they stay in registers."""
+REST_BYTES = 8 << 10
+"""Of shared memory, for paddings and for what else is computed of a block of rows."""
 STEP = 4
 """Terms of a product that are written out: neighbours of a row come from shared memory at once."""
 
@@ -169,35 +172,28 @@ class _Work:
         made = parts.nests[parts.scores]
         for access in made.accesses[1:]:
             moves = access.stride(made.spatial[-1].var) != 0
-            if not self._copied(access.tensor.name, self.along if moves else self.block, turned=moves):
+            if not self._copied(access.tensor, self.along if moves else self.block, turned=moves):
                 return False
         weighted = [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > self.depth + 1]
         for n in weighted:
             others = [a.tensor for a in n.accesses[1:] if a.tensor.name not in (*parts.inside, *(r[:-2] for r in parts.runs))]
             if len(others) != 1 or not 0 < constant_extent(n.spatial[-1]) <= WIDEST:
                 return False
-            if not self._copied(others[0].name, self.along, turned=False):
+            if not self._copied(others[0], self.along, turned=False):
                 return False
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if not self._threads(label):
                 return False
         return True
 
-    def _copied(self, tensor: str, at: str, *, turned: bool) -> bool:
+    def _copied(self, tensor: Tensor, at: str, *, turned: bool) -> bool:
         """Copy what a block reads to shared memory; neighbours along the scores become neighbours."""
         plan = self.plan
-        if not plan.step("cache_read", tensor, at):
-            return False
-        buffer = plan.kernel.temporaries[-1]
-        if not plan.step("scope", buffer.name, "shared"):
-            return False
-        long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-        filled(plan, [f"{buffer.name}.d{d}" for d in long], 1, (MOST_WARPS, LANES))
-        if not turned:
-            return True
-        names = "abcdefghijklmnop"[: buffer.rank]
-        order = [n for d, n in enumerate(names) if d != long[0]] + [names[long[0]]]
-        if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
+        buffer = copied(plan, tensor, at, (MOST_WARPS, LANES), 1)
+        if buffer is None or not turned:
+            return buffer is not None
+        first = next(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+        if not plan.step("layout", buffer.name, with_last(buffer, first)):
             return False
         return plan.step("pad", buffer.name, buffer.rank - 1, 1, extra=1)  # what lanes write begins in different banks
 
@@ -255,7 +251,7 @@ class _Work:
         """Whether a block has the shared memory."""
         shared = [t for t in self.plan.kernel.temporaries if t.scope == "shared"]
         used = sum(prod(integer(n) or 0 for n in t.shape) * t.dtype.bytes for t in shared if t.name not in self.parts.nests)
-        return used + ROWS * TERMS * 4 <= self.plan.machine.shared_bytes - (8 << 10)
+        return used + ROWS * TERMS * 4 <= self.plan.machine.shared_bytes - REST_BYTES
 
     def done(self) -> list[str] | None:
         """Blocks of rows are blocks of threads."""

@@ -22,8 +22,7 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, extent, unclamped
 from texpr.schedule.panels import even
 from texpr.schedule.plan import Plan
-from texpr.schedule.rows import fused
-from texpr.schedule.staging import is_product, shared
+from texpr.schedule.staging import is_product, on_blocks, shared
 
 LEAST_CHANNELS = 8
 LEAST_POSITIONS = 32
@@ -205,7 +204,7 @@ def _scheduled(plan: Plan, w: _Windows) -> list[str] | None:
         if not plan.step("bind", name, f"thread.{axis}"):
             return None
     _written_out(plan, found.own, terms[1])
-    return _on_blocks(plan, [outer, found.blocks, positions])
+    return positions or found.blocks if on_blocks(plan, (positions, found.blocks, outer)) else None
 
 
 def _cut_terms(plan: Plan, w: _Windows, tile: dict[For, int]) -> tuple[list[str], list[str]] | None:
@@ -255,12 +254,3 @@ def _written_out(plan: Plan, own: list[str], terms: list[str]) -> None:
         count *= extent(plan.loop(name))
         if name in own or count <= MOST_PRODUCTS:
             plan.step("unroll", name)
-
-
-def _on_blocks(plan: Plan, groups: list[list[str]]) -> list[str] | None:
-    """Give blocks of channels to y, of positions to x, what is around to z; None where an iteration would divide by a size."""
-    for axis, names in zip("zyx", groups):
-        name = names and fused(plan, names)
-        if name and (name in names[:-1] or not plan.step("bind", name, f"block.{axis}")):
-            return None
-    return groups[-1] or groups[-2]

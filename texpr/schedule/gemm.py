@@ -117,7 +117,7 @@ def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
             return None
-    if not on_blocks(plan, outer, rows, columns):
+    if not on_blocks(plan, ([columns], [rows], outer)):
         return None
     plan.step("bind", row_threads, "thread.y")
     plan.step("bind", column_threads, "thread.x")
@@ -167,7 +167,7 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
             return None
         if not _fragments(plan, access, parts, left, along, c.upper):
             return None
-    if not on_blocks(plan, outer, rows, columns):
+    if not on_blocks(plan, ([columns], [rows], outer)):
         return None
     plan.step("bind", row_warps, "thread.z")
     plan.step("bind", column_warps, "thread.y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd, prod
 
 from texpr.ir.affine import linear
@@ -10,6 +11,7 @@ from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Select, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.nests import Access, unclamped
+from texpr.schedule.packing import with_last
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES, fused
 
@@ -32,19 +34,13 @@ def _is_factor(e: Expr) -> bool:
     return isinstance(e, Read)
 
 
-def on_blocks(plan: Plan, outer: list[str], rows: str, columns: str) -> bool:
-    """Whether a block could be given each tile."""
-    if not plan.step("bind", columns, "block.x") or not plan.step("bind", rows, "block.y"):
-        return False
-    if not outer:
-        return True
-    name = outer[0]
-    for n in outer[1:]:
-        joined = fused(plan, [name, n])
-        if joined == name:
+def on_blocks(plan: Plan, groups: Sequence[list[str]]) -> bool:
+    """Whether the loops of each group become one, over blocks: of x those of the first group, of y and z those of the others."""
+    for axis, names in zip("xyz", groups):
+        name = fused(plan, names) if names else ""
+        if name and (name in names[:-1] or not plan.step("bind", name, f"block.{axis}")):
             return False
-        name = joined
-    return plan.step("bind", name, "block.z")
+    return True
 
 
 def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool) -> bool:
@@ -54,15 +50,13 @@ def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, 
         turned: neighbours along the target become neighbours, which they are not in the tensor.
         threads: of the block, along its axes from the last one to x.
     """
-    buffer = _copied(plan, access, at, threads)
+    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
     if buffer is None:
         return False
     last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
     if turned:
         last = next(d for d, i in enumerate(access.indices) if along.var in variables(i))
-        names = "abcdefghijklmnop"[: buffer.rank]
-        order = [n for d, n in enumerate(names) if d != last] + [names[last]]
-        if not plan.step("layout", buffer.name, f"{' '.join(names)} -> {' '.join(order)}"):
+        if not plan.step("layout", buffer.name, with_last(buffer, last)):
             return False
         last = buffer.rank - 1
     _padded(plan, buffer, last)
@@ -71,7 +65,7 @@ def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, 
 
 def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> bool:
     """As `shared`, for instructions that read columns of units of 16 bytes: these are exchanged, where rows have a power of two of them."""
-    buffer = _copied(plan, access, at, threads)
+    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
     if buffer is None:
         return False
     row, unit = integer(buffer.shape[-1]) or 0, VECTOR_BYTES // buffer.dtype.bytes
@@ -80,13 +74,17 @@ def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) 
     return True
 
 
-def _copied(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) -> Tensor | None:
-    """A copy in shared memory of what a block reads at a time, made by all threads together; None where there can be none."""
-    if not plan.step("cache_read", access.tensor.name, at):
+def copied(plan: Plan, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int) -> Tensor | None:
+    """A copy in shared memory of what a block reads at a time, made by all threads together; None where there can be none.
+
+    Args:
+        vector: neighbours that one thread copies at once.
+    """
+    if not plan.step("cache_read", tensor.name, at):
         return None
     buffer = plan.kernel.temporaries[-1]
     plan.step("scope", buffer.name, "shared")
-    filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], neighbours(access), threads)
+    _filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
     return buffer
 
 
@@ -103,7 +101,7 @@ def neighbours(access: Access) -> int:
     return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
 
 
-def filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+def _filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
     """The loops of a copy shared out among the threads of a block."""
     inner = ""
     if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:

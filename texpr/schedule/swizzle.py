@@ -35,12 +35,9 @@ def swizzle(kernel: Kernel, tensor: str, unit: int, count: int, row: int) -> Ker
     if t.scope != "shared":
         raise ScheduleError(f"{tensor} has no banks: it does not live in shared memory", code="swizzle",
                             help=f'scope("{tensor}", "shared")')
-    if not all(map(_is_power, (unit, count, row))) or count < 2 or row < unit * count:
+    lies = Swizzle(unit, count, row)
+    if not all(type(n) is int and n <= LARGEST for n in (unit, count, row)) or not lies.is_one_to_one:
         raise ScheduleError(f"swizzle of {count!r} units of {unit!r} elements in rows of {row!r}", code="swizzle",
                             help=f"powers of two up to 2^20, at least two units, and rows of at least as many elements: "
                                  f'swizzle("{tensor}", 8, 8, 64)')
-    return over_tensors(kernel, {t: replace(t, swizzle=Swizzle(unit, count, row))})
-
-
-def _is_power(n: object) -> bool:
-    return isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= LARGEST and n & (n - 1) == 0
+    return over_tensors(kernel, {t: replace(t, swizzle=lies)})

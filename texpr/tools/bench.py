@@ -24,8 +24,6 @@ from texpr.support.errors import Error
 from texpr.tools import calling, compiling, proofs
 from texpr.tools.certificates import bench_certificates
 from texpr.tools.gradients import bench_gradients
-from texpr.tools.onnx_cases import bench_onnx
-from texpr.tools.onnx_saving import bench_saving
 from texpr.tools.targets import bench_targets
 
 BARS = {"import texpr": 250.0, "import and first use": 250.0, "grammar": 10.0, "parse and elaborate": 5.0, "proofs": 20.0}
@@ -60,10 +58,8 @@ def bench(arguments: argparse.Namespace) -> int:
     """
     if arguments.what == "targets":
         return bench_targets(arguments)
-    if arguments.what == "onnx":
-        return bench_onnx(arguments)
-    if arguments.what == "saving":
-        return bench_saving(arguments)
+    if arguments.what in ("onnx", "saving"):
+        return _of_models(arguments)
     if arguments.what == "grad":
         return bench_gradients(max(1, arguments.runs))
     if arguments.what == "certificates":
@@ -74,8 +70,11 @@ def bench(arguments: argparse.Namespace) -> int:
             print(line, flush=True)
         return 0
     if arguments.what == "proofs":
+        found = []
         for cost in proofs.costs(max(1, arguments.runs)):
             print(_row(f"{cost.name:<72}{cost.whole:8.2f} ms   check", cost.check, cost.bar, width=88), flush=True)
+            found.append(cost)
+        print(proofs.summary(found))
         return 0
     runs = _runs([sys.executable, "-c", _CHILD, arguments.file or ""], max(1, arguments.runs))
     if not runs:
@@ -88,6 +87,14 @@ def bench(arguments: argparse.Namespace) -> int:
             slowest = sorted(each, key=lambda op: -each[op])[:5]
             print("\n".join(_row(f"  {op}", each[op], bar) for op in slowest))
     return 0
+
+
+def _of_models(arguments: argparse.Namespace) -> int:
+    # Other commands start without networks.
+    from texpr.tools.onnx_cases import bench_onnx
+    from texpr.tools.onnx_saving import bench_saving
+
+    return bench_onnx(arguments) if arguments.what == "onnx" else bench_saving(arguments)
 
 
 def _runs(command: list[str], count: int) -> list[dict]:

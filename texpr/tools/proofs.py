@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -48,6 +48,13 @@ def costs(runs: int) -> Iterator[Cost]:
     packed = schedule(op(PRODUCT), M=2048, N=2048, K=2048).auto().script()
     taken = _certified(PRODUCT, packed, runs, M=2048, N=2048, K=2048)
     yield Cost("certificate of the packed product", taken, taken, PRODUCT_BAR)
+
+
+def summary(found: Sequence[Cost]) -> str:
+    """Steps together."""
+    steps = [c for c in found if c.bar == STEP_BAR]
+    (check, most), (whole, longest) = ((median(ms), max(ms)) for ms in ([c.check for c in steps], [c.whole for c in steps]))
+    return f"{len(steps)} steps: checks {check:.2f} ms (median), {most:.2f} ms (largest); whole {whole:.2f} ms, {longest:.2f} ms"
 
 
 def _steps(s: Schedule, script: str) -> list[tuple[float, float]]:
