@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.ir.expr import Const, Max, Min, Read, Var, index
+from texpr.ir.expr import Const, FloorDiv, Max, Min, Read, Sub, Var, index
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Kernel
 from texpr.ir.show_tensor import show_program
@@ -74,6 +74,71 @@ def test_a_triangle(n: int):
     x, v = (np.random.default_rng(n).standard_normal((n, k)).astype("f4") for k in (n, 2))
     s = tx.schedule(TRIANGLE).online("m", TILE, reassoc=True)
     np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(TRIANGLE, x, v), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "rows"), [(1, 3), (5, 2), (9, 4), (9, 5), (10, 1)])
+def test_rows_of_a_triangle_have_blocks_of_their_own(n: int, rows: int):
+    """Computed by the blocks that they have, and proven, for all sizes and for these."""
+    x, v = (np.random.default_rng(n).standard_normal((n, k)).astype("f4") for k in (n, 2))
+    for s in (tx.schedule(TRIANGLE), tx.schedule(TRIANGLE, N=n, K=2)):
+        s.online("m", TILE, rows=rows, reassoc=True)
+        np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(TRIANGLE, x, v), rtol=1e-5, atol=1e-6)
+    assert "O_sum" in s.certificate().rounding
+
+
+def test_the_blocks_of_rows():
+    """As many as the last of four rows has; the range may also grow shorter, from the first row on."""
+    program = tx.schedule(TRIANGLE, N=16, K=2).online("m", TILE, rows=TILE, reassoc=True).kernel.program
+    assert program is not None
+    text = show_program(program)
+    assert "for c in 1..i // 4 + 2\n" in text and "m[i] = m_run[i, i // 4 + 1]\n" in text
+    falling = show_program(_falling().online("m", TILE, rows=3, reassoc=True).kernel.program)  # type: ignore[arg-type]
+    assert "m[i] = m_run[i, (N - i // 3 * 3 + 3) // 4]\n" in falling
+
+
+def _falling() -> tx.Schedule:
+    return tx.schedule(tx.op("""
+op falling(X: f32[N, N]) -> z: f32[N] {
+  let e: f32[N, N]
+  m[i] = max(j in 0..N - i: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])  for j in 0..N - i
+  z[i] = sum(j in 0..N - i: e[i, j])
+}"""))
+
+
+def test_rows_with_too_few_blocks_are_refused():
+    """A block less than the last one of four has."""
+    program = tx.schedule(TRIANGLE).online("m", TILE, rows=TILE, reassoc=True).kernel.program
+    assert program is not None
+    s = tx.schedule(TRIANGLE)
+    s.kernel = lower(_in_all(program, lambda n: Sub(n, index(1)) if isinstance(n, FloorDiv) and isinstance(n.lhs, Var) else None))
+    with pytest.raises(ScheduleError) as e:
+        s.certificate()
+    assert e.value.message == "the loops of triangle are not proven to compute it: the blocks of m are not its range"
+
+
+CHOSEN = """
+op chosen(Q: f32[N, D], K: f32[M, D]) -> z: f32[N] require M >= 1 {
+  S[i, j] = if j <= i then sum(d: Q[i, d] * K[j, d]) * 2.0 else -inf
+  m[i] = max(j: S[i, j])
+  e[i, j] = exp(S[i, j] - m[i])
+  z[i] = sum(j: e[i, j])
+}"""
+
+
+def test_sums_that_are_chosen_are_computed_for_all_terms():
+    """The condition stays where it chooses; another one does not come off for it."""
+    s = tx.schedule(tx.op(CHOSEN)).online("m", TILE, reassoc=True)
+    assert "if j <= i then sum(d: Q[i, d] * K[j, d]) * 2.0 else -inf" in show_program(s.kernel.program)  # type: ignore[arg-type]
+    s.certificate()
+    x, v = (np.random.default_rng(n).standard_normal((n, 2)).astype("f4") for n in (5, 6))
+    found = interpret_kernel(s.kernel, [x, v], {n.name: {"N": 5, "M": 6, "D": 2}[n.name] for n in s.program.sizes})
+    np.testing.assert_allclose(found[0], tx.interpret(tx.op(CHOSEN), x, v), rtol=1e-5)
+    other = tx.schedule(tx.op(CHOSEN.replace("sum(d:", "sum(d where d < 1:")))
+    other.kernel = replace(s.kernel, program=_in_all(s.kernel.program, lambda n: next(  # type: ignore[arg-type]
+        v for v in other.program.sizes if v.name == n.name) if isinstance(n, Var) and n in s.program.sizes else None))
+    with pytest.raises(ScheduleError, match="S is no sum of multiples of exponentials"):
+        other.certificate()
 
 
 SCRIPT = """online("m", 16, reassoc=True)
@@ -234,6 +299,8 @@ def test_full_blocks_of_a_shorter_sum_are_refused():
 COMPLAINTS = {
     's.online("m", 0, reassoc=True)': 'error[online]: a block has at least 1 term, not 0',
     's.online("m", 4, reassoc=1)': "error[online]: `reassoc` is True or False, not 1",
+    's.online("m", 4, rows=0, reassoc=True)': "error[online]: at least 1 row has blocks of its own, not 0",
+    's.online("m", 4, rows=4, reassoc=True)': "error[online]: the range of `m` does not move with one of its axes",
     's.online("m", 4)': "error[exact]: online of `m` changes how float sums are rounded: z, O",
     's.online("z", 4, reassoc=True)': "error[online]: 'z' is no tensor of maxima of floats along one axis; these are: m",
     's.split("m.i", 2).online("m", 4, reassoc=True)': "error[online]: online rewrites the equations, before their loops are changed",

@@ -130,9 +130,10 @@ class Steps:
         """A partial result per iteration of a reduction loop; see `texpr.schedule.rfactor`."""
         return self._step("rfactor", loop, **({"reassoc": reassoc} if reassoc else {}))
 
-    def online(self, maximum: str, factor: int, *, reassoc: bool = False) -> Self:
+    def online(self, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False) -> Self:
         """Sum exponentials in blocks with the maximum so far; see `texpr.schedule.online`."""
-        return self._step("online", maximum, factor, **({"reassoc": reassoc} if reassoc else {}))
+        options = ({} if rows is None else {"rows": rows}) | ({"reassoc": reassoc} if reassoc else {})
+        return self._step("online", maximum, factor, **options)
 
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""

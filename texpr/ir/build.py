@@ -131,6 +131,18 @@ def conjunction(*conditions: Expr) -> Expr:
     return result
 
 
+def conjuncts(e: Expr) -> list[Expr]:
+    """The conditions that all must hold."""
+    found, stack = [], [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack += [node.rhs, node.lhs]
+        else:
+            found.append(node)
+    return found
+
+
 def disjunction(a: Expr, b: Expr) -> Expr:
     """Either of them."""
     if _is(a, True) or _is(b, False):

@@ -15,9 +15,9 @@ from itertools import takewhile
 from typing import TypeVar
 
 from texpr.ir.affine import Linear, linear, same_value
-from texpr.ir.build import add, floordiv, fold, integer, mod, mul, sub
+from texpr.ir.build import add, conjuncts, floordiv, fold, integer, mod, mul, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Const, Expr, FloorDiv, Max, Min, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Compare, Const, Expr, FloorDiv, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
 
@@ -70,7 +70,7 @@ def runs(loop: For) -> Iterator[Run]:
     while True:
         made, body = _buffers(chain[-1].body)
         while len(body) == 1 and isinstance(body[0], If) and not tensors(body[0].cond):
-            conditions += _conjuncts(body[0].cond)
+            conditions += conjuncts(body[0].cond)
             more, body = _buffers(body[0].body)
             made += more
         below.append((tuple(conditions), (*made, *body)))
@@ -117,10 +117,6 @@ def _first_along(loop: For, tensor: Tensor, axis: int) -> For:
 
 def _digit(loop: For) -> Digits:
     return Digits(loop.var, loop.extent, {loop.var: COUNT})
-
-
-def _conjuncts(e: Expr) -> list[Expr]:
-    return [*_conjuncts(e.lhs), *_conjuncts(e.rhs)] if isinstance(e, And) else [e]
 
 
 def _tiles(chain: Sequence[For], conditions: Sequence[Expr], inside: tuple[Stmt, ...]) -> Run | None:

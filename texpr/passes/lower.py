@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.expr import Tensor
@@ -24,8 +25,15 @@ def lower(program: Program) -> Kernel:
     Raises:
         CheckError: no order of loops was found for a recurrence.
     """
-    given = program
-    program = hoist(desugar(lazy_logic(inline_calls(program))))
+    return replace(loops_of(hoist(desugar(lazy_logic(inline_calls(program))))), program=program)
+
+
+def loops_of(program: Program) -> Kernel:
+    """The naive kernel of equations that are ready for it: no calls, and a reduction has the axes of its equation.
+
+    Raises:
+        CheckError: no order of loops was found for a recurrence.
+    """
     equations = program.equations
     nests = Nests(program)
     body: list[Stmt] = []
@@ -37,7 +45,7 @@ def lower(program: Program) -> Kernel:
         alone = len(group) == 1 and first.target not in _read(first)
         body += nests.nest(first, group[0]) if alone else recurrence(program, nests, group)
     return Kernel(program.name, program.inputs, program.outputs, (*program.temporaries, *nests.accumulators), program.sizes, tuple(body),
-                  requires=program.requires, program=given)
+                  requires=program.requires, program=program)
 
 
 def in_groups(equations: Sequence[Equation | Invoke]) -> list[list[int]]:

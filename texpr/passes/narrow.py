@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.affine import linear
-from texpr.ir.build import add, conjunction, integer, maximum, minimum, sub
+from texpr.ir.build import add, conjunction, conjuncts, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Expr, Node, index
+from texpr.ir.expr import Compare, Expr, Node, index
 from texpr.ir.loop import For, If, Kernel
 from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.renew import folded
@@ -54,18 +54,6 @@ def _narrowed(loop: For) -> For | If | None:
         body = tuple(folded(s, {loop.var: add(loop.var, first)}) for s in body)
     new = replace(loop, extent=maximum(index(0), extent) if low or high else extent, body=body)
     return If(conjunction(*outside), (new,)) if outside else new
-
-
-def conjuncts(e: Expr) -> list[Expr]:
-    """The conditions that all must hold."""
-    found, stack = [], [e]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, And):
-            stack += [node.rhs, node.lhs]
-        else:
-            found.append(node)
-    return found
 
 
 def _bounds(loop: For, conditions: list[Expr]) -> tuple[list[Expr], list[Expr], list[Expr]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from texpr import poly
 from texpr.ir.affine import same_value
-from texpr.ir.build import FALSE, compare, conjunction, integer, literal, mul, negation, sub
+from texpr.ir.build import FALSE, compare, conjunction, conjuncts, integer, literal, mul, negation, sub
 from texpr.ir.dtypes import BOOL, I32, I64, U8, int_range
 from texpr.ir.expr import (
     Add,
@@ -161,6 +162,8 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
             case Reduce():
                 inner = (*axes, *e.axes)
                 condition = _kept(condition, e, axes, requires)
+                known = [] if e.where is None else conjuncts(e.where)
+                condition = tuple(c for c in condition if not any(equal(c, k) for k in known))
                 where = _both(conjunction(*condition), visit(e.where, inner, condition, False) if e.where is not None else None)
                 reduced = replace(e, body=visit(e.body, inner, condition if where is None else (where,), False), where=where)
                 if alone and top and len(needed(reduced, axes)) == len(axes):
@@ -201,6 +204,33 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
 
     value = visit(equation.value, equation.axes, (), True)
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def sums_of_all(program: Program, tensors: Collection[Tensor]) -> Program:
+    """Reductions in equations of these tensors that stand under an `if` without its conditions, where all that they read exists anyway.
+
+    s[i, j] = if j <= i then sum(d where j <= i: x[i, j, d]) else y   ->   s[i, j] = if j <= i then sum(d: x[i, j, d]) else y
+    """
+    return replace(program, equations=tuple(_of_all(e, program.requires) if isinstance(e, Equation) and e.target in tensors else e
+                                            for e in program.equations))
+
+
+def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
+    def under(cond: Expr, node: Node) -> Node | None:
+        if not isinstance(node, Reduce) or node.where is None:
+            return None
+        left = [c for c in conjuncts(node.where) if not any(equal(c, known) for known in conjuncts(cond))]
+        without = replace(node, where=conjunction(*left) if left else None)
+        return without if _reads_inside(without, equation.axes, requires) else None
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Select(cond, then):
+                free = rewrite(then, partial(under, cond))
+                return None if free is then else replace(node, then=free)
+        return None
+
+    return rewrite(equation, rule)  # type: ignore[return-value]
 
 
 def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -2,20 +2,21 @@
 
 The equations are rewritten to blocks with a maximum that runs along (`online`). A block of threads has some rows: it walks along the
 blocks of terms, computes the scores of each, and adds to sums that stay in registers. Each warp has rows of its own, whose extremes and
-sums its lanes fold.
+sums its lanes fold. Rows whose terms end at a diagonal walk up to there.
 
 Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS 2022.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import variables, walk
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent, find_nests
 from texpr.schedule.packing import with_last
@@ -55,6 +56,12 @@ def _of_products(plan: Plan, maximum: Nest, nests: list[Nest]) -> bool:
     return enough and made.main.update == "add" and len(made.reduction) == 1 and is_product(made.main.value)
 
 
+def _moves(terms: For, rows: Sequence[For]) -> bool:
+    """Whether the number of terms differs from row to row, along one of these loops alone."""
+    moving = variables(terms.extent)
+    return bool(moving) and moving <= {n.var for n in rows}
+
+
 @dataclass(slots=True)
 class _Parts:
     """Labels of nests, in the order of the kernel.
@@ -79,7 +86,8 @@ def _scheduled(plan: Plan, maximum: str) -> list[str] | None:
     before = {n.label for n in find_nests(plan.kernel)}
     old = next(n for n in find_nests(plan.kernel) if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
-    if not plan.step("online", maximum, TERMS, reassoc=True):
+    along = {"rows": ROWS} if _moves(old.reduction[0], old.spatial[-1:]) else {}
+    if not plan.step("online", maximum, TERMS, **along, reassoc=True):
         return None
     parts = _parts(plan, before, scores, depth)
     if parts is None:
@@ -92,9 +100,10 @@ def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> _Parts | No
     """What the nests are; None if some have other loops than rows and blocks."""
     nests = {n.label: n for n in find_nests(plan.kernel)}
     running = {label[:-2] for label in nests if label.endswith(".1") and label not in before}
-    blocks = next((integer(nests[f"{r}.1"].spatial[depth].extent) for r in running), None)
+    lengths = {t.name: integer(t.shape[depth]) for t in plan.kernel.temporaries if t.rank > depth}
+    blocks = max((lengths[r] or 0 for r in running), default=0) - 1
     for label, n in nests.items():
-        if label not in before and len(n.spatial) > depth and not n.reduction and integer(n.spatial[depth].extent) == (blocks or 0) + 1:
+        if label not in before and len(n.spatial) > depth and not n.reduction and lengths.get(label) == blocks + 1:
             if label.partition(".")[0] not in running and not plan.step("inline", label):
                 return None
     nests = {n.label: n for n in find_nests(plan.kernel)}
@@ -106,7 +115,7 @@ def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> _Parts | No
         own = label.partition(".")[0]
         if own in running:
             (parts.runs if label.endswith(".1") else parts.starts).append(label)
-        elif label not in before and len(nests[label].spatial) > depth and integer(nests[label].spatial[depth].extent) == blocks:
+        elif label not in before and len(nests[label].spatial) > depth and lengths.get(label) == blocks:
             parts.inside.append(label)
         elif read & final and _of_rows(nests[label], final, depth):
             parts.ends.append(label)
@@ -141,29 +150,25 @@ class _Work:
     def moved(self) -> bool:
         """All nests under one loop over blocks of rows, and one over blocks of terms."""
         plan, parts = self.plan, self.parts
-        every = [parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends]
-        for label in every:
+        for label in (*parts.inside, *parts.runs, *parts.starts, *parts.ends):
             rows, inner = self._names(label)
             cut = plan.split(rows[-1], ROWS)
             if cut is None:
                 return False
             self.rows[label] = cut[1]
-            if label == parts.scores:
-                terms = plan.split(inner[-1], TERMS)
-                if terms is None:
-                    return False
-                inner = list(terms)
             if label not in (*parts.ends, *parts.starts) and not plan.step("reorder", *rows[:-1], cut[0], inner[0], cut[1], *inner[1:]):
                 return False
             if label == self.home:
                 self.block, self.outer = cut[0], rows[:-1]
             if label == self.last:
                 self.along = inner[0]
+        self.rows[parts.scores] = self._names(parts.scores)[0][-1]
         def at(labels: list[str], loop: str) -> bool:
             return all(plan.step("compute_at", label, loop, recompute=False) for label in reversed(labels))
 
-        ordered = [n for n in parts.nests if n in (parts.scores, *parts.inside, *parts.runs) and n != self.last]
+        ordered = [n for n in parts.nests if n in (*parts.inside, *parts.runs) and n != self.last]
         return (at(parts.ends[:-1], self.block) and at(ordered, self.along) and at([self.last], self.block) and at(parts.starts, self.block)
+                and plan.step("compute_at", parts.scores, self.along, recompute=True)
                 and all(plan.step("fold", label[:-2], self.depth) for label in parts.runs))
 
     def shared_out(self) -> bool:
@@ -202,8 +207,6 @@ class _Work:
         _, inner = self._names(label)
         if label in (*self.parts.inside, *self.parts.runs):
             inner = inner[1:]
-        if label == self.parts.scores:
-            inner = [f"{label}.{nest.spatial[-1].var.name}i"]
         cut = plan.split(self.rows[label], EACH, tail="exact")
         if cut is None or not plan.step("bind", cut[0], "thread.y"):
             return False

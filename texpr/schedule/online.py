@@ -6,11 +6,12 @@ rewritten, and the loops are those of the new equations; the certificate derives
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from texpr.ir.affine import same_value
-from texpr.ir.build import add, compare, floordiv, integer, mul, sub
+from texpr.ir.affine import Linear, linear, same_value
+from texpr.ir.build import add, compare, floordiv, integer, minimum, mul, sub
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -38,11 +39,15 @@ from texpr.ir.show_types import unused
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, rewrite, substitute, variables, walk
 from texpr.passes import desugar, hoist, inline_calls, lower
+from texpr.passes.lazy import lazy_logic
+from texpr.passes.lower import loops_of
+from texpr.passes.reductions import sums_of_all
 from texpr.passes.renew import with_fresh_variables
+from texpr.poly import always
 from texpr.support.errors import ScheduleError
 
 
-def online(kernel: Kernel, maximum: str, factor: int, *, reassoc: bool = False) -> Kernel:
+def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None, reassoc: bool = False) -> Kernel:
     """Compute exponentials relative to a maximum, and sums of them, in blocks of `factor` terms with the maximum so far.
 
     m[i] = max(j: X[i,j]);  e[i,j] = exp(X[i,j] - m[i]);  T[i,v] = sum(j: e[i,j] * w[j,v])
@@ -54,11 +59,19 @@ def online(kernel: Kernel, maximum: str, factor: int, *, reassoc: bool = False) 
     the maximum is -inf, exponentials are relative to 0; where it is -inf, inf or NaN in the end, T is NaN where it was. So X is computed,
     used and forgotten block by block: softmax and attention need one pass over their rows. It is the first step of a schedule.
 
+    Where rows have different ranges (`j in 0..i + 1`), all have the blocks of the longest one, most of them empty; with `rows`, as many
+    neighbours have the blocks of the longest of them:
+
+        m[i] = m_run[i, (i//rows*rows + rows - 1 + factor) // factor]
+
+    A sum in X that is only taken under a condition on indices is computed for all of a block, where what it reads exists.
+
     Legal where `e` is exp(X - m) over the range of `maximum`, and all that reads `e` are sums along that range in which `e` is a factor.
 
     Args:
         maximum: the tensor of maxima, each along one axis.
         factor: terms of a block; at least 1.
+        rows: neighbours along the one axis on which the range depends that have as many blocks; all of them unless given.
     Raises:
         ScheduleError: another step was applied, the equations have another form, or the step needs `reassoc=True`.
     Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, NeurIPS 2022.
@@ -69,11 +82,14 @@ def online(kernel: Kernel, maximum: str, factor: int, *, reassoc: bool = False) 
         raise _error(f"`reassoc` is True or False, not {reassoc!r}")
     program = _equations(kernel)
     found = _running(program, maximum)
+    program = sums_of_all(program, {n.tensor for n in walk(found.value) if isinstance(n, Read)})
+    last = None if rows is None else _last_of(found.maximum, rows)
     if not reassoc:
         names = ", ".join(s.equation.target.name for s in found.sums)
         raise ScheduleError(f"online of `{maximum}` changes how float sums are rounded: {names}", found.maximum.span, code="exact",
                             help=f'online("{maximum}", {factor}, reassoc=True) permits it')
-    return replace(lower(_rewritten(program, found, factor)), contract=kernel.contract)
+    new = _rewritten(program, found, factor, last)
+    return replace(loops_of(lazy_logic(new)), program=new, contract=kernel.contract)
 
 
 def _error(text: str, help: str = "", at: Equation | None = None) -> ScheduleError:
@@ -159,6 +175,24 @@ def _maximum(program: Program, name: str) -> Equation:
                  "name one that is max(j: X[..., j]), as in m[i] = max(j: X[i, j])", made[0] if made else None)
 
 
+def _last_of(maximum: Equation, rows: int) -> Expr:
+    """Where the range of the longest row of each group of neighbours ends.
+
+    Raises:
+        ScheduleError: the range depends on no row, on several, or otherwise than by a multiple of it.
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise _error(f"at least 1 row has blocks of its own, not {rows!r}", 'online("m", 64, rows=64, reassoc=True)')
+    assert isinstance(maximum.value, Reduce)
+    end, axes = linear(maximum.value.axes[0].hi), [a.var for a in maximum.axes]
+    moving = [(v, c) for v, c in end.terms if v in axes]
+    if len(moving) != 1 or variables(*(t for t, _ in end.terms if not isinstance(t, Var))) & set(axes):
+        raise _error(f"the range of `{maximum.target.name}` does not move with one of its axes", "leave out `rows`", maximum)
+    (row, by), = moving
+    first = mul(floordiv(row, index(rows)), index(rows))
+    return substitute(maximum.value.axes[0].hi, {row: add(first, index(rows - 1)) if by > 0 else first})  # type: ignore[dict-item]
+
+
 def _reads(e: Equation | Invoke, tensor: Tensor) -> bool:
     if isinstance(e, Invoke):
         return tensor in e.args
@@ -239,13 +273,20 @@ class _Blocks:
 
     Attributes:
         count: of the blocks.
+        count: blocks of the longest row.
+        own: how many blocks a row of `found.maximum` has.
         names: those taken.
     """
 
     found: _Running
     factor: int
     count: Expr
+    own: Expr
     names: set[str]
+
+    def reach(self, rows: Sequence[Expr]) -> Expr:
+        """How many blocks a row has."""
+        return substitute(self.own, {i: at for i, at in zip(self.found.maximum.indices, rows) if isinstance(i, Var)})
 
     def tensor(self, name: str, like: Tensor, dims: tuple[Dim, ...]) -> Tensor:
         name = unused(name, self.names)
@@ -260,11 +301,25 @@ class _Blocks:
         return None if always else compare("<", self.term(block, inside), end)
 
 
-def _rewritten(program: Program, found: _Running, factor: int) -> Program:
+def _blocks(terms: Expr, factor: int) -> Expr:
+    """How many blocks hold so many terms; whole blocks of them are taken out of the division."""
+    form = linear(terms)
+    whole = Linear(tuple((t, c // factor) for t, c in form.terms if c % factor == 0), 0)
+    rest = Linear(tuple((t, c) for t, c in form.terms if c % factor), form.constant + factor - 1)
+    return add(whole.expr(), floordiv(rest.expr(), index(factor)))
+
+
+def _own(program: Program, maximum: Equation, reach: Expr, count: Expr) -> Expr:
+    """How many blocks a row has that reaches so far, of not more than there are."""
+    return reach if always(compare("<=", reach, count), maximum.axes, program.requires) else minimum(reach, count)
+
+
+def _rewritten(program: Program, found: _Running, factor: int, last: Expr | None) -> Program:
     position = found.position
     length = found.exponential.target.shape[position]
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)} | {v.name for v in program.sizes}
-    make = _Blocks(found, factor, floordiv(add(length, index(factor - 1)), index(factor)), names)
+    count = _blocks(length, factor)
+    make = _Blocks(found, factor, count, count if last is None else _own(program, found.maximum, _blocks(last, factor), count), names)
     running = _maxima(make)
     equations: list[Equation | Invoke] = []
     for e in program.equations:
@@ -314,14 +369,15 @@ def _maxima(make: _Blocks) -> _Maxima:
     largest = Reduce("max", (Axis(u, zero, index(make.factor)),), body, make.condition(c, u, binder.hi, _every(make)), dtype=m.value.dtype)
     lowest, nothing = Const(-inf, dtype=target.dtype), Const(0.0, dtype=target.dtype)
     now = Read(run, (*m.indices, c))
-    last = add(make.count, one)
+    reach = make.reach(m.indices)
+    last = add(reach, one)
     start = with_fresh_variables(Equation(run, (*m.indices, zero), m.axes, lowest, span=m.span))
     equations = (
-        made(block, zero, make.count, largest, c), start,
+        made(block, zero, reach, largest, c), start,
         made(run, one, last, Max(Read(run, before), Read(block, before)), c),
         made(base, zero, last, Select(Compare("==", now, lowest), nothing, now), c),
-        made(scale, zero, make.count, Call("exp", (Sub(now, Read(base, (*m.indices, add(c, one)))),)), c),
-        replace(m, value=Read(run, (*m.indices, make.count))))
+        made(scale, zero, reach, Call("exp", (Sub(now, Read(base, (*m.indices, add(c, one)))),)), c),
+        replace(m, value=Read(run, (*m.indices, reach))))
     e = found.exponential
     dims = list(e.target.dims)
     at = _dimension(e.target, found.position)
@@ -329,7 +385,7 @@ def _maxima(make: _Blocks) -> _Maxima:
     others = found.others(e.indices)
     axes = tuple(a for a in e.axes if a is not found.axis)
     value = Call("exp", (Sub(substitute(found.value, {found.axis.var: make.term(c, u)}), Read(base, (*others, add(c, one)))),))
-    exponentials = Equation(blocks, (*others, c, u), (*axes, Axis(c, zero, make.count), Axis(u, zero, index(make.factor))), value,
+    exponentials = Equation(blocks, (*others, c, u), (*axes, Axis(c, zero, make.reach(others)), Axis(u, zero, index(make.factor))), value,
                             where=make.condition(c, u, found.axis.hi, _every(make)), span=e.span)
     return _Maxima(equations, scale, blocks, with_fresh_variables(exponentials))
 
@@ -370,9 +426,10 @@ def _summed(make: _Blocks, running: _Maxima, s: _Sum) -> tuple[Equation, ...]:
     more = replace(s.reduction, axes=(Axis(u, zero, index(make.factor)),), body=body,
                    where=make.condition(before, u, binder.hi, _every(make)))
     scaled = Mul(Read(run, at(before)), Read(running.scale, (*others, before)))
-    axes = (*e.axes[:inside], Axis(c, one, add(make.count, one)), *e.axes[inside:])
+    reach = make.reach(others)
+    axes = (*e.axes[:inside], Axis(c, one, add(reach, one)), *e.axes[inside:])
     last = Read(found.maximum.target, others)
-    whole = Mul(Read(run, at(make.count)), Call("exp", (Sub(last, last),)))
+    whole = Mul(Read(run, at(reach)), Call("exp", (Sub(last, last),)))
     return (with_fresh_variables(Equation(run, at(zero), e.axes, Const(0.0, dtype=run.dtype), span=e.span)),
             with_fresh_variables(Equation(run, at(c), axes, Add(scaled, more), span=e.span)),
             replace(e, value=rewrite(e.value, lambda n: whole if n is s.reduction else None)))

@@ -14,11 +14,12 @@ from math import prod
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.shapes import value_at
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
+from texpr.passes.place import place
 from texpr.schedule.loops import loops_around
 from texpr.schedule.occupancy import occupancy
 
@@ -58,7 +59,8 @@ def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
     if None in extents:
         return []
     used = {n.tensor for n in walk(loop) if isinstance(n, Read | Store) and n.tensor.scope == "shared"}
-    sizes = [_elements(t) * t.dtype.bytes for t in used]
+    placed = {n.tensor.name: n.tensor for n in walk(*place(kernel).body) if isinstance(n, Alloc)}
+    sizes = [_elements(placed.get(t.name, t)) * t.dtype.bytes for t in used]
     shared = f", {sum(sizes)} bytes of shared memory" if sizes and all(sizes) else ""
     threads = prod(n for n in extents if n is not None)
     said = [f"blocks of {threads} threads{shared}"]

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.build import compare, conjunction, maximum, negation
+from texpr.ir.build import compare, conjunction, conjuncts, maximum, negation
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.parted import is_natural
 from texpr.ir.traverse import rewrite, tensors, variables
-from texpr.passes.narrow import conjuncts
 from texpr.passes.ranges import largest
 from texpr.passes.reductions import identity, neutral
 from texpr.passes.renew import folded
@@ -63,6 +62,7 @@ class _Reduction:
         around: the loops outside of everything that only adds to the total.
         inner: the loops inside, outermost first.
         conditions: inside, those that do not depend on loops that reduce.
+        given: the conditions around the loops inside.
     """
 
     update: Store
@@ -70,6 +70,7 @@ class _Reduction:
     around: tuple[For, ...]
     inner: tuple[For, ...]
     conditions: tuple[Expr, ...]
+    given: tuple[Expr, ...]
     complete: bool
 
     @property
@@ -130,7 +131,7 @@ def _nest(kernel: Kernel, r: _Reduction, var: Var, store: Store) -> Stmt:
     conditions = tuple(folded(c, copies) for c in r.conditions)
     inside = conjunction(*(c for i, n in zip(store.indices, store.tensor.shape)
                            for c in (compare("<=", index(0), folded(i, copies)), compare("<", folded(i, copies), n))))
-    if not r.complete and not poly.always(inside, axes, (*kernel.requires, *conditions)):
+    if not r.complete and not poly.always(inside, axes, (*kernel.requires, *r.given, *conditions)):
         raise ScheduleError(f"which elements of `{r.update.tensor.name}` are added to depends on the loops that reduce",
                             text_of(kernel, r.update), code="rfactor", help="rfactor first, then reorder")
     body: Stmt = folded(store, copies)
@@ -185,7 +186,8 @@ def _reduction(kernel: Kernel, var: Var, update: Store) -> _Reduction:
     # What was left out may be what keeps elements inside the total.
     complete = not any(used & variables(c) for c in inside if c not in kept) and not any(
         reduce & variables(n.extent) for n in inner if n.var in used)
-    return _Reduction(update, loops[at], tuple(loops[:outer]), inner, kept, complete)
+    given = tuple(n.cond for n in above[: above.index(inner[0])] if isinstance(n, If) and not tensors(n.cond))
+    return _Reduction(update, loops[at], tuple(loops[:outer]), inner, kept, given, complete)
 
 
 def _origin(kernel: Kernel, update: Store) -> tuple[tuple[Expr, ...], bool]:

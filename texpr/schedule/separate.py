@@ -8,14 +8,13 @@ from functools import reduce
 
 from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear, same_value
-from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, floordiv, integer, maximum, minimum, sub
+from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, conjuncts, floordiv, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Axis, Compare, Expr, Min, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import is_plain, rewrite, tensors, variables
 from texpr.passes.guards import decide, drop_guards
-from texpr.passes.narrow import conjuncts
 from texpr.passes.renew import folded, folded_anew, over_tensors
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, shortest, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.build import add, compare, floordiv, integer, minimum, mod, mul, sub
-from texpr.ir.expr import Axis, Expr, Tensor, Var, index
+from texpr.ir.expr import Axis, Const, Expr, FloorDiv, Mod, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.traverse import tensors
+from texpr.ir.traverse import rewrite, tensors, variables
+from texpr.passes.nests import divided
 from texpr.passes.renew import folded, folded_anew, over_tensors
 from texpr.schedule.loops import path_to
+
+_QUOTIENTS = frozenset({FloorDiv, Mod})
 
 
 def divides(kernel: Kernel, loop: For, factor: int) -> bool:
@@ -44,10 +47,26 @@ def tiled(loop: For, tiles: Expr, factor: int, outer_name: str, inner_name: str,
     """The iterations of `loop` in tiles; `guarded` where the last tile may reach past the end."""
     outer, inner = replace(loop.var, name=outer_name), replace(loop.var, name=inner_name)
     whole = add(mul(outer, index(factor)), inner)
-    body: tuple[Stmt, ...] = tuple(folded(s, {loop.var: whole}) for s in loop.body)
+    body: tuple[Stmt, ...] = tuple(_without_quotients(folded(s, {loop.var: whole}), inner, factor) for s in loop.body)
     if guarded:
         body = (If(compare("<", whole, loop.extent), body),)
     return For(outer, tiles, (For(inner, index(factor), body, tensor=loop.tensor),), loop.kind, loop.tensor)
+
+
+def _without_quotients(s: Stmt, inner: Var, factor: int) -> Stmt:
+    """The statement where quotients and remainders that follow from the range of the inner loop are what they are.
+
+    (4*io + ii) // 4   ->   io
+    """
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case FloorDiv(a, Const(int(n))) | Mod(a, Const(int(n))) if n > 0 and inner in variables(a):
+                quotient, rest = divided(a, n, {inner: index(factor)})
+                return None if isinstance(quotient, FloorDiv) else quotient if isinstance(node, FloorDiv) else rest
+        return None
+
+    return rewrite(s, rule, kinds=_QUOTIENTS)
 
 
 def peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from math import gcd
 
 from texpr.ir.affine import ceiling
-from texpr.ir.build import conjunction
+from texpr.ir.build import conjunction, conjuncts
 from texpr.ir.dtypes import I32, I64, DType, int_range
 from texpr.ir.expr import Compare, Const, Expr, Select, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.passes.flatten import flat_index
 from texpr.passes.intervals import Ranges, interval
-from texpr.passes.narrow import conjuncts
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
@@ -28,6 +29,7 @@ FIRST_RESERVING = 80
 """The first processor that keeps a part of the shared memory of each block for itself."""
 FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
+FEW_BLOCKS = 2
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
 # Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
 _MULTIPROCESSORS = {70: (2048, 32, 96), 75: (1024, 16, 64), 80: (2048, 32, 164), 86: (1536, 16, 100), 89: (1536, 24, 100),
@@ -84,10 +86,10 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         where = geometry(nest, kernel.sizes)
         check_private(nest, kernel.outputs)
         own = own_parts(nest, where)
-        placed, most = with_own_parts(nest, own), target.machine.shared_bytes
-        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most))
+        placed, most, processor = with_own_parts(nest, own), target.machine.shared_bytes, target.machine.multiprocessor
+        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most), processor)
         if emitter.shared_bytes > STATIC_BYTES:
-            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, dynamic=True))
+            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, dynamic=True), processor)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
         launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0))
@@ -95,7 +97,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
 
 
-def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter) -> GpuEmitter:
+def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multiprocessor | None) -> GpuEmitter:
     tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
     emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
@@ -109,8 +111,20 @@ def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter) -> GpuEmitter:
     parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))]
     block = [integer(e) for e in emitter.where.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
-    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind "nvvm.maxntid"="{most}"'
+    together = _together(emitter, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
+    few = f' "nvvm.minctasm"="{together}"' if together else ""
+    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind "nvvm.maxntid"="{most}"{few}'
     return emitter
+
+
+def _together(emitter: GpuEmitter, processor: Multiprocessor | None, threads: int) -> int:
+    """How many blocks of so many threads a processor has shared memory for at once, if these are so few that threads may have more
+    registers than ptxas would give them for the sake of others; else 0.
+    """
+    if processor is None or not emitter.shared_bytes:
+        return 0
+    blocks = processor.shared_bytes // (emitter.shared_bytes + processor.reserved)
+    return min(blocks, processor.threads // threads) if blocks <= FEW_BLOCKS else 0
 
 
 def _plain(name: str) -> str:

@@ -26,7 +26,7 @@ from texpr.ir.expr import Add, Call, Compare, Const, Div, Expr, Max, Mul, Node, 
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
 from texpr.poly.certify.frame import Frame, Parameters, alike, same_node
-from texpr.poly.certify.proof import Refuted
+from texpr.poly.certify.proof import Refuted, conjuncts
 
 LAW = "exp(a - m) * exp(m - n) = exp(a - n)"
 
@@ -37,7 +37,7 @@ class _Maximum:
 
     Attributes:
         exponential: the equation of exponentials relative to it.
-        last, length: how many blocks there are, and values in a block.
+        last, length: how many blocks a row of `said` has, and values in a block.
         full: whether no block is shorter.
     """
 
@@ -47,6 +47,10 @@ class _Maximum:
     last: Expr
     length: int
     full: bool
+
+    def last_of(self, rows: Sequence[Expr]) -> Expr:
+        """How many blocks there are of another row."""
+        return substitute(self.last, {i: at for i, at in zip(self.said.indices, rows) if isinstance(i, Var)})
 
     @property
     def position(self) -> int:
@@ -81,7 +85,7 @@ class _Check:
 
     def _same(self, e: Equation | Invoke) -> bool:
         names = [t.name for t in (e.targets if isinstance(e, Invoke) else (e.target,))]
-        return all(equal(tuple(self.said[n]), tuple(self.computed.get(n, ()))) for n in names)
+        return all(equal(tuple(map(_of_all, self.said[n])), tuple(map(_of_all, self.computed.get(n, ())))) for n in names)
 
     def sums(self) -> tuple[str, ...]:
         """The sums that are computed otherwise than said; all else that differs are their maxima and exponentials."""
@@ -134,7 +138,7 @@ class _Check:
 
     def _step(self, step: Equation, rows: Sequence[Expr], c: Var, run: Tensor, last: Expr) -> Equation:
         """The equation of blocks that are folded into the running maximum."""
-        _in_range(step, len(rows), index(1), add(last, index(1)))
+        _in_range(step, (*rows, c), len(rows), index(1), add(last, index(1)))
         before = (*rows, sub(c, index(1)))
         match _at(step, (*rows, c)):
             case Max(Read(a, i), Read(block, j)) if a is run and _are(i, before) and _are(j, before):
@@ -142,7 +146,7 @@ class _Check:
         raise _refuted(f"{run.name} is no running maximum")
 
     def _block(self, block: Equation, rows: Sequence[Expr], c: Var, last: Expr) -> tuple[Reduce, int, Expr | None]:
-        _in_range(block, len(rows), index(0), last)
+        _in_range(block, (*rows, c), len(rows), index(0), last)
         match _at(block, (*rows, c)):
             case Reduce("max", (axis,), _, where) as reduction if integer(axis.lo) == 0 and (length := integer(axis.hi)):
                 return reduction, length, where
@@ -179,14 +183,15 @@ class _Check:
             case _:
                 raise _refuted(f"{name} is not what ran along, or a number where its maximum is none")
         binder, own = reduction.axes[0], [a.var for a in said.axes]
-        at = next((k for k in range(len(places)) if same_value(places[k], m.last) and _are(_without(places, k), own)), None)
+        last = m.last_of(rows)
+        at = next((k for k in range(len(places)) if same_value(places[k], last) and _are(_without(places, k), own)), None)
         _require(at is not None and read.indices[p] is binder.var and binder.var not in variables(*rows),
                  f"{name} ran along other elements")
         assert at is not None
         start, step = self._two(part.name)
         _require(_is(_at(start, (*own[:at], index(0), *own[at:])), Const(0.0, dtype=reduction.dtype)), f"{part.name} does not begin at 0")
-        _in_range(step, at, index(1), add(m.last, index(1)))
         c = Var("c")
+        _in_range(step, (*own[:at], c, *own[at:]), at, index(1), add(last, index(1)))
         before = sub(c, index(1))
         match _at(step, (*own[:at], c, *own[at:])):
             case Add(Mul(Read(a, i), Read(scale, j)), Reduce("sum", (axis,), body, where)) if (
@@ -241,6 +246,25 @@ class _Check:
         return rewrite(body, lambda n: exponential if n is blocks[0] else None)  # type: ignore[return-value]
 
 
+def _of_all(e: Equation | Invoke) -> Equation | Invoke:
+    """The equation without the conditions of sums that the choice around them has already made: where they fail, the sum is not chosen."""
+    def under(cond: Expr, node: Node) -> Node | None:
+        if not isinstance(node, Reduce) or node.where is None:
+            return None
+        known = conjuncts(cond)
+        left = [c for c in conjuncts(node.where) if not any(equal(c, k) for k in known)]
+        return replace(node, where=conjunction(*left) if left else None)
+
+    def rule(node: Node) -> Node | None:
+        match node:
+            case Select(cond, then):
+                free = rewrite(then, lambda n: under(cond, n))
+                return None if free is then else replace(node, then=free)
+        return None
+
+    return rewrite(e, rule)  # type: ignore[return-value]
+
+
 def _by_target(program: Program, named: Mapping[str, Tensor]) -> dict[str, list[Equation | Invoke]]:
     found: dict[str, list[Equation | Invoke]] = {}
     for e in program.equations:
@@ -269,10 +293,12 @@ def _at(e: Equation, indices: Sequence[Expr], *, where: bool = False) -> Expr:
     return substitute(e.value, values)
 
 
-def _in_range(e: Equation, position: int, lo: Expr, hi: Expr) -> None:
-    """The axis of an index has that range."""
+def _in_range(e: Equation, indices: Sequence[Expr], position: int, lo: Expr, hi: Expr) -> None:
+    """The axis of an index has that range where the others are those."""
+    named = {i: at for i, at in zip(e.indices, indices) if isinstance(i, Var)}
     axis = next((a for a in e.axes if a.var is e.indices[position]), None)
-    _require(axis is not None and same_value(axis.lo, lo) and same_value(axis.hi, hi), f"{e.target.name} has other blocks")
+    _require(axis is not None and all(alike(substitute(bound, named), wanted) for bound, wanted in ((axis.lo, lo), (axis.hi, hi))),
+             f"{e.target.name} has other blocks")
 
 
 def _relative(e: Equation, maximum: Tensor) -> Expr | None:
