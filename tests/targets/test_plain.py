@@ -35,11 +35,11 @@ def test_elements_that_move_with_the_innermost_loop_are_plain(text: str, expecte
     assert emitted(tx.op(text), 64, scheduled=False)[0] is expected
 
 
-@pytest.mark.parametrize("name", ["add", "tanh", "gelu", "shift_left", "isnan", "asinh", "diagonal"])
-def test_few_passes_make_the_same_loops(name: str):
+@pytest.mark.parametrize("name", ["add", "tanh", "gelu", "shift_left", "isnan", "asinh", "diagonal", "sin"])
+def test_few_passes_or_none_make_loops_as_short(name: str):
     plain, text = emitted(getattr(tx.ops, name), 1000, scheduled=True)
-    assert plain and llvm.PLAIN in text
+    assert plain and (fewer := next((passes for passes in (llvm.NONE, llvm.FEW) if passes in text), ""))
     native = find_target("native")
     few, all_of_them = (llvm.generate(each, native.triple, native.cpu, native.features).assembly
-                        for each in (text, text.replace(llvm.PLAIN, llvm.BY_FUNCTION)))
-    assert sorted(map(len, inner_loops(few))) == sorted(map(len, inner_loops(all_of_them)))
+                        for each in (text, text.replace(fewer, llvm.BY_FUNCTION)))
+    assert sum(map(len, inner_loops(few))) <= 1.01 * sum(map(len, inner_loops(all_of_them)))

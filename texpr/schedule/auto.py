@@ -62,10 +62,14 @@ LEAST_TERMS = 32
 SHORT_WINDOW = 4
 """Positions of a window that are worth code of their own."""
 ROWS_TOGETHER = 4
+"""Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
 CROWDED = 16
 """Operations of an element whose constants fill many registers, where instructions take none from memory."""
 FEW_OPERATIONS = 40
-"""Of an element, up to which several rows of a nest without sums are worth the code."""
+"""Of an element, up to which several rows that have half of what they read in common are worth the code."""
+LEAST_OPERATIONS = 16
+"""Of an element, up to which it takes as long to fetch as to compute: two rows that have less in common, and four vectors of a row, are
+worth the code."""
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
@@ -192,16 +196,18 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
         rows = None if _crowded(plan, nest) else _rows_together(plan, nest, best)
+        light = operations(nest.main.value) <= LEAST_OPERATIONS
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        registers = 1 if integer(best.extent) is None or _crowded(plan, nest) else 4 if rows is None else 2
+        registers = 1 if integer(best.extent) is None or _crowded(plan, nest) else 4 if light and rows is None else 2
         outer, inner = plan.cut(name, registers * plan.lanes(nest))
         rest = [n for n in names if n != name]
         row = ""
         if rows is not None:
-            row_outer, row = plan.cut(qualified(rows), ROWS_TOGETHER)
-            rest[rest.index(qualified(rows)) : rest.index(qualified(rows)) + 1] = [row_outer] if row_outer else []
+            split = qualified(rows[0])
+            row_outer, row = plan.cut(split, rows[1])
+            rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
         rest += [outer] if outer else []
         inside = [row, inner] if row else [inner]
         if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
@@ -225,8 +231,8 @@ def _tells_apart(nest: Nest, loop: For) -> bool:
         isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value))
 
 
-def _rows_together(plan: Plan, nest: Nest, vector: For) -> For | None:
-    """The loop whose neighbouring iterations read the same: some of them together read it once, and come from memory side by side.
+def _rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | None:
+    """The loop whose neighbouring iterations read the same, and how many of them together read it once, and come from memory side by side.
 
     Not one along which intermediates are read: these are computed in its iterations, so that they stay near.
     """
@@ -236,7 +242,11 @@ def _rows_together(plan: Plan, nest: Nest, vector: For) -> For | None:
     others = [n for n in nest.spatial if n is not vector and constant_extent(n) >= ROWS_TOGETHER
               and all(a.stride(n.var) == 0 for a in computed)]
     best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
-    return best if best is not None and nest.shared(best, ROWS_TOGETHER) > 0 else None
+    if best is None or nest.shared(best, ROWS_TOGETHER) == 0:
+        return None
+    if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
+        return best, ROWS_TOGETHER
+    return (best, 2) if operations(nest.main.value) <= LEAST_OPERATIONS else None
 
 
 def _bare(plan: Plan, nest: Nest, loop: For) -> None:
@@ -277,7 +287,7 @@ def _share(plan: Plan, group: _Group) -> None:
     first = _longest(plan, names[0])
     per_iteration = max(1, group.work // max(1, first))
     if per_iteration < CHUNK // 16 and len(names) == 1:
-        outer, _ = plan.cut(names[0], max(1, CHUNK // per_iteration))
+        outer, _ = plan.cut(names[0], _chunk(first, max(1, CHUNK // per_iteration)))
         plan.step("parallel", outer or names[0])
         return
     for name in names:
@@ -286,6 +296,11 @@ def _share(plan: Plan, group: _Group) -> None:
                 plan.step("reorder", name, *names[: names.index(name)])
             if plan.step("parallel", name):
                 return
+
+
+def _chunk(iterations: int, most: int) -> int:
+    """Iterations of a chunk: as many as fill chunks to the last one, which needs no code of its own then, if a quarter of the most allows it."""
+    return next((n for n in range(most, most // 4, -1) if iterations % n == 0), most)
 
 
 def _longest(plan: Plan, name: str) -> int:

@@ -102,21 +102,22 @@ class Nest:
         return sum(w for a, w in zip(self.accesses[1:], weights) if a.stride(loop.var) == 0)
 
     def shared(self, loop: For, count: int) -> int:
-        """How many elements, or vectors, `count` iterations of `loop` need not read again: those that stay, and neighbours' ones.
+        """How many elements, or vectors, `count` iterations of `loop` need not read again: those that stay, and neighbours' ones."""
+        return count * self.reads(loop, 1) - self.reads(loop, count)
+
+    def reads(self, loop: For, count: int) -> int:
+        """How many different elements, or vectors, `count` iterations of `loop` read.
 
         An element that stays in all loops counts for nothing: it is read once anyway.
         """
-        every = [(a, flat_index(a.tensor, tuple(unclamped(i) for i in a.indices))) for a in self.accesses[1:]]
-        moving = [(a, form) for a, form in every if form.terms]
         seen: set[object] = set()
-        for a, form in moving:
+        for a in self.accesses[1:]:
+            form = flat_index(a.tensor, tuple(unclamped(i) for i in a.indices))
             step = a.stride(loop.var)
-            for k in range(count):
-                moved = None if step is None else form.constant + k * step
-                seen.add((a.tensor, frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms), moved,
-                          k if step is None else 0))
-        alone = {(a.tensor, show(form.expr())) for a, form in moving}
-        return count * len(alone) - len(seen)
+            terms = frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms)
+            seen |= {(a.tensor, terms, k) if step is None else (a.tensor, terms, form.constant + k * step, "")
+                     for k in range(count if terms else 0)}
+        return len(seen)
 
 
 def offsets_of(nest: Nest, field: Access, positions: Iterable[For]) -> list[For]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
@@ -19,11 +19,12 @@ LINE = 64
 
 
 class Accesses(Expressions):
-    """Adds memory to expressions: `pointers` holds the address of each tensor's first element."""
+    """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `unchanging` the tensors nobody writes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
+        self.unchanging: Set[Tensor] = frozenset()
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
@@ -44,11 +45,11 @@ class Accesses(Expressions):
             return self._from_memory(Value(picked, tensor.dtype, self.lanes), element)
         address, lanes, stride = self.address(tensor, read.indices)
         if not lanes:
-            loaded = Value(self.function.define(f"load {element}, ptr{self.space(tensor)} {address}, align {align}"), tensor.dtype)
-            return self._from_memory(loaded, element)
+            text = self._loaded(tensor, f"load {element}, ptr{self.space(tensor)} {address}, align {align}")
+            return self._from_memory(Value(text, tensor.dtype), element)
         t = vector_type(element, lanes)
         if stride and self.mask is None:
-            text = self.function.define(f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
+            text = self._loaded(tensor, f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
         elif stride:
             text = self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", t,
                                   f"ptr{self.space(tensor)} align {align} {address}", self._mask(stride), f"{t} zeroinitializer")
@@ -59,6 +60,10 @@ class Accesses(Expressions):
             text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
         text = self._reversed(t, text, lanes) if stride < 0 else text
         return self._from_memory(Value(text, tensor.dtype, lanes), element)
+
+    def _loaded(self, tensor: Tensor, instruction: str) -> str:
+        """What a load gives; of a tensor that the kernel never writes it is loaded once."""
+        return self.function.pure(instruction) if tensor in self.unchanging else self.function.define(instruction)
 
     def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
         """Lanes that are every second element of memory, or some lanes each the same element, from runs of memory; None for others.
@@ -98,7 +103,7 @@ class Accesses(Expressions):
         t = vector_type(element, count)
         if self.mask is None:
             start = self._element(self.pointers[tensor], element, first, space)
-            return self.function.define(f"load {t}, ptr{space} {start}, align {align}")
+            return self._loaded(tensor, f"load {t}, ptr{space} {start}, align {align}")
         wanted = ""
         for each in users:
             picks = ", ".join(f"i32 {self.lanes if k is None else k}" for k in each)

@@ -79,10 +79,19 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
     functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes), bool(check))]
-    passes = "" if carries(kernel) else llvm.PLAIN if is_plain(kernel) else llvm.BY_FUNCTION
-    tail = f"attributes #0 = {{ nounwind {attributes} {passes} }}\n{_METADATA}"
+    tail = f"attributes #0 = {{ nounwind {attributes} {_passes(emitter)} }}\n{_METADATA}"
     head = f"{_ALONE}\n{_ALLOC[address_bits]}" if alone else _RUNTIME
     return "\n".join([head, check, *emitter.declared.values(), *functions, tail, ""])
+
+
+def _passes(emitter: Emitter) -> str:
+    """Which passes of LLVM the text needs, as an attribute: all over the module unless another one says so."""
+    if carries(emitter.kernel):
+        return ""
+    if not is_plain(emitter.kernel):
+        return llvm.BY_FUNCTION
+    floats = all(t.dtype.is_float for t in emitter.kernel.outputs)
+    return llvm.NONE if floats and not emitter.rare_functions else llvm.FEW
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:

@@ -18,9 +18,12 @@ _ready = False
 BY_FUNCTION = '"texpr-passes"="by function"'
 """An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
 values that loops carry from iteration to iteration in memory stay in registers."""
-PLAIN = '"texpr-passes"="plain"'
+FEW = '"texpr-passes"="few"'
 """An attribute in a text of loops over elements (`plain.is_plain`), where most of what LLVM's passes over functions look for is not there:
 three of them take half of the time for the same code. Code generation moves addresses out of loops."""
+NONE = '"texpr-passes"="none"'
+"""An attribute in a text of such loops that compute floats, without branches for rare numbers: equal values have been computed once as it was
+written, and code generation picks the same instructions from it."""
 
 
 def _initialize() -> None:
@@ -55,11 +58,13 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
     with _freed(llvm.create_new_module_pass_manager()) as passes:
         passes.add_always_inliner_pass()
         passes.run(module, builder)
-    if PLAIN not in text and BY_FUNCTION not in text:
+    if NONE in text:
+        return module
+    if FEW not in text and BY_FUNCTION not in text:
         with _freed(builder.getModulePassManager()) as passes:
             passes.run(module, builder)
         return module
-    with _freed(_few_passes() if PLAIN in text else builder.getFunctionPassManager()) as passes:
+    with _freed(_few_passes() if FEW in text else builder.getFunctionPassManager()) as passes:
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)

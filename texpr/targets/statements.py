@@ -26,7 +26,7 @@ class Emitter(Accesses):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.kernel = kernel
-        self.contract = kernel.contract
+        self.contract, self.unchanging = kernel.contract, frozenset(kernel.inputs)
         self.functions: list[str] = []
         self.rare_functions: dict[str, str] = {}
         self.in_worker = False
