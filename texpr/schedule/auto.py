@@ -299,7 +299,7 @@ def _share(plan: Plan, group: _Group) -> None:
 
 
 def _chunk(iterations: int, most: int) -> int:
-    """Iterations of a chunk: as many as fill chunks to the last one, which needs no code of its own then, if a quarter of the most allows it."""
+    """Iterations of a chunk: if a quarter of the most allows it, as many as leave no rest, which would need code of its own."""
     return next((n for n in range(most, most // 4, -1) if iterations % n == 0), most)
 
 
