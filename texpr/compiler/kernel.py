@@ -177,11 +177,11 @@ class CompiledKernel(callable.Callable):
     def _build(self, key: str) -> Built:
         final = pipeline.prepared(self.kernel, self.target)
         certificate = self._prove()
-        code_key, code = pipeline.object_code(final, self.target)
+        code = pipeline.object_code(final, self.target, kept=not key)
         buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
         built = Built(code, certificate, buffers, pipeline.duration(final), externs)
         if key:
-            stored.keep(key, built, code_key)
+            stored.keep(key, built)
         return built
 
     @cached_property

@@ -132,28 +132,34 @@ def duration(final: Kernel) -> Duration:
     return "instant" if sum(map(work, final.body)) <= INSTANT else "brief"
 
 
-def object_code(final: Kernel, target: Target) -> tuple[str, bytes]:
-    """Object code for this machine of a kernel as it is emitted, from the disk cache where LLVM saw it before; and its key there."""
+def object_code(final: Kernel, target: Target, *, kept: bool) -> bytes:
+    """Object code for this machine of a kernel as it is emitted.
+
+    Args:
+        kept: look for what LLVM made of this text before in the disk cache, and keep it there. Who keeps kernels as a whole needs neither.
+    """
     with timed("code", "emission"):
         text, _ = emit_llvm(final, target)
-    store, key = shared(), _key(text, target)
-    code = store.get(key)
-    if code is None:
-        with timed("code", "llvm"):
-            code = native_object(text, target)
-        store.put(key, code)
-    return key, code
+    return _cached(text, target, native_object) if kept else _made(text, target, native_object)
 
 
 def assembly(text: str, target: Target) -> str:
     """What a GPU's driver takes, of a kernel's LLVM IR, from the disk cache where LLVM saw it before."""
+    return _cached(text, target, lambda text, target: assembly_of(text, target).encode()).decode()
+
+
+def _cached(text: str, target: Target, make: Callable[[str, Target], bytes]) -> bytes:
     store, key = shared(), _key(text, target)
     code = store.get(key)
     if code is None:
-        with timed("code", "llvm"):
-            code = assembly_of(text, target).encode()
+        code = _made(text, target, make)
         store.put(key, code)
-    return code.decode()
+    return code
+
+
+def _made(text: str, target: Target, make: Callable[[str, Target], bytes]) -> bytes:
+    with timed("code", "llvm"):
+        return make(text, target)
 
 
 def _key(text: str, target: Target) -> str:

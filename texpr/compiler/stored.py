@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: what a kernel needs to run, without its loops, as JSON beside its object code.
+"""Compiled kernels on disk: what a kernel needs to run, without its loops: a line of JSON, then its object code.
 
 A record is found by what was asked for: the program as printed, its sizes, the schedule as text, the target with its machine record,
 and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven and compiled before, perhaps by
@@ -71,19 +71,21 @@ def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Ta
 def find(key: str, program: Program) -> Built | None:
     """The kernel that was kept under a key."""
     record = cache.shared().get(key)
+    if record is None:
+        return None
+    line, _, code = record.partition(b"\n")
     try:
-        return None if record is None else _read(json.loads(record), program)
+        return _read(json.loads(line), code, program)
     except ValueError:
         return None
 
 
-def _read(data: object, program: Program) -> Built | None:
+def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
-        case {"code": str(place), "certificate": str(certificate), "buffers": list(found),
-              "duration": ("long" | "brief" | "instant") as duration, "externs": bool(externs)}:
+        case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
+              "externs": bool(externs)} if code:
             sizes = {v.name: v for v in program.sizes}
-            code = cache.shared().get(place)
-            return None if code is None else Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs)
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs)
     return None
 
 
@@ -94,11 +96,11 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
     raise ValueError(f"no buffer: {data!r:.80}")
 
 
-def keep(key: str, built: Built, code_key: str) -> None:
-    """Keep a kernel whose object code is kept under `code_key`."""
+def keep(key: str, built: Built) -> None:
+    """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"code": code_key, "certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs}
-    cache.shared().put(key, json.dumps(data).encode())
+    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs}
+    cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 
 @lru_cache(maxsize=1024)
