@@ -182,19 +182,31 @@ def test_rows_too_short_for_lanes_are_walked_as_one():
     assert (op(X, F) == tx.interpret(op, X, F)).all()
 
 
+def test_elements_that_take_long_to_compute_have_code_for_one_row():
+    text = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = tanh(X[i, j] + b[j]) }"
+    script = tx.schedule(tx.op(text), N=96, M=128).auto("x86-64-v4").script()
+    assert "unroll" not in script and 'split("Y.j", 32' in script
+
+
+@pytest.mark.parametrize("blocks, chunk", [(15625, 125), (16384, 256), (15629, 256)])
+def test_chunks_leave_no_rest_where_some_do(blocks, chunk):
+    script = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"), N=64 * blocks).auto("x86-64-v4").script()
+    assert f'split("Y.io", {chunk}, tail="peel")' in script
+
+
 STENCIL = "op f(X: f32[N, M]) -> Y: f32[N - 2, M] require N >= 3 { Y[i, j] = X[i, j] + X[i + 1, j] * 2 + X[i + 2, j] }"
 BIAS = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(X[i, j] + b[j], 0) }"
 CENTRED = "op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])\n Y[i, j] = X[i, j] - m[i] + b[j] }"
 
 
-@pytest.mark.parametrize("text, loads", [(STENCIL, 4 + 2), (BIAS, 4 + 1)])
-def test_rows_that_share_what_they_read_run_together(text, loads):
-    """Four rows of two registers: each is loaded once, or added from memory; none of it goes to the stack."""
+@pytest.mark.parametrize("text, rows, loads", [(STENCIL, 4, 4 + 2), (BIAS, 2, 2 + 1)])
+def test_rows_that_share_what_they_read_run_together(text, rows, loads):
+    """Rows of two registers, more where more is in common: each is loaded once, or added from memory; none of it goes to the stack."""
     s = tx.schedule(tx.op(text), N=94, M=128).auto("x86-64-v4")
     assert 'unroll("Y.ii")' in s.script() and s.certificate()
     asm = s.compile("x86-64-v4").asm
     inner = max(re.findall(r"^\.L\w+:(?:(?!^\.L\w+:).)*", asm, re.M | re.S), key=lambda block: len(re.findall(r"vmovup.*zmm\d+, ", block)))
-    assert len(re.findall(r"vmovups\s+%zmm\d+, ", inner)) == 8
+    assert len(re.findall(r"vmovups\s+%zmm\d+, ", inner)) == 2 * rows
     assert len(re.findall(r"\(%r\w+.*%zmm\d+$", inner, re.M)) == 2 * loads and "(%rsp" not in inner
     X = np.random.default_rng(0).integers(-9, 9, (94, 128)).astype("f4")
     arrays = (X,) if text is STENCIL else (X, X[0].copy())
