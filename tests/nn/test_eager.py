@@ -119,3 +119,19 @@ def test_a_module_in_a_traced_function():
     model.eval()
     predict(model, X)
     assert predict.traces == 2
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_gates_of_a_recurrent_module_have_their_gradients(kind: type):
+    """Weights are (gates, hidden) to the operator and gates * hidden to the module that calls it."""
+    layer = kind(4, 3, dtype="f64")
+    x, h = RANDOM.standard_normal((5, 2, 4)), 1e-6
+    layer(tx.tensor(x))[0].sum().backward()
+    for p in layer.parameters():
+        at = np.unravel_index(p.size // 2, p.shape)
+        ends = []
+        for sign in (1, -1):
+            p.data[at] += sign * h
+            ends.append(float(layer(x)[0].sum()))
+            p.data[at] -= sign * h
+        assert p.grad is not None and abs(p.grad.numpy()[at] - (ends[0] - ends[1]) / (2 * h)) < 1e-7

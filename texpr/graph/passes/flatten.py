@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from math import prod
+from operator import is_
 
 from texpr.ir.build import add, floordiv, integer, mod, mul
 from texpr.ir.expr import Axis, Dim, Expr, Read, Tensor, Var, index, plain
@@ -19,21 +20,27 @@ from texpr.passes.renew import over_tensors
 
 def flatten(program: Program) -> Program:
     """Every call replaced by the equations of its operator; calls of extern operators stay."""
-    spelled = with_views(program)
-    grouped = {t: replace(t, dims=plain(*t.shape)) for t in spelled.temporaries if any(len(d.sizes) > 1 for d in t.dims)}
-    return over_tensors(inline_calls(spelled), grouped)
+    inlined = inline_calls(with_views(program))
+    grouped = {t: replace(t, dims=plain(*t.shape)) for t in inlined.temporaries if any(len(d.sizes) > 1 for d in t.dims)}
+    return over_tensors(inlined, grouped)
 
 
 def with_views(program: Program) -> Program:
     """Where an operator sees other dimensions than its caller, for it takes some together, a `view` stands between.
 
-    What is printed of this parses back.
+    Programs that it calls and whose extents are numbers, such as captured modules, get theirs too. What is printed of this parses back.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
     for e in program.equations:
-        equations += _seen(e, names) if isinstance(e, Invoke) and not is_extern(e.program) else [e]
-    return program if len(equations) == len(program.equations) else replace(program, equations=tuple(equations))
+        equations += _seen(_inside(e), names) if isinstance(e, Invoke) and not is_extern(e.program) else [e]
+    return program if all(map(is_, equations, program.equations)) else replace(program, equations=tuple(equations))
+
+
+def _inside(call: Invoke) -> Invoke:
+    """The call of the same program with views."""
+    callee = call.program if call.program.sizes else with_views(call.program)
+    return call if callee is call.program else replace(call, program=callee)
 
 
 def _seen(call: Invoke, names: set[str]) -> Iterator[Equation | Invoke]:
@@ -55,7 +62,8 @@ def _seen(call: Invoke, names: set[str]) -> Iterator[Equation | Invoke]:
     inside = [seen(f, a) for f, a in zip(callee.inputs, call.args)]
     results = [seen(f, a) for f, a in zip(callee.outputs, call.targets)]
     yield from (view(i, a) for i, a in zip(inside, call.args) if i is not a)
-    yield replace(call, targets=tuple(results), args=tuple(inside))
+    same = all(map(is_, (*inside, *results), (*call.args, *call.targets)))
+    yield call if same else replace(call, targets=tuple(results), args=tuple(inside))
     yield from (view(a, r) for a, r in zip(call.targets, results) if r is not a)
 
 
