@@ -141,3 +141,12 @@ def test_a_list_is_a_tuple_in_scripts():
     s = tx.schedule(tx.op(PRODUCT)).tile("i", "j", sizes=[4, 8])  # type: ignore[arg-type]
     assert s.script() == 'tile("i", "j", sizes=(4, 8))\n'
     assert tx.schedule(tx.op(PRODUCT)).replay(s.script()).script() == s.script()
+
+
+def test_cases_along_the_loop_whose_iterations_go_together():
+    """The loop that tells cases apart is also the one of which several iterations are taken together."""
+    op = tx.op("""op f(A: f64[6, 3, 4], B: f64[6, 3, 4]) -> Y: f64[4, 3, 4] {
+  Y[i, j, k] = (if i == 3 then A[0, j, k] else 0) + (if i == 2 then B[0, j, k] else 0)
+}""")
+    a, b = np.arange(72.0).reshape(6, 3, 4), np.arange(72.0, 144).reshape(6, 3, 4)
+    np.testing.assert_array_equal(op(a, b), [np.zeros((3, 4)), np.zeros((3, 4)), b[0], a[0]])

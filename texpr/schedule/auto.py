@@ -214,7 +214,7 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
             plan.step("unroll", row)
         plan.step("vectorize", inner)
         for loop in nest.spatial:
-            if loop is not best and _tells_apart(nest, loop) and plan.step("unroll", qualified(loop)):
+            if loop is not best and loop is not rows and _tells_apart(nest, loop) and plan.step("unroll", qualified(loop)):
                 rest.remove(qualified(loop))
         names = rest
     return names
