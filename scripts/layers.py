@@ -118,6 +118,8 @@ def differentiated(module: nn.Module, case: Case, gradient: bool) -> tuple[list[
             return [r.copy() for r in Plan(capture, outputs)(*arrays)], [], {}
         total: Symbolic | None = None
         for n, y in enumerate(outputs):
+            if not y.dtype.is_float:
+                continue
             each = ops.sum_all(ops.multiply(y, waves(f"{case.key}{n}", y.shape)))
             total = each if total is None else ops.add(total, each)  # type: ignore[assignment]
         floats = [symbols[k] for k in case.differentiable()]

@@ -17,7 +17,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.nn.layer_table import CASES, Case, Given, first_values, waves  # noqa: E402
+from tests.nn.layer_table import CASES, Case, Given, first_values, packing, waves  # noqa: E402
 
 
 def tensors(tree: Any) -> Iterator[torch.Tensor]:
@@ -35,7 +35,7 @@ def placed(tree: Any, arrays: Iterator[torch.Tensor]) -> Any:
 
 def filled(case: Case) -> torch.nn.Module:
     """The module with the values of the table."""
-    module = eval(case.text, {**vars(torch.nn), "torch": torch, "nn": torch.nn}).double().train(case.training)
+    module = eval(case.text, {**vars(torch.nn), "torch": torch, "nn": torch.nn, "Packed": packing(torch.nn)}).double().train(case.training)
     for name, value in module.state_dict().items():
         if value.is_floating_point():
             value.copy_(torch.from_numpy(first_values(name, value.shape)))

@@ -60,6 +60,8 @@ def waves(key: str, shape: Sequence[int]) -> Array:
 def first_values(name: str, shape: Sequence[int]) -> Array:
     """Of a parameter or buffer: of the size that first values have."""
     x = waves(name, shape)
+    if name.endswith("_random_samples"):
+        return 0.5 + 0.49 * x
     return 1 + 0.4 * x if name.endswith(("running_var", "weight_g")) else 0.5 * x
 
 
@@ -123,6 +125,21 @@ def layer(text: str, *inputs: Any, **more: Any) -> Case:
     return Case(text, tuple(Given(i) if isinstance(i, tuple) and all(isinstance(n, int) for n in i) else i for i in inputs), **more)
 
 
+def packing(nn: Any) -> type:
+    """A module of torch.nn or texpr.nn around a recurrent layer, for padded sequences and their lengths."""
+    class Packed(nn.Module):
+        def __init__(self, layer: Any) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: Any, lengths: Any, hx: Any = None) -> Any:
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+            y, last = self.layer(packed, hx)
+            return *nn.utils.rnn.pad_packed_sequence(y, padding_value=0.5), last
+
+    return Packed
+
+
 ACTIVATIONS = ("ReLU()", "ReLU6()", "Tanh()", "Sigmoid()", "LogSigmoid()", "Softsign()", "Tanhshrink()", "Hardsigmoid()", "Hardswish()",
                "SiLU()", "Mish()", "SELU()", "ELU(0.7)", "CELU(1.3)", "LeakyReLU(0.2)", "Hardtanh(-0.5, 0.8)", "Hardshrink(0.4)",
                "Softshrink(0.3)", "Softplus(2.0, 1.0)", "Softplus()", "Threshold(0.2, -3.0)", "GELU()", "GELU('tanh')", "PReLU()",
@@ -177,6 +194,11 @@ MEANS = ("2", "3, stride=1, padding=1", "2, stride=2, ceil_mode=True", "3, strid
 
 def unpooling() -> Iterator[Case]:
     places = Given((1, 2, 2), "these", values=(((1, 2), (0, 3)),))
+    yield layer("FractionalMaxPool2d(2, output_size=(3, 4), _random_samples=torch.tensor([[[0.3, 0.7], [0.1, 0.9]]]))", (1, 2, 7, 6))
+    yield layer("FractionalMaxPool2d((3, 2), output_ratio=(0.5, 0.7), return_indices=True, _random_samples=torch.tensor([[[0.8, 0.2]]]))",
+                (1, 6, 7))
+    for option in ("output_size=(2, 3, 4)", "output_ratio=0.6, return_indices=True"):
+        yield layer(f"FractionalMaxPool3d(2, {option}, _random_samples=torch.tensor([[[0.3, 0.7, 0.5]]]))", (1, 1, 6, 5, 7))
     yield layer("MaxUnpool1d(2)", (1, 2, 2), places)
     yield layer("MaxUnpool1d(3, 2, 1)", (1, 2, 2), places, options=(("output_size", (4,)),))
     plane = Given((1, 2, 2), "these", values=(((0, 3), (9, 14)),))
@@ -230,6 +252,12 @@ def tables() -> Iterator[Case]:
     yield layer("Embedding(7, 3)", index(7, 2, 4))
     yield layer("Embedding(7, 3, padding_idx=2)", index(7, 3, 5))
     yield layer("Embedding(7, 3, padding_idx=-1)", index(7, 11))
+    for options in ("scale_grad_by_freq=True", "padding_idx=2, scale_grad_by_freq=True", "max_norm=0.5", "max_norm=0.6, norm_type=1.0",
+                    "padding_idx=2, max_norm=0.3, norm_type=float('inf'), scale_grad_by_freq=True"):
+        yield layer(f"Embedding(7, 3, {options})", index(6, 3, 5))
+    yield layer("EmbeddingBag(7, 3, scale_grad_by_freq=True, padding_idx=2)", index(6, 3, 4))
+    yield layer("EmbeddingBag(7, 3, max_norm=0.5, mode='max')", index(6, 3, 4))
+    yield layer("EmbeddingBag(7, 3, max_norm=0.5, scale_grad_by_freq=True, mode='sum')", index(6, 10), Given((2,), "these", values=(0, 4)))
     for mode in ("sum", "mean", "max"):
         yield layer(f"EmbeddingBag(7, 3, mode='{mode}')", index(7, 3, 4))
         yield layer(f"EmbeddingBag(7, 3, mode='{mode}', padding_idx=2)", index(7, 10), Given((3,), "these", values=(0, 2, 5)))
@@ -251,6 +279,10 @@ def recurrent() -> Iterator[Case]:
     yield layer("RNN(3, 4, nonlinearity='relu')", (5, 2, 3))
     yield layer("RNNCell(3, 4, nonlinearity='relu')", (2, 3))
     yield layer("LSTM(3, 4, proj_size=2, bidirectional=True, num_layers=2)", (3, 2, 3))
+    lengths = Given((3,), "these", values=(2, 5, 1))
+    for each in ("RNN(3, 4, nonlinearity='relu')", "RNN(3, 4)", "LSTM(3, 4, proj_size=2)", "GRU(3, 4, 2, bidirectional=True)"):
+        yield layer(f"Packed({each})", (5, 3, 3), lengths)
+    yield layer("Packed(LSTM(3, 4, 2, bidirectional=True))", (5, 3, 3), lengths, (x(4, 3, 4), x(4, 3, 4)))
 
 
 HIDE, COLUMNS = ("attn_mask", Given((4, 5), "bool")), ("key_padding_mask", Given((2, 5), "bool"))
@@ -351,6 +383,10 @@ def losses() -> Iterator[Case]:
         yield layer(f"TripletMarginLoss({text})", (4, 3), (4, 3), (4, 3))
     yield layer("TripletMarginWithDistanceLoss(swap=True)", (4, 3), (4, 3), (4, 3))
     lengths = Given((2,), "these", values=(5, 4)), Given((2,), "these", values=(2, 1))
+    line = Given((3,), "these", values=(1, 2, 3)), *lengths
+    yield layer("CTCLoss(zero_infinity=True)", Given((5, 2, 4), "log"), *line, gradient=False)
+    yield layer("CTCLoss(reduction='none')", Given((5, 4), "log"), Given((2,), "these", values=(1, 1)), Given((1,), "these", values=(5,)),
+                Given((1,), "these", values=(2,)), gradient=False)
     for reduction in ("mean", "sum", "none"):
         yield layer(f"CTCLoss(reduction='{reduction}')", x(5, 2, 4), Given((2, 3), "these", values=((1, 2, 1), (3, 1, 2))), *lengths,
                     gradient=False)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.nn.layer_table import Case, Given, waves
+from tests.nn.layer_table import Case, Given, packing, waves
 from texpr import nn
 
 
 def made(case: Case) -> nn.Module:
     """The module, in f64."""
-    return eval(case.text, {**vars(nn), "nn": nn, "torch": SimpleNamespace(tensor=np.array)}).double().train(case.training)
+    names = {**vars(nn), "nn": nn, "Packed": packing(nn), "torch": SimpleNamespace(tensor=np.array)}
+    return eval(case.text, names).double().train(case.training)
 
 
 def _placed(tree: Any, tensors: Iterator[Any]) -> Any:

@@ -88,8 +88,14 @@ REFUSED = {
     "BatchNorm2d(3, eps=-1)": "BatchNorm2d: eps is -1, expected a finite number of at least 0",
     "GroupNorm(2, 3)": "GroupNorm: 3 channels cannot be divided into 2 groups",
     "Embedding(3, 2, padding_idx=3)": "Embedding: padding_idx is 3, there are 3 rows",
-    "Embedding(3, 2, max_norm=1.0)": "Embedding: max_norm=1.0 is not supported\n"
-                                     "  help: rows that are looked up would change without a step; scale .weight.data between steps",
+    "Embedding(3, 2, max_norm=-1.0)": "Embedding: max_norm is -1.0, expected a finite number of at least 0",
+    "Embedding(3, 2, max_norm=1.0, norm_type=0)": "Embedding: norm_type is 0, expected a number above 0",
+    "EmbeddingBag(3, 2, mode='max', scale_grad_by_freq=True)":
+        "EmbeddingBag: scale_grad_by_freq with mode 'max', expected sum or mean",
+    "FractionalMaxPool2d(2)": "FractionalMaxPool2d: give either output_size or output_ratio",
+    "FractionalMaxPool3d(2, output_ratio=(0.5, 0.5))":
+        "FractionalMaxPool3d: output_ratio is (0.5, 0.5), expected a number or 3 of them",
+    "FractionalMaxPool2d(2, output_ratio=0.0)": "FractionalMaxPool2d: output_ratio is 0.0, expected numbers above 0 and below 1",
     "EmbeddingBag(3, 2, mode='min')": "EmbeddingBag: mode is 'min', expected sum, mean or max",
     "RNN(3, 4, nonlinearity='sin')": "RNN: nonlinearity is 'sin', expected tanh or relu",
     "LSTM(3, 4, proj_size=4)": "LSTM: proj_size 4 is not below hidden_size 4",
@@ -130,6 +136,15 @@ error[shape]: LayerNorm: the input has shape [2, 4, 3], expected [..., 3, 4]
     assert complaint(lambda: nn.LSTM(3, 4)(np.ones((5, 2, 3)), (np.ones((1, 2, 4)),))) == """\
 error[arguments]: LSTM: 1 states are given, expected 2
     in the layer LSTM(3, 4)"""
+    assert complaint(lambda: nn.FractionalMaxPool2d(3, output_size=4)(np.ones((2, 5, 6)))) == """\
+error[shape]: FractionalMaxPool2d: (4, 4) windows of (3, 3) do not fit into (5, 6)
+    in the layer FractionalMaxPool2d(kernel_size=(3, 3), output_size=(4, 4))"""
+    assert complaint(lambda: nn.CTCLoss()(np.zeros((5, 2, 3)), np.array([1, 2]), [5, 5], [1, 2])) == """\
+error[shape]: CTCLoss: the target_lengths add up to 3, and there are 2 letters"""
+    assert complaint(lambda: nn.CTCLoss()(np.zeros((5, 2, 3)), np.zeros((2, 2, 2), int), [5, 5], [1, 2])) == """\
+error[rank]: CTCLoss: log_probs has 3 dimensions and targets 3, expected 3 and 2, or 3 and 1 with all letters in one line
+    in the layer CTCLoss()
+  help: without a batch, expected 2 and 1"""
     assert complaint(lambda: nn.Embedding(3, 2)(np.array([0, 3]))) == "error[range]: `x[1]` is 3, expected a value in 0..3"
 
 
@@ -153,6 +168,25 @@ def test_a_padding_row_gets_no_gradient():
     changed = (model[0].weight.data != before).all(1)
     assert changed.tolist() == [True, False, False, True]
     assert not nn.Embedding.from_pretrained(np.ones((2, 3))).weight.requires_grad
+
+
+def test_a_step_begins_at_rows_of_the_norm_that_is_asked_for():
+    """Rows that are looked up twice in a step shrink once, and the gradient is that of the rows as they are then."""
+    table = nn.Embedding(4, 2, max_norm=1.0, scale_grad_by_freq=True, dtype="f64")
+    table.weight.data[...] = [[3, 4], [0.3, 0.4], [6, 8], [0, 2]]
+    model = nn.Sequential(table, nn.Flatten(0))
+    nn.TrainingStep(model, nn.MSELoss(reduction="sum"), nn.optim.SGD(model.parameters(), lr=0.1))(np.array([0, 1, 0]), np.zeros(6))
+    np.testing.assert_allclose(table.weight.data, [[0.48, 0.64], [0.24, 0.32], [6, 8], [0, 2]], rtol=1e-6)
+    assert repr(table) == "Embedding(4, 2, max_norm=1.0, scale_grad_by_freq=True)"
+
+
+def test_windows_are_spread_anew_by_a_seed():
+    nn.manual_seed(0)
+    x = np.random.default_rng(0).normal(size=(2, 3, 9, 9)).astype(np.float32)
+    pool = nn.FractionalMaxPool2d(2, output_ratio=0.6, return_indices=True)
+    (first, places), (second, _) = pool(x), pool(x)
+    assert first.shape == (2, 3, 5, 5) and not np.array_equal(first, second)
+    np.testing.assert_array_equal(np.take_along_axis(x.reshape(2, 3, 81), places.reshape(2, 3, 25), 2), first.reshape(2, 3, 25))
 
 
 def test_copies_of_a_layer_draw_their_own_masks():

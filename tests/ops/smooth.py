@@ -14,6 +14,7 @@ from tests.ops import (
     elementwise_cases,
     image_cases,
     layer_cases,
+    length_cases,
     linear_cases,
     movement_cases,
     network_cases,
@@ -24,10 +25,10 @@ from tests.ops.table import Array
 from texpr import ops
 
 MODULES = (elementwise_cases, image_cases, layer_cases, linear_cases, movement_cases, network_cases, optimize_cases,
-           sequence_cases)
+           sequence_cases, length_cases)
 CASES = tuple(case for module in MODULES for case in module.CASES)
 WITHOUT = {"floor", "ceil", "trunc", "round", "sign", "full_like", "histogram_float", "bernoulli", "uniform_like", "normal_like",
-           "to_f32", "embedding_padded"}
+           "to_f32", "embedding_padded", "embedding_limited", "embedding_by_frequency"}
 """Floats come in, and what comes out does not change with them, is f32, or has a derivative of its own."""
 ONCE = {"digamma", "lstm_projected"}
 """The derivative is trigamma, which has none; or the second one is that of another operator, `lstm`, and takes seconds."""

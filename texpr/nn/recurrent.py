@@ -9,9 +9,10 @@ from typing import Any
 from texpr import ops
 from texpr.nn import init
 from texpr.nn.arguments import number, one_of, whole
-from texpr.nn.calls import parameter, with_batch, without_batch, zeros
+from texpr.nn.calls import parameter, present, with_batch, without_batch, zeros
 from texpr.nn.dropout import Dropout
 from texpr.nn.module import Module
+from texpr.nn.packed import PackedSequence
 from texpr.support.errors import CallError
 
 
@@ -49,14 +50,15 @@ class _Recurrent(Module):
     def _weights(self, suffix: str) -> dict[str, Any]:
         """The weights of a layer and direction, by the names that operators have for them."""
         names = "weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"
-        return {n: self._parameters[n + suffix] for n in names if n + suffix in self._parameters}
+        return {n: getattr(self, n + suffix) for n in names if hasattr(self, n + suffix)}
 
 
 class RNNBase(_Recurrent):
     """Layers over time. Inputs are (time, batch, input_size), or (batch, time, input_size) with batch_first, or without the batch.
 
     Calling gives the outputs of the last layer for all times, both directions beside each other, and the last states of all layers and
-    directions (layers * directions, batch, hidden_size). Packed sequences are not supported.
+    directions (layers * directions, batch, hidden_size). Of a `utils.rnn.PackedSequence` each sequence ends after its length, where the
+    backward direction begins; the outputs are packed too.
 
     Args:
         num_layers: each takes the outputs of the one below.
@@ -88,6 +90,12 @@ class RNNBase(_Recurrent):
     operator: str
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        if isinstance(input, PackedSequence):
+            if input.padded.ndim != 3:
+                raise CallError(f"{type(self).__name__}: the packed sequences have {input.padded.ndim} dimensions, "
+                                "expected (time, batch, input_size)", code="rank")
+            y, last = self._run(input.padded, None if hx is None else self._listed(hx), input.lengths)
+            return PackedSequence(y, input.lengths), self._shown(last)
         if input.ndim == 2:
             states = None if hx is None else [ops.expand(h, axis=1, times=1) for h in self._listed(hx)]
             y, last = self._run(ops.expand(input, axis=1, times=1), states)
@@ -107,8 +115,8 @@ class RNNBase(_Recurrent):
     def _shown(self, states: Sequence[Any]) -> Any:
         return tuple(states) if self.states > 1 else states[0]
 
-    def _run(self, x: Any, states: Sequence[Any] | None) -> tuple[Any, list[Any]]:
-        """All layers on (time, batch, features), and the last states of each, stacked."""
+    def _run(self, x: Any, states: Sequence[Any] | None, lengths: Any = None) -> tuple[Any, list[Any]]:
+        """All layers on (time, batch, features), and the last states of each, stacked; as far as the lengths say where there are some."""
         last: list[tuple[Any, ...]] = []
         firsts = self._firsts(x, states)
         for layer in range(self.num_layers):
@@ -116,7 +124,7 @@ class RNNBase(_Recurrent):
                 x = self._between(x)
             outputs = []
             for suffix in self._directions(layer):
-                y, *ends = self._one(x, suffix, next(firsts))
+                y, *ends = self._one(x, suffix, next(firsts), lengths)
                 outputs.append(y)
                 last.append(tuple(ends))
             x = ops.concat(outputs, axis=2) if self.bidirectional else outputs[0]
@@ -130,10 +138,14 @@ class RNNBase(_Recurrent):
             else:
                 yield [ops.pick(each, axis=0, at=k) for each in states]
 
-    def _one(self, x: Any, suffix: str, states: Sequence[Any]) -> tuple[Any, ...]:
-        backward = suffix.endswith("_reverse")
-        y, *ends = getattr(ops, self.operator)(ops.flip(x) if backward else x, *states, **self._weights(suffix))
-        return ops.flip(y) if backward else y, *ends
+    def _one(self, x: Any, suffix: str, states: Sequence[Any], lengths: Any) -> tuple[Any, ...]:
+        def turned(x: Any) -> Any:
+            if not suffix.endswith("_reverse"):
+                return x
+            return ops.flip(x) if lengths is None else ops.flip_lengths(x, lengths)
+
+        y, *ends = getattr(ops, self.operator)(turned(x), *states, **self._weights(suffix), **present(lengths=lengths))
+        return turned(y), *ends
 
     def extra_repr(self) -> str:
         shown = [f"{self.input_size}, {self.hidden_size}"]

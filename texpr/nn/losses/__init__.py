@@ -12,7 +12,6 @@ from texpr.nn.losses.classification import (
 from texpr.nn.losses.loss import Loss
 from texpr.nn.losses.regression import (
     CosineEmbeddingLoss,
-    CTCLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
     HuberLoss,
@@ -26,6 +25,7 @@ from texpr.nn.losses.regression import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
+from texpr.nn.losses.sequence import CTCLoss
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss",

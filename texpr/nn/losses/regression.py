@@ -10,7 +10,6 @@ from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast
 from texpr.nn.distance import PairwiseDistance
 from texpr.nn.losses.loss import REDUCTIONS, Loss
-from texpr.support.errors import CallError
 
 
 class L1Loss(Loss):
@@ -165,30 +164,3 @@ class TripletMarginLoss(TripletMarginWithDistanceLoss):
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, *, reduction: str = "mean") -> None:
         super().__init__(distance_function=PairwiseDistance(p, eps), margin=margin, swap=swap, reduction=reduction)
-
-
-class CTCLoss(Loss):
-    """-log of the probability of all paths that spell the target. Graves et al., Connectionist Temporal Classification, 2006.
-
-    log_probs is (time, batch, classes), targets (batch, letters); how many count is said by input_lengths and target_lengths, in i64.
-    The mean is over the batch, of losses divided by their target lengths. `zero_infinity`: impossible targets count for nothing.
-    """
-
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        super().__init__(reduction)
-        self.blank, self.zero_infinity = int(blank), bool(zero_infinity)
-
-    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
-        if targets.ndim != 2:
-            raise CallError("CTCLoss: targets of one dimension are not supported", code="rank", help="give (batch, letters)")
-        each = ops.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=self.blank)
-        if self.zero_infinity:
-            each = ops.select(ops.isinf(each), zeros_like(each), each)
-        if self.reduction != "mean":
-            return self.reduced(each)
-        return ops.mean_all(ops.divide(each, ops.clip_between(target_lengths.astype(each.dtype), 1.0, float("inf"))))
-
-
-def zeros_like(x: Any) -> Any:
-    """Zeros in the shape of a tensor."""
-    return ops.full_like(x, value=0)

@@ -115,7 +115,7 @@ class Optimizer:
         """Append operator(parameter, gradient, *states, *numbers), whose results are the next values of parameter and states."""
         variables = [parameter, *(self.state(parameter, name) for name in states)]
         scalars = [self.number(capture, parameter, name) for name in numbers]
-        results = operator(capture.variable(parameter), gradient, *map(capture.variable, variables[1:]), *scalars, **constants)
+        results = operator(capture.latest(parameter), gradient, *map(capture.variable, variables[1:]), *scalars, **constants)
         for variable, value in zip(variables, results if isinstance(results, tuple) else (results,), strict=True):
             capture.assign(variable, value)
 

@@ -11,7 +11,7 @@ import numpy as np
 from texpr import ops
 from texpr.compiler import Op
 from texpr.graph.capture import bound
-from texpr.ir.dtypes import I64, DType
+from texpr.ir.dtypes import I32, I64, DType
 from texpr.ir.shapes import caller_shape
 from texpr.ir.tensor import Program
 from texpr.onnx.writing.graph import Graph, Inexpressible, Value, known
@@ -243,8 +243,9 @@ def _recurrent(c: Invoked) -> list[Value]:
     settings: dict[str, Any] = {"activations": ["Relu"]} if c.name == "rnn_relu" else {"linear_before_reset": 1} if op == "GRU" else {}
     (length, batch, _), t = x.shape, x.dtype
     results = [((length, 1, batch, hidden), t), *(((1, batch, hidden), t) for _ in c.shapes[1:])]
-    found = g.several(op, [x, one(gates("weight_ih")), one(gates("weight_hh")), one(both), None, *states], results, hidden_size=hidden,
-                      **settings)
+    lengths = None if "lengths" not in c.inputs else g.cast(c.inputs["lengths"], I32)
+    weights = [one(gates("weight_ih")), one(gates("weight_hh")), one(both)]
+    found = g.several(op, [x, *weights, lengths, *states], results, hidden_size=hidden, **settings)
     return [g.add("Squeeze", [v, g.integers(1 if k == 0 else 0)], shape, t) for k, (v, shape) in enumerate(zip(found, c.shapes))]
 
 
