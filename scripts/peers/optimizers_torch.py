@@ -19,10 +19,17 @@ def trajectory(text: str) -> list[list[float]]:
     p = torch.nn.Parameter(torch.from_numpy(START.copy()))
     optimizer = eval(text, {**vars(torch.optim), "p": [p]})
     found = []
-    for _ in range(STEPS):
+
+    def closure() -> torch.Tensor:
         optimizer.zero_grad()
-        torch.mean((FACTOR * p - torch.from_numpy(TARGET)) ** 2).backward()
-        optimizer.step()
+        value = torch.mean((FACTOR * p - torch.from_numpy(TARGET)) ** 2)
+        value.backward()
+        if text.startswith("SparseAdam"):
+            p.grad = p.grad.to_sparse(1)
+        return value
+
+    for _ in range(STEPS):
+        optimizer.step(closure)
         found.append(p.detach().flatten().tolist())
     return found
 

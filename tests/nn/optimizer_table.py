@@ -23,6 +23,9 @@ OPTIMIZERS = (
     "RMSprop(p, 0.02, momentum=0.5, centered=True)", "Adagrad(p, lr=0.3)", "Adagrad(p, 0.3, lr_decay=0.1, weight_decay=0.1, "
     "initial_accumulator_value=0.5)", "Adadelta(p)", "Adadelta(p, lr=3.0, rho=0.8, weight_decay=0.1)", "Rprop(p)",
     "Rprop(p, 0.1, etas=(0.4, 1.3), step_sizes=(1e-3, 0.5))", "ASGD(p, 0.05)",
+    "SparseAdam(p, lr=0.05)", "SparseAdam(p, 0.05, (0.8, 0.9), 1e-4, maximize=True)",
+    "LBFGS(p, 0.3, max_iter=2, history_size=3)", "LBFGS(p, max_iter=3, line_search_fn='strong_wolfe')",
+    "LBFGS(p, 4.0, max_iter=1, line_search_fn='strong_wolfe')",
     "ASGD(p, 0.05, lambd=0.01, alpha=0.5, t0=10, weight_decay=0.1)",
 )
 EPOCHS = 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import texpr as tx
 from tests.nn.optimizer_table import FACTOR, START, STEPS, TARGET, rates
 from texpr import nn
 
@@ -21,11 +22,19 @@ class Point(nn.Module):
 
 def trajectory(text: str) -> np.ndarray:
     """The parameter after every step."""
-    model = Point()
-    step = nn.TrainingStep(model, nn.MSELoss(), eval(text, {**vars(nn.optim), "p": model.parameters()}))
+    model, loss = Point(), nn.MSELoss()
+    optimizer, x = eval(text, {**vars(nn.optim), "p": model.parameters()}), np.full_like(START, FACTOR)
+    step = nn.TrainingStep(model, loss, optimizer)
     found = []
+
+    def closure() -> tx.Tensor:
+        optimizer.zero_grad()
+        value = loss(model(tx.tensor(x)), tx.tensor(TARGET))
+        value.backward()
+        return value
+
     for _ in range(STEPS):
-        step(np.full_like(START, FACTOR), TARGET)
+        optimizer.step(closure) if text.startswith("LBFGS") else step(x, TARGET)
         found.append(model.p.data.ravel().copy())
     return np.array(found)
 

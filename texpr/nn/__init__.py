@@ -154,10 +154,17 @@ __all__ = [
 
 _ABSENT = {
     "SyncBatchNorm": "there is one process; nn.BatchNorm1d, 2d, 3d look at its batch",
+    **dict.fromkeys(("DataParallel", "parallel"), "there is one process; its threads share the work"),
+    "functional": "functions of tensors are the operators of texpr.ops",
+    "CrossMapLRN2d": "LocalResponseNorm is the same",
+    "NLLLoss2d": "NLLLoss takes images too",
+    "Container": "Module is the same",
+    **dict.fromkeys(("quantized", "qat", "quantizable", "intrinsic"), "model.half(), or precision='bf16' of a Trainer, compute in 16 bits"),
 }
 
 
 def __getattr__(name: str) -> object:
     """Say why something that torch.nn has is not here."""
-    reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
+    found = "sizes are said where a module is made" if name.startswith(("Lazy", "Uninitialized")) else _ABSENT.get(name)
+    reason = f": {found}" if found else ""
     raise AttributeError(f"texpr.nn has no {name}{reason}")

@@ -1,19 +1,20 @@
 """Optimizers, with torch.optim's names, formulas and defaults. Their updates are operators (`texpr/ops/optimize.tx`)."""
 
 from texpr.nn.optim import lr_scheduler
-from texpr.nn.optim.adam import Adam, Adamax, AdamW, Lion, NAdam, RAdam
+from texpr.nn.optim.adam import Adam, Adamax, AdamW, Lion, NAdam, RAdam, SparseAdam
 from texpr.nn.optim.adaptive import ASGD, Adadelta, Adagrad, RMSprop, Rprop
 from texpr.nn.optim.averaged import AveragedModel
+from texpr.nn.optim.lbfgs import LBFGS
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.nn.optim.sgd import SGD
 
-__all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "AveragedModel", "Lion", "NAdam", "Optimizer", "RAdam",
-           "RMSprop", "Rprop", "lr_scheduler"]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "AveragedModel", "Lion", "NAdam", "Optimizer", "RAdam",
+           "RMSprop", "Rprop", "SparseAdam", "lr_scheduler"]
 
 _ABSENT = {
-    "LBFGS": "its step computes the loss as often as its line search needs, and a step here is one program; scipy.optimize.minimize takes "
-             "a function that returns loss and gradients",
-    "SparseAdam": "gradients are dense here, and Adam takes them",
+    "Adafactor": "its mean squares are of rows and columns, and states here have the shape of the parameter; Adam has all of them",
+    "Muon": "it orthogonalises each matrix of gradients; an nn.optim.Optimizer of one's own says an update in operators",
+    "swa_utils": "AveragedModel is in texpr.nn.optim itself",
 }
 
 

@@ -53,6 +53,25 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
 
 
+class SparseAdam(Optimizer):
+    """Adam that leaves rows alone whose gradient is 0, with their means: those of a table that a step did not look up.
+
+    p = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps), where t counts all steps.
+    """
+
+    limits = _BELOW_ONE
+
+    def __init__(self, params: Params, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, *, maximize: bool = False) -> None:
+        super().__init__(params, lr=lr, betas=betas, eps=eps, maximize=bool(maximize))
+
+    def numbers(self, group: Group, step: int) -> Mapping[str, float]:
+        beta1, beta2 = group["betas"]
+        return {**super().numbers(group, step), "step_size": group["lr"] * sqrt(1 - beta2**step) / (1 - beta1**step)}
+
+    def update(self, capture: Capture, parameter: Parameter, gradient: Symbolic) -> None:
+        self.apply(capture, ops.sparse_adam_update, parameter, gradient, _MEANS, ("step_size", "beta1", "beta2", "eps"))
+
+
 class Adamax(Optimizer):
     """Adam with the largest gradient, which fades by beta2 in each step, for the mean square. Kingma and Ba, Adam, 2015."""
 
