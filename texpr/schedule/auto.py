@@ -20,10 +20,11 @@ from texpr.ir.expr import Compare, Mul, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
+from texpr.schedule.along import along_reduction
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained
-from texpr.schedule.cheap import cheap, operations
+from texpr.schedule.cheap import cheap, crowded, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, qualified
@@ -63,8 +64,6 @@ SHORT_WINDOW = 4
 """Positions of a window that are worth code of their own."""
 ROWS_TOGETHER = 4
 """Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
-CROWDED = 16
-"""Operations of an element whose constants fill many registers, where instructions take none from memory."""
 FEW_OPERATIONS = 40
 """Of an element, up to which several rows that have half of what they read in common are worth the code."""
 LEAST_OPERATIONS = 16
@@ -195,12 +194,12 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
-        rows = None if _crowded(plan, nest) else _rows_together(plan, nest, best)
+        rows = None if crowded(nest.main.value, plan.machine) else _rows_together(plan, nest, best)
         light = operations(nest.main.value) <= LEAST_OPERATIONS
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        registers = 1 if integer(best.extent) is None or _crowded(plan, nest) else 4 if light and rows is None else 2
+        registers = 1 if integer(best.extent) is None or crowded(nest.main.value, plan.machine) else 4 if light and rows is None else 2
         outer, inner = plan.cut(name, registers * plan.lanes(nest))
         rest = [n for n in names if n != name]
         row = ""
@@ -218,11 +217,6 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
                 rest.remove(qualified(loop))
         names = rest
     return names
-
-
-def _crowded(plan: Plan, nest: Nest) -> bool:
-    """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
-    return plan.machine.loads_apart and operations(nest.main.value) > CROWDED
 
 
 def _tells_apart(nest: Nest, loop: For) -> bool:
@@ -325,7 +319,7 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if not plan.machine.vector_bytes or extent(best) < 2:
         return [qualified(n) for n in nest.spatial]
     if any(best is n for n in nest.reduction):
-        return _along_reduction(plan, nest, best, lanes)
+        return along_reduction(plan, nest, best, lanes)
     return _across(plan, nest, best, lanes)
 
 
@@ -468,32 +462,3 @@ def _tile_loop(nest: Nest, vector: For) -> For | None:
     others = [n for n in nest.spatial if n is not vector and extent(n) > 1]
     best = max(others, key=lambda n: (nest.reuse(n, vector), _is_short_window(nest, n)), default=None)
     return best if best is not None and nest.reuse(best, vector) > 0 else None
-
-
-def _along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
-    """Each lane sums its own part of the reduction; tiles of two spatial loops reuse what was loaded."""
-    spatial = [qualified(n) for n in nest.spatial]
-    tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
-    width = lanes if tiles else (2 if _crowded(plan, nest) else 4) * lanes
-    name = qualified(best)
-    n = integer(best.extent)
-    if n is None or n > width:
-        tile, inner = plan.split(name, width) or ("", name)
-        outer = [tile] if tile else []
-    else:
-        outer, inner = [], name
-    if not plan.step("rfactor", inner, reassoc=True):
-        return spatial
-    inside: list[str] = []
-    for tile in tiles:
-        tile_outer, tile_inner = plan.cut(qualified(tile), 4)
-        at = spatial.index(qualified(tile))
-        spatial[at : at + 1] = [tile_outer] if tile_outer else []
-        inside.append(tile_inner)
-    others = [qualified(r) for r in nest.reduction if r is not best]
-    if plan.step("reorder", *spatial, *others, *outer, *inside, inner):
-        for each in inside:
-            plan.step("unroll", each)
-    plan.step("vectorize", inner)
-    plan.step("vectorize", f"{inner}_sum")
-    return spatial

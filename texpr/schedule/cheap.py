@@ -1,4 +1,4 @@
-"""Which tensors cost less to compute again than to store and read."""
+"""What elements cost to compute, and which tensors cost less to compute again than to store and read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from texpr.schedule.nests import TYPICAL_EXTENT
 WORTH, FAR = 12, 40
 SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
 FUNCTION = 20
+CROWDED = 16
+"""Operations of an element whose constants fill many registers, where instructions take none from memory."""
 
 
 def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
@@ -72,3 +74,8 @@ def operations(value: Expr) -> int:
             found.append(e)
             stack += [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr)]
     return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found)
+
+
+def crowded(value: Expr, machine: Machine) -> bool:
+    """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
+    return machine.loads_apart and operations(value) > CROWDED

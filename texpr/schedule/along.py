@@ -1,0 +1,47 @@
+"""Reductions whose terms lie side by side in memory: each lane adds up a part of them, and what the lanes have is added in the end."""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.loop import For
+from texpr.schedule.cheap import crowded
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Nest, extent
+from texpr.schedule.plan import Plan
+from texpr.schedule.streams import is_far
+
+
+def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
+    """Schedule the nest; names of its outer loops.
+
+    Tiles of two spatial loops reuse what was loaded. Of an operand that comes from memory more rows are read side by side.
+    """
+    spatial = [qualified(n) for n in nest.spatial]
+    tiles = sorted((n for n in nest.spatial if extent(n) > 1 and nest.reuse(n) > 0), key=nest.reuse)[:2]
+    width = lanes if tiles else (2 if crowded(nest.main.value, plan.machine) else 4) * lanes
+    name = qualified(best)
+    n = integer(best.extent)
+    if n is None or n > width:
+        tile, inner = plan.split(name, width) or ("", name)
+        outer = [tile] if tile else []
+    else:
+        outer, inner = [], name
+    if not plan.step("rfactor", inner, reassoc=True):
+        return spatial
+    inside: list[str] = []
+    height = 8 if len(tiles) == 1 and any(is_far(plan, nest, a) for a in nest.accesses[1:]) else 4
+    for tile in tiles:
+        tile_outer, tile_inner = plan.cut(qualified(tile), height)
+        at = spatial.index(qualified(tile))
+        spatial[at : at + 1] = [tile_outer] if tile_outer else []
+        inside.append(tile_inner)
+    others = [qualified(r) for r in nest.reduction if r is not best]
+    if plan.step("reorder", *spatial, *others, *outer, *inside, inner):
+        for each in inside:
+            plan.step("unroll", each)
+    plan.step("vectorize", inner)
+    plan.step("vectorize", f"{inner}_sum")
+    if outer and n is not None and n % width:
+        # Under a condition the sums would go to memory and back in every iteration.
+        plan.step("peel", outer[0], 0, 1)
+    return spatial
