@@ -448,3 +448,21 @@ def test_sums_along_rows_of_any_length_stay_in_registers(reduction, length):
     assert inner and not any(re.search(r"\(%rsp|zmm\d+, .*\(%r", line) for lines in inner for line in lines)
     A, x = np.random.default_rng(0).integers(-9, 9, (40, length)).astype("f4"), np.arange(length, dtype="f4")
     assert (op(A, x) == tx.interpret(op, A, x)).all()
+
+
+def test_recurrences_along_rows_run_side_by_side():
+    op = tx.op("op f(X: f64[N, M]) -> Y: f64[N, M] { Y[i, j] = if j == 0 then X[i, 0] else X[i, j] / (2 + Y[i, j - 1]) }")
+    s = tx.schedule(op, N=42, M=70).auto("x86-64-v4")
+    assert 'reorder("Y.j", "Y.ii")' in s.script() and 'unroll("Y.ii")' in s.script() and s.certificate()
+    X = np.random.default_rng(0).random((42, 70)) + 1
+    assert (op(X) == tx.interpret(op, X)).all()
+
+
+def test_rows_are_not_computed_where_they_would_keep_iterations_from_running_at_once():
+    """Rows of T that lie between two tiles of rows of Y would be computed by one of them and used by both."""
+    op = tx.op("""op f(X: f64[N, M]) -> Y: f64[N, M] {
+      T[i, j] = if j == 0 then X[i, 0] else X[i, j] / (2 + T[i, j - 1])  for i in 0..N - 1
+      Y[i, j] = if i == 0 then X[i, j] else if j == 0 then T[i - 1, j] else T[i - 1, j] / (2 + Y[i, j - 1])
+    }""")
+    s = tx.schedule(op, N=400, M=300).auto("x86-64-v4")
+    assert 'parallel("Y.io")' in s.script() and 'parallel("T.io")' in s.script()

@@ -36,7 +36,7 @@ from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
-from texpr.schedule.wavefront import wavefront
+from texpr.schedule.wavefront import side_by_side, wavefront
 from texpr.schedule.windows import windowed
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
@@ -178,8 +178,15 @@ def _attached(plan: Plan, nest: Nest, label: str, group: _Group) -> bool:
     if not group.names or max(1, len(nest.outer)) != group.joined:
         return False
     joined = group.names[: group.joined]
-    enough = prod(_longest(plan, name) for name in joined) >= 2 * plan.machine.cores or nest.work + group.work < PARALLEL_WORK
-    return enough and plan.step("compute_at", label, joined[-1], recompute=False)
+    small = nest.work + group.work < PARALLEL_WORK
+    if not small and prod(_longest(plan, name) for name in joined) < 2 * plan.machine.cores:
+        return False
+    before = plan.here()
+    moved = plan.step("compute_at", label, joined[-1], recompute=False)
+    if moved and not small and nest.recurrent and not plan.could("parallel", joined[0]):
+        plan.back(before)  # iterations would use what others compute
+        return False
+    return moved
 
 
 def _elementwise(plan: Plan, nest: Nest) -> list[str]:
@@ -187,7 +194,7 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     if not nest.spatial:
         return []
     nest = _joined(plan, nest)
-    for structure in (transposed, wavefront):
+    for structure in (transposed, wavefront, side_by_side):
         found = structure(plan, nest)
         if found is not None:
             return found

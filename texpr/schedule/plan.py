@@ -32,6 +32,13 @@ class Plan:
         self.steps.append(step)
         return True
 
+    def could(self, name: str, /, *args: object, **options: object) -> bool:
+        """Whether a step is legal here; it is not taken."""
+        before = self.here()
+        found = self.step(name, *args, **options)
+        self.back(before)
+        return found
+
     def loop(self, name: str) -> For:
         """The first loop of a name."""
         return find_loops(self.kernel, name)[0]

@@ -1,7 +1,8 @@
-"""Recurrences that wait in every loop for the iteration before: several rows run together, each behind the one above it.
+"""Recurrences that run along rows of memory: several rows run together, so that their chains of operations overlap.
 
-An element that takes its neighbour's new value costs the time from one sum to the next, however wide the machine is. Rows that follow each
-other at a distance do not wait for one another, so their chains of operations overlap. Every value stays the same.
+An element that takes its neighbour's new value costs the time from one sum to the next, however wide the machine is. Rows that do not wait
+for one another run side by side. Where every loop waits for the iteration before, each row follows the one above it at a distance. Every
+value stays the same.
 
 Source: Lamport, The Parallel Execution of DO Loops, CACM 1974.
 """
@@ -12,6 +13,8 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.plan import Plan
 
+CHAINS = 4
+"""Rows side by side: as many chains as keep a divider busy, or sums nearly so."""
 ROWS = 8
 LEAST = 64
 """Iterations of the inner loop for which the start and the end, where few rows run, do not matter."""
@@ -40,9 +43,26 @@ def wavefront(plan: Plan, nest: Nest) -> list[str] | None:
     return None
 
 
+def side_by_side(plan: Plan, nest: Nest) -> list[str] | None:
+    """Schedule a recurrence along rows of memory that do not wait for each other, which lanes would gather; names of its outer loops, or
+    None if it is none."""
+    if not nest.recurrent or nest.reduction or len(nest.spatial) < 2:
+        return None
+    row, inner = nest.spatial[-2:]
+    if constant_extent(row) < 2 * CHAINS or nest.cost(inner) > nest.cost(row):
+        return None
+    if _has_lanes(plan, qualified(inner)) or not _has_lanes(plan, qualified(row)):
+        return None
+
+    def steps() -> list[str] | None:
+        outer, near = plan.cut(qualified(row), CHAINS, "guard")
+        if not plan.step("reorder", qualified(inner), near) or not plan.step("unroll", near):
+            return None
+        return [*(qualified(n) for n in nest.spatial[:-2]), outer]
+
+    return plan.whole(steps)
+
+
 def _has_lanes(plan: Plan, name: str) -> bool:
     """Whether iterations of the loop could run in lock step."""
-    before = plan.here()
-    found = plan.step("vectorize", name, 2)
-    plan.back(before)
-    return found
+    return plan.could("vectorize", name, 2)
