@@ -201,7 +201,8 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
-        rows = None if crowded(nest.main.value, plan.machine) else _rows_together(plan, nest, best)
+        together = None if crowded(nest.main.value, plan.machine) else _rows_together(plan, nest, best)
+        rows, count = together or (None, 0)
         light = operations(nest.main.value) <= LEAST_OPERATIONS
         name = qualified(best)
         _bare(plan, nest, best)
@@ -211,8 +212,8 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         rest = [n for n in names if n != name]
         row = ""
         if rows is not None:
-            split = qualified(rows[0])
-            row_outer, row = plan.cut(split, rows[1])
+            split = qualified(rows)
+            row_outer, row = plan.cut(split, count)
             rest[rest.index(split) : rest.index(split) + 1] = [row_outer] if row_outer else []
         rest += [outer] if outer else []
         inside = [row, inner] if row else [inner]
