@@ -8,10 +8,11 @@ schedule `auto()` then chooses. Each is judged by the cost model here, and the j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from texpr.autodiff.activity import targets
 from texpr.autodiff.simplify import definitions, in_order, reads
 from texpr.graph.passes.flatten import shape_of, viewed
 from texpr.graph.passes.reads import at, with_values
@@ -114,47 +115,74 @@ def is_contraction(equation: Equation) -> bool:
     return False
 
 
+class _Web:
+    """Equations in order, with who defines and who reads each tensor: kept while equations take each other's places."""
+
+    def __init__(self, equations: Sequence[Equation | Invoke]) -> None:
+        self._place: dict[Equation | Invoke, tuple[int, ...]] = {}
+        self._makers: dict[Tensor, set[Equation | Invoke]] = {}
+        self._readers: dict[Tensor, set[Equation | Invoke]] = {}
+        for k, equation in enumerate(equations):
+            self._add(equation, (k,))
+
+    @property
+    def equations(self) -> list[Equation | Invoke]:
+        """All equations in order."""
+        return self._sorted(self._place)
+
+    def readers(self, tensor: Tensor) -> list[Equation | Invoke]:
+        """Those that read a tensor, in order."""
+        return self._sorted(self._readers.get(tensor, ()))
+
+    def makers(self, tensor: Tensor) -> list[Equation | Invoke]:
+        """Those that define or update a tensor, in order."""
+        return self._sorted(self._makers.get(tensor, ()))
+
+    def definition(self, tensor: Tensor) -> Equation | None:
+        """The equation of a tensor that has exactly one, a definition of all its elements in bare indices."""
+        return definitions(self.makers(tensor)).get(tensor)
+
+    def replace(self, old: Equation | Invoke, *new: Equation | Invoke) -> None:
+        """Put equations in the place of one."""
+        place = self._place.pop(old)
+        for index, tensors in ((self._makers, targets(old)), (self._readers, reads(old))):
+            for tensor in tensors:
+                index[tensor].discard(old)
+        for k, equation in enumerate(new):
+            self._add(equation, (*place, k))
+
+    def _add(self, equation: Equation | Invoke, place: tuple[int, ...]) -> None:
+        self._place[equation] = place
+        for index, tensors in ((self._makers, targets(equation)), (self._readers, reads(equation))):
+            for tensor in tensors:
+                index.setdefault(tensor, set()).add(equation)
+
+    def _sorted(self, equations: Iterable[Equation | Invoke]) -> list[Equation | Invoke]:
+        return sorted(equations, key=self._place.__getitem__)
+
+
 class Fusion:
     """The decisions about a program, made one after the other, and the equations they give."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.equations = list(program.equations)
         self.decisions: list[Decision] = []
         self._kept = {*program.outputs, *program.inputs}
-        self._sources: dict[Equation | Invoke, frozenset[Tensor]] = {}
-        self._whole: dict[Tensor, Equation] | None = None
+        self._web = _Web(program.equations)
 
     def run(self) -> Program:
         """The program with equations written into others."""
         self._inline()
         self._parts()
         self._epilogues()
-        return replace(self.program, equations=tuple(in_order(self.equations)))
-
-    def _reads(self, equation: Equation | Invoke) -> frozenset[Tensor]:
-        if equation not in self._sources:
-            self._sources[equation] = frozenset(reads(equation))
-        return self._sources[equation]
-
-    def _readers(self, tensor: Tensor) -> list[Equation | Invoke]:
-        return [e for e in self.equations if tensor in self._reads(e)]
-
-    def _definitions(self) -> dict[Tensor, Equation]:
-        """What is defined by one equation, as the equations are now."""
-        if self._whole is None:
-            self._whole = definitions(self.equations)
-        return self._whole
-
-    def _become(self, equations: list[Equation | Invoke]) -> None:
-        self.equations, self._whole = equations, None
+        return replace(self.program, equations=tuple(in_order(self._web.equations)))
 
     def _inline(self) -> None:
-        for tensor in list(self._definitions()):
-            producer = self._definitions().get(tensor)
+        for tensor in definitions(self._web.equations):
+            producer = self._web.definition(tensor)
             if tensor in self._kept or producer is None or is_reduction(producer) or viewed(producer) or tensor in reads(producer):
                 continue
-            readers = self._readers(tensor)
+            readers = self._web.readers(tensor)
             if any(not isinstance(r, Equation) or viewed(r) for r in readers):
                 continue
             decision = self._judged(producer, [r for r in readers if isinstance(r, Equation)])
@@ -163,9 +191,10 @@ class Fusion:
                 self._write_into(producer, readers)
 
     def _write_into(self, producer: Equation, readers: Sequence[Equation | Invoke]) -> None:
-        known = {producer.target: producer}
-        self._become([with_values(e, known) if e in readers and isinstance(e, Equation) else e
-                      for e in self.equations if e is not producer])
+        for reader in readers:
+            if isinstance(reader, Equation):
+                self._web.replace(reader, with_values(reader, {producer.target: producer}))
+        self._web.replace(producer)
 
     def _judged(self, producer: Equation, readers: Sequence[Equation]) -> Decision:
         """Whether a tensor is computed where it is read."""
@@ -190,7 +219,7 @@ class Fusion:
             return no("a product takes it as an operand, again and again")
         if any(operations(r.value) + cost > MOST_OPERATIONS for r in readers):
             return no("the reader is long as it is")
-        if extra and any(self._ending(producer, t) is not None and self._is_alone(self._maker(t), producer) for t in reads(producer)):
+        if extra and any(e is not None and self._is_alone(e, producer) for e in (self._ending(producer, t) for t in reads(producer))):
             return no("it ends a reduction, and would be done again by each reader")
         if extra > FLOPS_PER_BYTE * max(0, saved):
             return no(f"{extra:,} operations would be done again to save {_amount(max(0, saved))}")
@@ -198,7 +227,7 @@ class Fusion:
 
     def _parts(self) -> None:
         """`T[2*i] = a; T[2*i + 1] = b; Y[i] = f(T[i])`  ->  `Y[2*i] = f(a); Y[2*i + 1] = f(b)`."""
-        for reader in list(self._definitions().values()):
+        for reader in definitions(self._web.equations).values():
             if is_reduction(reader) or viewed(reader):
                 continue
             for tensor in reads(reader):
@@ -206,14 +235,15 @@ class Fusion:
                 if parts:
                     into, saved = (reader.target.name,), 2 * tensor_bytes(tensor)
                     self.decisions.append(Decision("parts", tensor.name, into, True, saved, 0, "done to each of its parts"))
-                    ended = [_ended(p, reader) for p in parts]
-                    self._become([n for e in self.equations for n in (ended if e is reader else [] if e in parts else [e])])
+                    self._web.replace(reader, *(_ended(p, reader) for p in parts))
+                    for part in parts:
+                        self._web.replace(part)
                     break
 
     def _parts_of(self, tensor: Tensor, reader: Equation) -> list[Equation]:
         """The equations that define parts of a tensor, if each can end with the one reader, which reads it element by element."""
-        made = [e for e in self.equations if isinstance(e, Equation) and e.target is tensor]
-        readers = self._readers(tensor)
+        made = [e for e in self._web.makers(tensor) if isinstance(e, Equation)]
+        readers = self._web.readers(tensor)
         if len(made) < 2 or tensor in self._kept or readers != [reader] or not equal(tensor.shape, reader.target.shape):
             return []
         if any(e.update is not None or e.guard is not None or is_reduction(e) for e in made):
@@ -224,8 +254,8 @@ class Fusion:
         return made if here and small else []
 
     def _epilogues(self) -> None:
-        circle = circles(self.equations)
-        for equation in list(self.equations):
+        circle = circles(self._web.equations)
+        for equation in self._web.equations:
             if not isinstance(equation, Equation) or is_reduction(equation) or equation.update is not None or viewed(equation):
                 continue
             candidates = [p for t in reads(equation) if (p := self._ending(equation, t)) is not None]
@@ -240,19 +270,16 @@ class Fusion:
             reason = "done to the sum when it is complete" if alone else "others read it, too"
             self.decisions.append(Decision("epilogue", best.target.name, (equation.target.name,), alone, saved, 0, reason))
             if alone:
-                merged = with_values(equation, {best.target: best})
-                self._become([merged if e is equation else e for e in self.equations if e is not best])
-
-    def _maker(self, tensor: Tensor) -> Equation:
-        return self._definitions()[tensor]
+                self._web.replace(equation, with_values(equation, {best.target: best}))
+                self._web.replace(best)
 
     def _is_alone(self, producer: Equation, reader: Equation) -> bool:
         """Whether nobody else needs what the producer computes."""
-        return producer.target not in self._kept and all(e is reader for e in self._readers(producer.target))
+        return producer.target not in self._kept and all(e is reader for e in self._web.readers(producer.target))
 
     def _ending(self, equation: Equation, tensor: Tensor) -> Equation | None:
         """The reduction that defines a tensor, if the equation reads it element by element."""
-        producer = self._definitions().get(tensor)
+        producer = self._web.definition(tensor)
         if producer is None or not is_reduction(producer) or tensor in reads(producer):
             return None
         found = uses(equation, tensor)

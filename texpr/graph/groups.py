@@ -29,6 +29,9 @@ class Group:
         above: all groups that must run before.
         targets: what it computes.
         sources: what it reads of others.
+        view_of: what it is a view of, if it is one.
+        apart: whether it shares its kernel with no other.
+        reduces: whether it has a reduction.
     """
 
     equations: Equations
@@ -36,20 +39,21 @@ class Group:
     above: set[Group] = field(default_factory=set)
     targets: dict[Tensor, None] = field(init=False)
     sources: dict[Tensor, None] = field(init=False)
+    view_of: Tensor | None = field(init=False)
+    apart: bool = field(init=False)
+    reduces: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.targets = dict.fromkeys(t for e in self.equations for t in targets_of(e))
         self.sources = dict.fromkeys(t for e in self.equations for t in reads(e) if t not in self.targets)
+        self.view_of = viewed(self.equations[0]) if len(self.equations) == 1 else None
+        self.apart = not all(isinstance(e, Equation) and _is_joinable(e) for e in self.equations)
+        self.reduces = any(isinstance(e, Equation) and is_reduction(e) for e in self.equations)
 
     def take(self, equations: Equations) -> None:
         """Let it have these equations, too."""
         self.equations = (*self.equations, *equations)
         self.__post_init__()
-
-    @property
-    def view_of(self) -> Tensor | None:
-        """What it is a view of."""
-        return viewed(self.equations[0]) if len(self.equations) == 1 else None
 
 
 def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
@@ -124,18 +128,20 @@ def _shared(first: Group, second: Group) -> list[Tensor]:
 
 def _alike(first: Group, second: Group) -> str:
     """Why two groups go together; empty if they do not."""
-    every = (*first.equations, *second.equations)
-    if len(every) > MOST_EQUATIONS or not all(isinstance(e, Equation) and e.update is None for e in every):
-        return ""
-    equations = [e for e in every if isinstance(e, Equation)]
-    if any(first_axis(e) is None or _recurrent(e) for e in equations) or any(map(is_contraction, equations)):
+    equations = [e for e in (*first.equations, *second.equations) if isinstance(e, Equation)]
+    if len(equations) > MOST_EQUATIONS or first.apart or second.apart:
         return ""
     extents = [tuple(points([a]) for a in e.axes) for e in equations]
-    if not any(map(is_reduction, equations)) and len(set(extents)) == 1 and _element_by_element(first, second):
+    if not first.reduces and not second.reduces and len(set(extents)) == 1 and _element_by_element(first, second):
         return "the same elements are computed"
     if len({x[0] for x in extents}) == 1 and extents[0][0] > 1 and _row_by_row(first, second):
         return "the same rows are read"
     return ""
+
+
+def _is_joinable(equation: Equation) -> bool:
+    """Whether it can share a kernel with others."""
+    return equation.update is None and first_axis(equation) is not None and not _recurrent(equation) and not is_contraction(equation)
 
 
 def first_axis(equation: Equation) -> Var | None:

@@ -40,7 +40,7 @@ from texpr.ir.expr import (
     Select,
     Sub,
 )
-from texpr.ir.traverse import equal, rewrite
+from texpr.ir.traverse import children, equal, rewrite
 
 Found = dict[str, Expr]
 """What each name stands for."""
@@ -218,13 +218,64 @@ def computed(kind: type[Binary], lhs: Const, rhs: Const) -> Const:
     return Const(np.asarray(value).item(), dtype=lhs.dtype)
 
 
+class _Table:
+    """Laws by what they rewrite: for most expressions there are none.
+
+    Attributes:
+        kinds: the classes of the left sides.
+    """
+
+    def __init__(self, laws: tuple[Law, ...]) -> None:
+        self._laws = laws
+        self._known: dict[tuple[object, ...], tuple[Law, ...]] = {}
+        self.kinds = frozenset(_root(law.before) for law in laws)
+
+    def of(self, e: Expr) -> tuple[Law, ...]:
+        """The laws that `e` may have the form of, as far as its dtype and the classes of its operands tell."""
+        kinds = tuple([type(child) for child in children(e)])
+        key = type(e), _operand_dtype(e), kinds
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = tuple(
+                law for law in self._laws if _root(law.before) is key[0] and _is_of(key[1], law.kind) and _may_have(law.before, kinds))
+        return found
+
+
 @lru_cache(maxsize=8)
-def _by_class(laws: tuple[Law, ...]) -> Mapping[type[Expr], tuple[Law, ...]]:
-    """Laws by the class of what they rewrite: most expressions have none."""
-    table: dict[type[Expr], list[Law]] = {}
-    for law in laws:
-        table.setdefault(_root(law.before), []).append(law)
-    return {kind: tuple(those) for kind, those in table.items()}
+def _table(laws: tuple[Law, ...]) -> _Table:
+    return _Table(laws)
+
+
+def _may_have(pattern: ast.expr, kinds: tuple[type, ...]) -> bool:
+    """Whether operands of these classes, in either order, may have the forms of those of the pattern."""
+    below = _operands(pattern)
+    return len(below) == len(kinds) and any(
+        all(map(_may_be, below, order)) and (ast.dump(below[0]) != ast.dump(below[-1]) or order[0] is order[-1])
+        for order in (kinds, kinds[::-1]))
+
+
+def _may_be(pattern: ast.expr, kind: type) -> bool:
+    """Whether an expression of this class may have the form."""
+    match pattern:
+        case ast.Name(name):
+            return name not in _LITERALS or kind is Const
+        case ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
+            return kind is Const
+    return kind is _root(pattern)
+
+
+def _operands(pattern: ast.expr) -> Sequence[ast.expr]:
+    """The patterns of the operands, in the order of `children`."""
+    match pattern:
+        case ast.UnaryOp(_, operand):
+            return (operand,)
+        case ast.IfExp(test, body, orelse):
+            return test, body, orelse
+        case ast.Compare(left, _, [right]):
+            return left, right
+        case ast.Call(ast.Name(name), args) if name not in _NAMED:
+            return args
+    return _form(pattern)[1]
 
 
 def _root(pattern: ast.expr) -> type[Expr]:
@@ -244,19 +295,19 @@ def _root(pattern: ast.expr) -> type[Expr]:
 
 def simplified(root: Node, laws: tuple[Law, ...]) -> Node:
     """`root` with all laws applied, innermost expressions first, until none applies."""
-    table = _by_class(laws)
+    table = _table(laws)
 
     def rule(node: Node) -> Node | None:
         now, rounds = node, 0
-        while rounds < MOST_ROUNDS:
-            new = next((r for law in table.get(type(now), ()) if (r := law.apply(now)) is not None), None)  # type: ignore[call-overload]
+        while rounds < MOST_ROUNDS and type(now) in table.kinds:
+            new = next((r for law in table.of(now) if (r := law.apply(now)) is not None), None)  # type: ignore[arg-type]
             if new is None:
                 break
             now, rounds = new, rounds + 1
         return None if now is node else now
 
     for _ in range(MOST_ROUNDS):
-        before, root = root, rewrite(root, rule)
+        before, root = root, rewrite(root, rule, kinds=table.kinds)
         if root is before:
             break
     return root
