@@ -38,6 +38,7 @@ from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
 from texpr.schedule.wavefront import side_by_side, wavefront
 from texpr.schedule.windows import windowed
+from texpr.schedule.woven import weave, woven_loops
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
 PARALLEL_WORK = 1 << 16
@@ -109,7 +110,14 @@ def _nests(plan: Plan) -> list[_Scheduled]:
     """Every nest scheduled for itself, inside of the loops that it will have in common with others."""
     depths = chained(plan, find_nests(plan.kernel))
     done: list[_Scheduled] = []
-    for whole in find_nests(plan.kernel):
+    nests = find_nests(plan.kernel)
+    into = weave(plan, nests) if plan.machine.vector_bytes and not depths else {}
+    for whole in nests:
+        if into.get(whole.label, whole.label) != whole.label:
+            continue
+        if whole.label in into:
+            done.append(_Scheduled(whole, woven_loops(plan, whole)))
+            continue
         nest = whole.inside(depths.get(whole.label, 0))
         outer = [qualified(n) for n in nest.outer]
         crossed = crossing(plan, nest)
