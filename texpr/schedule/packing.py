@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import transpose
-from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import find_loops, stores
 from texpr.schedule.nests import Nest
@@ -96,13 +95,15 @@ def totals(plan: Plan, nest: Nest) -> list[Tensor]:
     return [t for t in plan.kernel.temporaries if t in added and t.rank == nest.main.tensor.rank]
 
 
-def in_registers(plan: Plan, nest: Nest, lane: For, places: Sequence[str]) -> None:
+def in_registers(plan: Plan, nest: Nest, lane: str, places: Sequence[str]) -> None:
     """The sums of a tile stay in a buffer of their own while a block is added to them; so do those of what is left over of tiles.
 
     Args:
+        lane: the loop over the lanes of a tile.
         places: loops whose iterations are tiles, the innermost first.
     """
     for total in totals(plan, nest):
+        along = _dimension(plan, total, lane)
         for _ in range(_sums_in(plan, total)):
             before, count = plan.here(), _sums_in(plan, total)
             if not any(plan.step("cache_write", total.name, at) for at in places):
@@ -111,9 +112,16 @@ def in_registers(plan: Plan, nest: Nest, lane: For, places: Sequence[str]) -> No
                 plan.back(before)
                 break
             buffer = plan.kernel.temporaries[-1]
-            for d, i in enumerate(nest.main.indices):
-                if integer(buffer.shape[d]) != 1:
-                    plan.step("vectorize" if lane.var in variables(i) else "unroll", f"{buffer.name}.d{d}")
+            for d, n in enumerate(buffer.shape):
+                if integer(n) != 1:
+                    plan.step("vectorize" if d == along else "unroll", f"{buffer.name}.d{d}")
+
+
+def _dimension(plan: Plan, total: Tensor, loop: str) -> int | None:
+    """The dimension of a tensor, as it lies in memory, that terms are added to along a loop."""
+    moving = {n.var for n in find_loops(plan.kernel, loop)}
+    added = (s for s in stores(plan.kernel) if s.tensor.name == total.name and s.update is not None)
+    return next((d for s in added for d, i in enumerate(s.indices) if moving & variables(i)), None)
 
 
 def _sums_in(plan: Plan, total: Tensor) -> int:

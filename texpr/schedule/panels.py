@@ -183,7 +183,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     elif not plan.machine.lane_products and shallow and constant_extent(c.row) >= MANY_ROWS:
         in_pairs(plan, shallow[-1])
     if deep:
-        in_registers(plan, nest, c.lane, inside[::-1])
+        in_registers(plan, nest, lane, inside[::-1])
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     if not row_blocks:

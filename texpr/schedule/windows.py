@@ -225,7 +225,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
             _last(plan, total, next(d for d, i in enumerate(w.nest.main.indices) if w.lane.var in variables(i)))
         turned_ends(plan, ends, _around_row(tiles, around, outer))
     if deep:
-        in_registers(plan, w.nest, w.lane, [*reversed(tiles)])
+        in_registers(plan, w.nest, around.lane, [*reversed(tiles)])
     if w.taps is not None:
         plan.step("unroll", qualified(w.taps))
     elif not plan.machine.lane_products:
