@@ -395,8 +395,8 @@ def _copied(plan: Plan, w: _Window, at: str, shared: bool) -> None:
 
 
 def _beside(w: _Window) -> bool:
-    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in memory."""
-    return w.field.stride(w.x.var) in (1, -1)
+    """Whether neighbouring positions, or terms of neighbouring positions, are neighbours in memory, or every second element of it."""
+    return abs(w.field.stride(w.x.var) or 0) in (1, 2)
 
 
 def _channel(w: _Window) -> int:
