@@ -113,12 +113,13 @@ def test_a_panel_is_walked_along_where_its_field_is_the_larger():
     assert order.index('"Y.x"') < order.index('"Y.ko"')
 
 
-def test_channels_come_last_in_copies_unless_positions_are_neighbours(monkeypatch):
+def test_channels_come_last_in_copies_unless_positions_are_neighbours_or_next_to_them(monkeypatch):
     monkeypatch.setattr(windows, "LONG_SUM", 8)
     beside = scheduled("channels first", NEAR).script()
     assert 'vectorize("X_cache.d3")' in beside and 'layout("X_cache"' not in beside
-    s = tx.schedule(tx.op(FIRST), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=2, P=1)
-    assert 'layout("X_cache", "a b c d -> a c d b")' in [str(step) for step in auto(s.kernel, NEAR)[0]]
+    for step, turned in ((2, False), (3, True)):
+        s = tx.schedule(tx.op(FIRST), N=1, C=8, H=14, W=14, K=8, R=3, Q=3, S=step, P=1)
+        assert ('layout("X_cache", "a b c d -> a c d b")' in [str(each) for each in auto(s.kernel, NEAR)[0]]) is turned
 
 
 def test_lanes_are_neighbours_where_there_are_such(monkeypatch):
@@ -200,7 +201,7 @@ def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
 
 def test_positions_that_skip_are_worth_a_copy():
     """A pointwise convolution that skips positions: lanes go across channels, and neighbouring positions lie apart."""
-    s = tx.schedule(tx.op(FIRST), N=2, C=128, H=8, W=8, K=32, R=1, Q=1, S=2, P=0)
+    s = tx.schedule(tx.op(FIRST), N=2, C=128, H=12, W=12, K=32, R=1, Q=1, S=3, P=0)
     script = [str(step) for step in auto(s.kernel, NEAR)[0]]
     assert 'layout("X_cache", "a b c d -> a c d b")' in script and 'vectorize("Y.ki")' in script
 

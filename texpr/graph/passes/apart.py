@@ -14,7 +14,9 @@ from texpr.passes.renew import with_fresh_variables
 def set_apart(program: Program) -> Program:
     """`Y[i] = b[i] + sum(k: ...)`  ->  `Y_sum[i] = sum(k: ...); Y[i] = b[i] + Y_sum[i]`.
 
-    Comes after `hoist`: a reduction runs over all axes of its equation. Recurrences stay as they are.
+    So does one that is all of an equation but is written to every second element or so: what is computed side by side lies side by side
+    then, and what is written between each other is written at once. Comes after `hoist`: a reduction runs over all axes of its equation.
+    Recurrences stay as they are.
     """
     names = {t.name for t in (*program.inputs, *program.outputs, *program.temporaries)}
     equations: list[Equation | Invoke] = []
@@ -24,9 +26,9 @@ def set_apart(program: Program) -> Program:
 
 
 def _can_be(equation: Equation) -> bool:
-    return (not isinstance(equation.value, Reduce) and equation.where is None and equation.update is None
+    bare = all(isinstance(i, Var) for i in equation.indices)
+    return (isinstance(equation.value, Reduce) != bare and equation.where is None and equation.update is None
             and all(integer(a.lo) == 0 and integer(a.hi) is not None for a in equation.axes)
-            and all(isinstance(i, Var) for i in equation.indices)
             and not any(isinstance(n, Read) and n.tensor is equation.target for n in walk(equation.value)))
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from texpr.autodiff.simplify import definitions
 from texpr.graph.passes.laws import computed
 from texpr.ir.arithmetic import cast, literal_array, load, quiet
-from texpr.ir.build import literal
+from texpr.ir.build import integer, literal
 from texpr.ir.dtypes import BOOL
-from texpr.ir.expr import Add, Cast, Const, Div, Expr, Max, Min, Mul, Neg, Node, Read, Select, Sub, Tensor
+from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Max, Min, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
 
@@ -27,7 +27,7 @@ def known_scalars(constants: Mapping[Tensor, np.ndarray]) -> dict[Tensor, Const]
 
 
 def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program:
-    """Arithmetic on literals is done; tensors that have one value everywhere are that value where they are read.
+    """Arithmetic on literals is done, and sums of no terms; tensors that have one value everywhere are that value where they are read.
 
     Args:
         scalars: inputs that are the same in every run.
@@ -47,6 +47,8 @@ def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program
                 return literal(-value, node.dtype)
             case Select(Const(value=value), then, orelse):
                 return then if value else orelse
+            case Reduce("sum", axes) if any(map(_is_empty, axes)):
+                return literal(0, node.dtype)
         if isinstance(node, _OPERATORS) and isinstance(node.lhs, Const) and isinstance(node.rhs, Const) and node.dtype != BOOL:
             return computed(type(node), node.lhs, node.rhs)
         return None
@@ -60,3 +62,8 @@ def fold_constants(program: Program, scalars: Mapping[Tensor, Const]) -> Program
                 and folded.value.dtype == e.target.dtype:
             known[e.target] = folded.value
     return program if all(a is b for a, b in zip(equations, program.equations)) else replace(program, equations=tuple(equations))
+
+
+def _is_empty(axis: Axis) -> bool:
+    lo, hi = integer(axis.lo), integer(axis.hi)
+    return lo is not None and hi is not None and hi <= lo
