@@ -1,0 +1,33 @@
+"""Sums whose terms lie in short runs go through memory in its order, block by block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.ir.machine import Machine
+from texpr.schedule import auto
+
+CHANNELS = "op channels(X: f32[N, C, H, W]) -> Y: f32[C] { Y[c] = sum(n, h, w: X[n, c, h, w]) }"
+NEAR = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
+
+
+@pytest.mark.parametrize(("sizes", "block"), [
+    ((32, 32, 32, 32), 8), ((64, 24, 24, 24), 6),  # as many blocks as give each of two cores two
+    ((32, 32, 8, 8), 0),  # the second cache holds them
+    ((8, 32, 128, 128), 0),  # long runs
+    ((32, 7, 64, 64), 0)])  # too few sums
+def test_blocks_of_sums_stand_inside_of_what_leaps(sizes, block):
+    s = tx.schedule(tx.op(CHANNELS), **dict(zip("NCHW", sizes)))
+    script = [str(step) for step in auto(s.kernel, NEAR)[0]]
+    assert (f'split("Y.c", {block}, tail="exact")' in script) is bool(block)
+    assert any(step.startswith('reorder("Y.co", "Y.n", "Y.ci", ') for step in script) is bool(block)
+
+
+def test_they_are_what_they_were():
+    sizes = {"N": 20, "C": 16, "H": 40, "W": 48}
+    X = np.random.default_rng(0).integers(-4, 5, [*sizes.values()]).astype("f4")
+    s = tx.schedule(tx.op(CHANNELS), **sizes).auto()
+    assert "Y.ci" in s.script() and s.certificate()
+    assert np.array_equal(np.asarray(s.compile()(X)), X.sum((0, 2, 3)))
