@@ -16,12 +16,15 @@ from texpr.schedule.plan import Plan
 
 LONG_RUN = 64 << 10
 """Bytes from which on a run is long."""
+LEAST_LEAPS = 4
+"""From run to run of a sum, that are worth another loop."""
 
 
 def in_memory_order(plan: Plan, nest: Nest, vector: For) -> tuple[str, str] | None:
     """Cut the innermost loop over sums into blocks that belong inside of the outermost loop over terms; names of both parts.
 
-    None where memory has another order, where runs are long or the second cache holds them, or where cores would have no block each.
+    None where memory has another order, where runs are long or few or the second cache holds them, or where cores would have no block
+    each.
     """
     terms = [n for n in nest.reduction if n is not vector]
     if not nest.spatial or not terms or nest.outer or nest.again:
@@ -34,7 +37,7 @@ def in_memory_order(plan: Plan, nest: Nest, vector: For) -> tuple[str, str] | No
             return None
     sizes = [prod(integer(n) or 0 for n in a.tensor.shape) * a.tensor.dtype.bytes for a in moving]
     block = _block(constant_extent(last), 2 * plan.machine.cores)
-    if sum(sizes) <= plan.nearby or block < 2:
+    if sum(sizes) <= plan.nearby or block < 2 or constant_extent(first) < LEAST_LEAPS:
         return None
     return plan.split(qualified(last), block, tail="exact")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
@@ -182,18 +182,48 @@ def _address(emitter: Accesses, match: Match, operand: str, **places: int) -> st
     return emitter.address(tensor, _indices(match, indices, places))[0]
 
 
+_PIECE = 16
+"""Bytes of a register within which shuffles are cheapest, and whole ones of which are moved by an instruction without a table."""
+
+
 def _emit_transpose(emitter: Accesses, lanes: int, match: Match) -> None:
-    """Rows are loaded, and blocks of d elements change places between rows that are d apart, for d = lanes / 2, ..., 2, 1."""
+    """Rows are loaded; squares within pieces of registers are transposed, then the square of pieces.
+
+    Tables of shuffles would take registers from whatever else runs in the function.
+    """
     f, (read, write) = emitter.function, (match.operands[name][0] for name in "AB")
     row = vector_type(memory_type(read.dtype), lanes)
     rows = [f.define(f"load {row}, ptr {_address(emitter, match, 'A', j=k)}, align {emitter.alignment(read)}") for k in range(lanes)]
-    d = lanes // 2
-    while d:
-        for k in (k for k in range(lanes) if not k & d):
-            first, second = rows[k], rows[k + d]
-            for at, moved in ((k, (0, lanes - d)), (k + d, (d, lanes))):
-                picks = ", ".join(f"i32 {w + moved[bool(w & d)]}" for w in range(lanes))
-                rows[at] = f.define(f"shufflevector {row} {first}, {row} {second}, <{lanes} x i32> <{picks}>")
-        d //= 2
+    side = _PIECE // read.dtype.bytes
+
+    def joined(first: str, second: str, picks: list[int]) -> str:
+        return f.define(f"shufflevector {row} {first}, {row} {second}, <{lanes} x i32> <{', '.join(f'i32 {k}' for k in picks)}>")
+
+    for at in range(0, lanes, side):
+        rows[at : at + side] = _within_pieces(rows[at : at + side], lanes, side, joined)
+    for j in range(side):
+        rows[j::side] = _of_pieces(rows[j::side], lanes, side, joined)
     for k, value in enumerate(rows):
         f.emit(f"store {row} {value}, ptr {_address(emitter, match, 'B', i=k)}, align {emitter.alignment(write)}")
+
+
+def _within_pieces(rows: list[str], lanes: int, side: int, joined: Callable[[str, str, list[int]], str]) -> list[str]:
+    """The square in each piece of as many rows: halves of pieces of two rows are interleaved, runs of 1, 2, ... elements at a time."""
+    run = 1
+    while run < side:
+        low = [piece + half // 2 * run + part + half % 2 * lanes for piece in range(0, lanes, side) for half in range(side // run)
+               for part in range(run)]
+        pairs = [(rows[k], rows[k + run]) for k in range(len(rows)) if not k & run]
+        rows = [joined(*pair, [k + high for k in low]) for pair in pairs for high in (0, side // 2)]
+        run *= 2
+    return rows
+
+
+def _of_pieces(rows: list[str], lanes: int, side: int, joined: Callable[[str, str, list[int]], str]) -> list[str]:
+    """The square of the pieces of these rows: every second piece of two rows side by side, from the first one and from the next one."""
+    if len(rows) == 1:
+        return rows
+    even = [k + which * lanes for which in (0, 1) for at in range(0, lanes, 2 * side) for k in range(at, at + side)]
+    firsts, seconds = ([joined(a, b, [k + odd for k in even]) for a, b in zip(rows[::2], rows[1::2])] for odd in (0, side))
+    found = [_of_pieces(half, lanes, side, joined) for half in (firsts, seconds)]
+    return [each for pair in zip(*found) for each in pair]
