@@ -64,6 +64,16 @@ def test_the_inner_loop_of_a_packed_matmul_stays_in_registers(target, n, registe
     assert not re.search(rf"vmov\w+\s+%{register}\d+, ", inner)
 
 
+def test_transposing_an_operand_takes_no_register_from_the_sums():
+    linear = tx.op("op linear(X: f32[M, K], W: f32[N, K]) -> Y: f32[M, N] { Y[i, j] = sum(k: X[i, k] * W[j, k]) }")
+    s = tx.schedule(linear, M=256, N=512, K=512).auto("x86-64-v4")
+    assert "transpose16_f32" in s.script()
+    asm = s.compile("x86-64-v4").asm
+    loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", asm, re.M | re.S)
+    inner = max((body for _, body in loops), key=lambda body: len(re.findall(r"vfmadd231ps.*zmm", body)))
+    assert "(%rsp" not in inner and not re.search(r"\bvperm\w", asm)
+
+
 @pytest.mark.parametrize(("n", "loads", "script"), [(64, 8, 'split("C.i", 6, tail="overlap")'), (48, 6, 'split("C.i", 8, tail="overlap")')])
 def test_a_small_product_fills_the_registers_too(n, loads, script):
     s = tx.schedule(matmul, M=n, N=n, K=40).auto("x86-64-v4")

@@ -212,6 +212,7 @@ def test_blocks_of_terms_are_as_deep_as_the_lanes_of_a_core_allow():
         s = tx.schedule(tx.op(FIRST), N=8, C=256, H=8, W=8, K=lanes, R=3, Q=3, S=1, P=1)
         steps = [str(step) for step in auto(s.kernel, replace(NEAR, vector_bytes=64, cores=4))[0]]
         assert f'split("Y.c", {depth}, tail="clip")' in steps, steps
+        assert 'vectorize("Y_acc_tile.d3")' in steps, "channels come last there"
 
 
 def test_rows_of_windows_are_no_streams():

@@ -4,7 +4,8 @@ It sees loops, strides and reuse, never names of operators. First, what is cheap
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result;
 keep a tile of accumulators in registers over loops along which reads are reused; leave groups of products to an instruction (`dots`);
 block large contractions and pack an operand (`panels`); walk along a large operand that is read once (`streams`); turn squares of what is
-read across (`transposed`, `crossing`); let rows of a recurrence follow each other (`wavefront`).
+read across (`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); let rows of a recurrence
+follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`).
 Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
 threads, loops over triangles lose their conditions (`triangles`), and what the caches would not hold is written past them. GPUs have blocks
 (`blocks`), and one kernel for sums weighted by exponentials (`attend`). A step that is not legal is left out.
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Compare, Mul, Tensor
+from texpr.ir.expr import Compare, Mul
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
@@ -29,8 +30,8 @@ from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.loops import find_loops, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
-from texpr.schedule.packing import LINE
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
+from texpr.schedule.past import goes_past_caches
 from texpr.schedule.plan import Plan
 from texpr.schedule.runs import in_memory_order
 from texpr.schedule.script import Step
@@ -90,7 +91,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
         for name, (first, last) in ends.items():
             plan.step("peel", name, first, last)
     for tensor in plan.kernel.outputs:
-        if _streams(plan, tensor):
+        if goes_past_caches(plan, tensor):
             plan.step("stream", tensor.name)
     return plan.steps, plan.kernel
 
@@ -114,10 +115,8 @@ def _nests(plan: Plan) -> list[_Scheduled]:
     nests = find_nests(plan.kernel)
     into = weave(plan, nests) if plan.machine.vector_bytes and not depths else {}
     for whole in nests:
-        if into.get(whole.label, whole.label) != whole.label:
-            continue
         if whole.label in into:
-            done.append(_Scheduled(whole, woven_loops(plan, whole)))
+            done += [_Scheduled(whole, woven_loops(plan, whole))] if into[whole.label] == whole.label else []
             continue
         nest = whole.inside(depths.get(whole.label, 0))
         outer = [qualified(n) for n in nest.outer]
@@ -127,20 +126,6 @@ def _nests(plan: Plan) -> list[_Scheduled]:
         else:
             done.append(_Scheduled(nest, outer + (_reduction(plan, nest) if nest.reduction else _elementwise(plan, nest))))
     return done
-
-
-def _streams(plan: Plan, tensor: Tensor) -> bool:
-    """Whether an output is written past the caches: they would not hold what the kernel uses, and its rows begin at whole lines."""
-    caches, used = plan.machine.caches, [_bytes(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs)]
-    size, row = _bytes(tensor), integer(tensor.shape[-1]) if tensor.shape else None
-    if not plan.machine.streams or not caches or size is None or row is None or row * tensor.dtype.bytes % LINE:
-        return False
-    return size > caches[:2][-1] and sum(n or 0 for n in used) >= caches[-1]
-
-
-def _bytes(tensor: Tensor) -> int | None:
-    sizes = [integer(n) for n in tensor.shape]
-    return None if None in sizes else prod(n for n in sizes if n is not None) * tensor.dtype.bytes
 
 
 @dataclass(frozen=True, slots=True)
