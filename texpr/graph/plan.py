@@ -38,6 +38,7 @@ from texpr.runtime.checks import DTYPES as CHECKED
 from texpr.runtime.extern import take_error
 from texpr.runtime.gpu import DEFAULT_STREAM, HOST
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
+from texpr.support.collection import uncollected
 from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
 from texpr.support.options import current
@@ -103,7 +104,8 @@ class Plan:
         inputs = self.captured.inputs
         data, variables = inputs[: len(capture.inputs)], inputs[len(capture.inputs) : len(capture.inputs) + len(capture.variables)]
         constants = dict(zip(inputs[len(data) + len(variables) :], capture.constants.values()))
-        self.program, made = _compiled(self.captured, constants, self.place, opt, disable, reassociate)
+        with uncollected():
+            self.program, made = _compiled(self.captured, constants, self.place, opt, disable, reassociate)
         self.launches, self.decisions = made.order, made.decisions
         self._variables, self._updates = dict(zip(capture.variables, variables)), dict(capture.updates)
         self._views = made.views
@@ -365,7 +367,8 @@ class Plan:
                 self._bindings.clear()
             arrays = self._arrays()
             failed = self._fail_at([*self._ranges, *self.launches])
-            found = self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, arrays, failed)
+            with uncollected():
+                found = self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, arrays, failed)
         return found
 
     def _fail_at(self, entries: Sequence[tuple[Tensor, RangeCheck] | Launch]) -> Callable[[int], None]:
