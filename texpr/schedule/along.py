@@ -8,6 +8,7 @@ from texpr.schedule.cheap import crowded
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
+from texpr.schedule.runs import in_memory_order
 from texpr.schedule.streams import is_far
 
 
@@ -36,7 +37,11 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
         spatial[at : at + 1] = [tile_outer] if tile_outer else []
         inside.append(tile_inner)
     others = [qualified(r) for r in nest.reduction if r is not best]
-    if plan.step("reorder", *spatial, *others, *outer, *inside, inner):
+    order = [*spatial, *others]
+    if not tiles and (blocks := in_memory_order(plan, nest, best)) is not None:
+        spatial[-1] = blocks[0]
+        order = [*spatial, others[0], blocks[1], *others[1:]]
+    if plan.step("reorder", *order, *outer, *inside, inner):
         for each in inside:
             plan.step("unroll", each)
     plan.step("vectorize", inner)

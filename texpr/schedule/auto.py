@@ -33,7 +33,6 @@ from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, fi
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
 from texpr.schedule.past import goes_past_caches
 from texpr.schedule.plan import Plan
-from texpr.schedule.runs import in_memory_order
 from texpr.schedule.script import Step
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
