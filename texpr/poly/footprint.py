@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, ceiling, linear, same_value
 from texpr.ir.build import add, compare, conjunction, disjunction, integer, mul, sub
-from texpr.ir.expr import Axis, Const, Expr, FloorDiv, Max, Min, Read, Select, Tensor, index
+from texpr.ir.expr import Axis, Const, Expr, FloorDiv, Max, Min, Mod, Read, Select, Tensor, index
 from texpr.ir.loop import For, If, Kernel
 from texpr.ir.traverse import variables, walk
 from texpr.poly.affine import Converter
@@ -184,7 +184,12 @@ def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
 
 
 def _quotients(form: Linear, loop: For, sign: int) -> Linear:
-    """The form with its quotients by constants at their extremes in the loop: they grow with what is divided."""
+    """The form with its quotients by constants at their extremes in the loop: they grow with what is divided; and its remainders at
+    theirs, 0 and the constant less 1."""
+    remainders = [(t, c, by) for t, c in form.terms if isinstance(t, Mod) and (by := integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
+    for t, c, by in remainders:
+        rest = Linear(tuple(other for other in form.terms if other[0] is not t), form.constant)
+        form = linear(add(rest.expr(), index(c * (by - 1) if c * sign > 0 else 0)))
     terms = [(t, c, by) for t, c in form.terms
              if isinstance(t, FloorDiv) and (by := integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
     for t, c, by in terms:

@@ -260,9 +260,9 @@ def _redirected(box: _Box, pad: Const | None, *, writes: bool) -> tuple[Stmt, ..
                 return replace(read, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
             case Read(tensor, indices) if pad is None and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices), dtype=box.buffer.dtype)
-            case Cast(Read(tensor) as read) if tensor is box.buffer and tensor.dtype != t.dtype:
+            case Cast(Read(tensor) as read, dtype=dtype) if tensor is box.buffer and dtype == tensor.dtype != t.dtype:
                 return read
-            case Cast(Select(cond, Read(tensor) as read, other)) if tensor is box.buffer and tensor.dtype != t.dtype:
+            case Cast(Select(cond, Read(tensor) as read, other), dtype=dtype) if tensor is box.buffer and dtype == tensor.dtype != t.dtype:
                 return select(cond, read, Cast(other, dtype=tensor.dtype))
             case Store(tensor, indices) if writes and tensor is t:
                 return replace(node, tensor=box.buffer, indices=box.local(indices))

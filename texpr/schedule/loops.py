@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from texpr import poly
 from texpr.ir.expr import Node, Read, Tensor, Var
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.show_types import RESERVED, unused
-from texpr.ir.traverse import statements, tensors
+from texpr.ir.traverse import statements, tensors, walk
 from texpr.support.errors import ScheduleError
 from texpr.support.source import Span
 
@@ -25,6 +25,12 @@ def all_loops(kernel: Kernel) -> list[For]:
 @lru_cache(maxsize=64)  # a step asks several times
 def _loops(kernel: Kernel) -> tuple[For, ...]:
     return tuple(n for n in statements(kernel) if isinstance(n, For))
+
+
+@lru_cache(maxsize=64)
+def _run_at_once(kernel: Kernel) -> frozenset[int]:
+    """The loops that instructions run, by identity."""
+    return frozenset(id(n) for s in _loops(kernel) if s.kind.startswith(INSTRUCTION) for n in walk(s) if isinstance(n, For))
 
 
 def qualified(loop: For) -> str:
@@ -47,7 +53,8 @@ def shortest(kernel: Kernel, loop: For) -> str:
 
 
 def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
-    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too.
+    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too. Copies that
+    an instruction runs are found where there is no other one.
 
     Raises:
         ScheduleError: no loop has the name, or loops of different tensors have it.
@@ -62,6 +69,7 @@ def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
     if not isinstance(name, str):
         raise ScheduleError(f"a loop is named by text or by its handle, not by {name!r}", code="loop")
     found = [n for n in loops if name in (n.var.name, qualified(n))]
+    found = [n for n in found if id(n) not in _run_at_once(kernel)] or found
     if not found:
         close = get_close_matches(name, loop_names(kernel), 1)
         raise ScheduleError(f"there is no loop `{name}`", code="loop", notes=[f"loops: {', '.join(loop_names(kernel)) or 'none'}"],

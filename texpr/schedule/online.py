@@ -16,6 +16,7 @@ from texpr.ir.expr import (
     Add,
     Axis,
     Call,
+    Cast,
     Compare,
     Const,
     Dim,
@@ -63,6 +64,8 @@ def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None
     neighbours have the blocks of the longest of them:
 
         m[i] = m_run[i, (i//rows*rows + rows - 1 + factor) // factor]
+
+    A factor may be rounded to another type of float, as in f32(bf16(e[i,j])) * f32(w[j,v]): each is, relative to the maximum so far.
 
     A sum in X that is only taken under a condition on indices is computed for all of a block, where what it reads exists.
 
@@ -253,6 +256,8 @@ def _factor(e: Expr, tensor: Tensor) -> Read | None:
         case Mul(a, b):
             return _factor(a, tensor) or _factor(b, tensor)
         case Div(a, _):
+            return _factor(a, tensor)
+        case Cast(a) if e.dtype.is_float and a.dtype.is_float:
             return _factor(a, tensor)
     return None
 

@@ -21,7 +21,7 @@ from functools import partial
 from itertools import product as pairs
 from typing import TYPE_CHECKING
 
-from texpr.ir.build import add, floordiv, mod, mul
+from texpr.ir.build import add, compare, floordiv, mod, mul
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.loop import INSTRUCTION, For, If
@@ -45,6 +45,13 @@ _EVERY_LANE = "i32 -1"
 @dataclass(frozen=True, slots=True)
 class _Fold:
     """Over the lanes of a warp."""
+
+    update: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Quads:
+    """Over each four neighbouring lanes, which hold the elements of a row of a tile of sums."""
 
     update: str
 
@@ -91,6 +98,14 @@ for _t in ("f32", "f64", "i32", "i64"):
     S[0] {_sign} P[l]  reassoc
 """
         INSTRUCTIONS[_name] = Instruction(_name, _text, _Fold(_update), reorders=_update == "add" and _t[0] == "f")
+
+for _update, _sign in _FOLDS.items():
+    _name = f"quad_{_update}_f32"
+    INSTRUCTIONS[_name] = Instruction(_name, f"""kernel {_name}(P: f32[{LANES // 4}, T, 4, U]) -> (S: f32[{LANES // 4}, V])
+  for g in 0..{LANES // 4}
+    for t in 0..4
+      S[g, 0] {_sign} P[g, 0, t, 0]  reassoc
+""", _Quads(_update), reorders=_update == "add")
 
 
 def _product(name: str, p: _Product, left: str, total: str, *, flushes: bool = False, reorders: bool = False) -> None:
@@ -149,7 +164,7 @@ for _t in ("bf16", "f16"):
     _loads(_t, _Load(2, True))
 _loads("i8", _Load(4, False))
 
-OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Fold)),
+OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Fold | _Quads)),
          75: frozenset(n for n in INSTRUCTIONS if n.startswith("ldmatrix_")),
          80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))}
 """Instructions by the first processor that has them. LLVM ends the process over one that the processor lacks."""
@@ -170,11 +185,13 @@ def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var,
     match INSTRUCTIONS[name].emit:
         case _Fold():
             return ({"l": lane}, {}) if operand == "P" else ({}, {})
+        case _Quads():
+            return ({"g": floordiv(lane, index(4)), "t": mod(lane, index(4))}, {}) if operand == "P" else ({}, {})
         case _Product(_, m, n, k, _, w) if operand == "C":
             return _held(lane, {"i": m, "j": n}, along="j", width=2)
         case _Product(_, m, n, k, _, w):
             return _held(lane, {"i": m, "k": k} if operand == "A" else {"k": k, "j": n}, along="k", width=w)
-        case _Sums(m, stores) if operand == "A" or not stores:
+        case _Sums(m):
             return _held(lane, {"i": m, "j": 8}, along="j", width=2)
         case _Load(w, turned) if operand == "B":
             return _held(lane, {"i": 16, "k": 8 * w}, along="i" if turned else "k", width=w)
@@ -206,6 +223,8 @@ def emit_warp(emitter: GpuEmitter, loop: For) -> None:
     match INSTRUCTIONS[name].emit:
         case _Fold(update):
             _emit_fold(emitter, update, match)
+        case _Quads(update):
+            _emit_quads(emitter, update, match)
         case _Product() as p:
             _emit_product(emitter, p, match)
         case _Sums() as sums:
@@ -227,6 +246,21 @@ def _emit_fold(emitter: GpuEmitter, update: str, match: Match) -> None:
         distance //= 2
     total, at = match.operands["S"]
     emitter.in_first_lane(lambda: emitter.store(total, at, emitter.folded(update, emitter.loaded(total, at), value)))
+
+
+def _emit_quads(emitter: GpuEmitter, update: str, match: Match) -> None:
+    """As `_emit_fold`, for the row that a quad of lanes holds."""
+    f, (tensor, _) = emitter.function, match.operands["P"]
+    lane = emitter.positions["x"]
+    row, four = floordiv(lane, index(4)), index(4)
+    address = emitter.place(*match.operands["P"], _values(match, g=row, t=mod(lane, four)))
+    value = Value(f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype)
+    for distance in (2, 1):
+        value = emitter.folded(update, value, _from_lane(emitter, value, distance))
+    total, at = match.operands["S"]
+    element = tuple(folded(i, _values(match, g=row)) for i in at)
+    first = compare("==", mod(lane, four), index(0))
+    emitter.where_holds([first], lambda: emitter.store(total, element, emitter.folded(update, emitter.loaded(total, element), value)))
 
 
 def _from_lane(emitter: GpuEmitter, value: Value, distance: int) -> Value:

@@ -22,7 +22,7 @@ import islpy as isl
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import add, compare, conjunction, integer, mul, sub
-from texpr.ir.expr import Add, Call, Compare, Const, Div, Expr, Max, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import Add, Call, Cast, Compare, Const, Div, Expr, Max, Mul, Node, Read, Reduce, Select, Sub, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, variables, walk
 from texpr.poly.certify.frame import Frame, Parameters, alike, same_node
@@ -309,11 +309,13 @@ def _relative(e: Equation, maximum: Tensor) -> Expr | None:
 
 
 def _multiple(e: Expr, read: Read) -> bool:
-    """Whether an expression is a read times something, or that divided."""
+    """Whether an expression is a read times something, or that divided, the read rounded or not."""
     match e:
         case Mul(a, b):
             return _multiple(a, read) or _multiple(b, read)
         case Div(a, _):
+            return _multiple(a, read)
+        case Cast(a) if e.dtype.is_float and a.dtype.is_float and e is not read:
             return _multiple(a, read)
     return e is read
 
