@@ -7,7 +7,7 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS, Scheduled, check, random_arrays
-from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.interpret_loop import ORDERS, interpret_kernel
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
@@ -257,3 +257,27 @@ def test_a_buffer_is_not_shared_by_iterations_that_run_at_once(name):
         s.cache_write(name, "Y.i")
     assert error.value.witness
     assert s.cache_write(name, "Y.j").certificate()
+
+
+def test_conversions_of_what_a_buffer_converted_stay():
+    """f32(bf16(X[i])) reads f32 of a buffer of bf16; the interpreter says the same bits."""
+    s = tx.schedule(tx.op("op f(X: f32[8]) -> Y: f32[8] { Y[i] = f32(bf16(X[i])) * 3.0 }"))
+    s.split("i", 4).cache_read("X", "io", dtype="bf16")
+    assert "= bf16(X[" in str(s) and "f32(X_cache[ii]) * 3.0" in str(s)
+    x = np.linspace(0, 1, 8, dtype=np.float32)
+    np.testing.assert_array_equal(interpret_kernel(s.kernel, [x], {})[0], interpret_kernel(s.naive, [x], {})[0])
+
+
+def test_quotients_of_tiles_are_their_numbers():
+    s = tx.schedule(tx.op("op f(X: f32[6], Z: f32[4]) -> Y: f32[24] { Y[i] = X[i // 4] * Z[i % 4] }")).split("i", 8).split("ii", 4)
+    assert "Y[io * 8 + (iio * 4 + iii)] = X[io * 2 + iio] * Z[iii]" in str(s)
+    s.certificate()
+
+
+def test_partial_results_under_a_condition_around():
+    """What says which rows there are stands around the loop that is reduced, and what says which terms there are inside."""
+    operator = tx.op("op f(X: f32[5, 7]) -> m: f32[5, 2] { m[i, c] = max(u in 0..4 where 4*c + u < 7: X[i, 4*c + u]) }")
+    s = tx.schedule(operator).split("i", 4).reorder("io", "c", "ii").rfactor("u")
+    s.certificate()
+    x = np.random.default_rng(1).standard_normal((5, 7)).astype("f4")
+    np.testing.assert_array_equal(interpret_kernel(s.kernel, [x], {})[0], tx.interpret(operator, x))

@@ -141,6 +141,19 @@ def test_sums_that_are_chosen_are_computed_for_all_terms():
         other.certificate()
 
 
+ROUNDED = TEXT.replace("e[i, j] * V[j, v]", "f32(bf16(e[i, j])) * V[j, v]")
+
+
+def test_factors_that_are_rounded():
+    """Each by 2^-9, relative to the maximum so far; what rounds to integers is no factor."""
+    x, v = np.random.default_rng(1).standard_normal((3, 9)).astype("f4"), np.ones((9, 2), "f4")
+    s = tx.schedule(tx.op(ROUNDED)).online("m", TILE, reassoc=True)
+    assert "online: " in s.certificate().rounding
+    np.testing.assert_allclose(_run(s, x, v)[0], tx.interpret(tx.op(ROUNDED), x, v)[0], rtol=2**-7)
+    with pytest.raises(ScheduleError, match="outside of a sum"):
+        tx.schedule(tx.op(TEXT.replace("e[i, j] * V[j, v]", "f32(i32(e[i, j])) * V[j, v]"))).online("m", TILE, reassoc=True)
+
+
 SCRIPT = """online("m", 16, reassoc=True)
 contract()
 compute_at("e_block", "O_sum_run.1.c")

@@ -186,7 +186,8 @@ def _extreme(form: Linear, inner: Sequence[For], sign: int) -> Linear | None:
 def _quotients(form: Linear, loop: For, sign: int) -> Linear:
     """The form with its quotients by constants at their extremes in the loop: they grow with what is divided; and its remainders at
     theirs, 0 and the constant less 1."""
-    remainders = [(t, c, by) for t, c in form.terms if isinstance(t, Mod) and (by := integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
+    remainders = [(t, c, by) for t, c in form.terms
+                  if isinstance(t, Mod) and (by := integer(t.rhs) or 0) > 0 and loop.var in variables(t.lhs)]
     for t, c, by in remainders:
         rest = Linear(tuple(other for other in form.terms if other[0] is not t), form.constant)
         form = linear(add(rest.expr(), index(c * (by - 1) if c * sign > 0 else 0)))

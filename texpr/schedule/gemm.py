@@ -14,12 +14,11 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For
-from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
-from texpr.schedule.staging import is_product, neighbours, on_blocks, shared, shared_units
+from texpr.schedule.staging import fragments, is_product, neighbours, on_blocks, shared, shared_units
 
 TALL = 16
 """Rows of an instruction's tile."""
@@ -165,7 +164,7 @@ def _by_warps(plan: Plan, c: _Contraction, left: str) -> list[str] | None:
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not shared_units(plan, access, terms, (high, wide, LANES)):
             return None
-        if not _fragments(plan, access, parts, left, along, c.upper):
+        if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, left, along, c.upper):
             return None
     if not on_blocks(plan, ([columns], [rows], outer)):
         return None
@@ -217,35 +216,3 @@ def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:
     buffers = min(MOST_BUFFERS, room // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)
     if buffers > 1:
         plan.step("pipeline", terms, buffers, asynchronous=True)
-
-
-def _fragments(plan: Plan, access: Access, at: str, kind: str, along: For, upper: For | None) -> bool:
-    """What a warp multiplies at a time in registers, loaded by rows of 16 elements or of 32 bytes."""
-    shared = plan.kernel.temporaries[-1]
-    if not plan.step("cache_read", shared.name, at):
-        return False
-    buffer = plan.kernel.temporaries[-1]
-    plan.step("scope", buffer.name, "register")
-    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
-    if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
-        return _rows_of_tiles(plan, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
-                                     if upper.var in variables(access.indices[d])), f"ldmatrix_{kind}")
-    if len(long) != 2:
-        return False
-    turned = along.var in variables(access.indices[long[1]])
-    first, second = (f"{buffer.name}.d{d}" for d in long)
-    tiles, inner = plan.cut(second if turned else first, 16)
-    names = [first, inner] if turned else [inner, second]
-    if tiles and not plan.step("reorder", tiles, *names):
-        return False
-    if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{kind}"):
-        return False
-    return not tiles or plan.step("unroll", tiles)
-
-
-def _rows_of_tiles(plan: Plan, loops: list[str], upper: int, instruction: str) -> bool:
-    """Tiles of 16 rows, one for each iteration of the upper loop."""
-    tile = [n for k, n in enumerate(loops) if k != upper]
-    if upper and not plan.step("reorder", loops[upper], *tile):
-        return False
-    return plan.step("tensorize", tile[0], instruction) and plan.step("unroll", loops[upper])

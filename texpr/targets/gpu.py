@@ -57,7 +57,11 @@ class GpuEmitter(Emitter):
     """
 
     def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own], most_shared: int,
-                 dynamic: bool = False) -> None:
+                 static: GpuEmitter | None = None) -> None:
+        """
+        Args:
+            static: what emitted the same nest, and found that launches have to give it shared memory.
+        """
         super().__init__(kernel)
         self.own = own
         self.symbol, self.where = symbol, where
@@ -68,11 +72,11 @@ class GpuEmitter(Emitter):
         self.meets = False
         self.spaces: dict[Tensor, int] = {}
         self.shared: list[str] = []
-        self.shared_bytes, self.most_shared, self.dynamic = 0, most_shared, dynamic
+        self.shared_bytes, self.most_shared, self.dynamic = 0, most_shared, static is not None
         self.copies: dict[Tensor, frozenset[str]] = {}
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
-        self.threads = self._known_threads(nest)
+        self.threads = self._known_threads(nest) if static is None else static.threads
         self.positions = POSITIONS
         self.variables |= {v: self._register("tid", axis, where.block) for axis, v in self.positions.items()}
 

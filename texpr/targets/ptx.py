@@ -89,7 +89,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         placed, most, processor = with_own_parts(nest, own), target.machine.shared_bytes, target.machine.multiprocessor
         emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most), processor)
         if emitter.shared_bytes > STATIC_BYTES:
-            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, dynamic=True), processor)
+            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, emitter), processor)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
         launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0))

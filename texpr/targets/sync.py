@@ -6,14 +6,14 @@ what its own index names, or by asking whether indices can meet (`poly.never`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from texpr import poly
 from texpr.ir.build import compare, conjunction
-from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
+from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Stmt, Store
-from texpr.ir.traverse import substitute, variables, walk
+from texpr.ir.traverse import children, substitute, variables, walk
 
 Owner = frozenset[tuple[str, int]]
 """Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1: thread 0 does it all, -2: each thread
@@ -22,11 +22,15 @@ has a buffer of its own."""
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How an element of a tensor was used: with these indices."""
+    """How an element of a tensor was used: with these indices. `key` is the same for uses that are alike."""
 
     written: bool
     owner: Owner
     indices: tuple[Expr, ...]
+
+    @property
+    def key(self) -> Hashable:
+        return self.written, self.owner, tuple(map(_written, self.indices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Threads:
         blocks: variables that are the same for all threads of a block.
         extents: of all loops, and of each axis of the block.
         facts: what the kernel requires of sizes.
+        apart: of pairs of uses, what was found out.
     """
 
     axes: Set[str]
@@ -46,13 +51,14 @@ class Threads:
     blocks: Set[Var]
     extents: Mapping[Var | str, Expr]
     facts: Sequence[Expr]
+    apart: dict[Hashable, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Uses:
-    """How each tensor was used since the threads last met."""
+    """How each tensor was used since the threads last met; of uses that are alike, such as those of loops written out, one."""
 
-    by_tensor: dict[Tensor, dict[Use, None]] = field(default_factory=dict)
+    by_tensor: dict[Tensor, dict[Hashable, Use]] = field(default_factory=dict)
 
     def add(self, other: Uses) -> None:
         """Take the uses of `other` in."""
@@ -65,9 +71,16 @@ class Uses:
 
     def conflicts(self, later: Uses, threads: Threads) -> bool:
         """Whether an element may be used here and in `later` by different threads, one of them writing."""
-        return any(not _apart(first, second, threads)
-                   for tensor, uses in later.by_tensor.items() for second in uses for first in self.by_tensor.get(tensor, ())
-                   if first.written or second.written)
+        return any(not _are_apart((one, first), (two, second), threads)
+                   for tensor, uses in later.by_tensor.items() for two, second in uses.items()
+                   for one, first in self.by_tensor.get(tensor, {}).items() if first.written or second.written)
+
+
+def _are_apart(one: tuple[Hashable, Use], two: tuple[Hashable, Use], threads: Threads) -> bool:
+    pair = one[0], two[0]
+    if pair not in threads.apart:
+        threads.apart[pair] = _apart(one[1], two[1], threads)
+    return threads.apart[pair]
 
 
 def _apart(first: Use, second: Use, threads: Threads) -> bool:
@@ -124,8 +137,23 @@ def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: 
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":
             owner = _owner(node.indices, threads.of, single) | frozenset((axis, -2) for axis in copies.get(node.tensor, ()))
-            found.by_tensor.setdefault(node.tensor, {})[Use(isinstance(node, Store), owner, node.indices)] = None
+            use = Use(isinstance(node, Store), owner, node.indices)
+            found.by_tensor.setdefault(node.tensor, {})[use.key] = use
     return found
+
+
+def _written(e: Node) -> Hashable:
+    """What is the same for indices that are written alike."""
+    match e:
+        case Var():
+            return id(e)
+        case Const(value):
+            return value
+        case Read(tensor):
+            return id(tensor), tuple(map(_written, children(e)))
+        case Compare(op):
+            return op, tuple(map(_written, children(e)))
+    return type(e), tuple(map(_written, children(e)))
 
 
 def _owner(indices: tuple[Expr, ...], threads: Mapping[Var, str], single: Set[str]) -> Owner:

@@ -1,0 +1,205 @@
+"""Attention on a GPU with products on tensor cores: what is between them stays in the registers that the first one left it in.
+
+A warp has 16 rows of a block. Which lane holds which sums of a tile is also how lanes hold a tile of factors (`targets.warps`), so scores
+become exponentials, and these, rounded, factors of the second product, without a word to other lanes. Four lanes have the elements of a
+row between them, and fold its extreme and its sum (`quad_max_f32`, `quad_add_f32`).
+
+Source: Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning, 2023.
+"""
+
+from __future__ import annotations
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Cast, Expr, Mul
+from texpr.schedule.attending import ROWS, TERMS, Parts, Work
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.plan import Plan
+from texpr.schedule.rows import LANES
+from texpr.schedule.staging import fragments, shared_units
+
+TALL, WIDE, DEEP = 16, 8, 16
+"""Rows, columns and terms of an instruction's tile."""
+WARPS = ROWS // TALL
+COLUMNS = 64
+"""Weighted sums of a row that are added up at a time."""
+WIDEST = 192
+"""Weighted sums of a row, at most: they stay in registers, and leave room for a tile of both products."""
+
+
+def rounded(plan: Plan, parts: Parts, depth: int) -> str:
+    """The type of the factors of both products, if the machine multiplies tiles of it and tiles fill all of their sizes; else empty."""
+    made, weighted = parts.nests[parts.scores], _weighted(parts, depth)
+    kinds = {_factors(made.main.value), *(_factors(n.main.value) for n in weighted)}
+    kind = kinds.pop() if len(kinds) == 1 else ""
+    rows, terms = made.spatial[-2:]
+    sizes = [(rows, ROWS), (terms, TERMS), (made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in weighted)]
+    whole = all(constant_extent(n) > 0 == constant_extent(n) % by for n, by in sizes)
+    plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
+    narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in weighted)
+    return kind if whole and plain and narrow and weighted and f"mma_{kind}" in plan.machine.instructions else ""
+
+
+def _weighted(parts: Parts, depth: int) -> list[Nest]:
+    return [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > depth + 1]
+
+
+def _factors(value: Expr) -> str:
+    """The type that both factors of a product of f32 have before they are converted; empty if they have none, or different ones."""
+    match value:
+        case Mul(Cast(a), Cast(b)) if a.dtype == b.dtype and value.dtype.name == "f32":
+            return a.dtype.name
+    return ""
+
+
+class ByWarps(Work):
+    """Every nest has its loops over rows cut into warps and lanes, those beside them into tiles of columns and lanes."""
+
+    def shared_out(self) -> bool:
+        parts, made = self.parts, self.parts.nests[self.parts.scores]
+        copies: dict[str, str] = {}
+        for access in made.accesses[1:]:
+            moves = access.stride(made.spatial[-1].var) != 0
+            if not self._copied(access, self.along if moves else self.block, copies):
+                return False
+        weighted = _weighted(parts, self.depth)
+        for n in weighted:
+            others = [a for a in n.accesses[1:] if a.tensor.name not in (*parts.inside, *(r[:-2] for r in parts.runs))]
+            if len(others) != 1 or not self._copied(others[0], self.along, copies):
+                return False
+        if not self._scores(made, copies):
+            return False
+        for n in weighted:
+            if not self._sums(n, copies):
+                return False
+        done = {parts.scores, *(n.label for n in weighted)}
+        rest = [n for n in (*parts.inside, *parts.runs, *parts.starts, *parts.ends) if n not in done]
+        return all(map(self._rest, rest)) and self._ahead()
+
+    def _copied(self, access: Access, at: str, copies: dict[str, str]) -> bool:
+        if not shared_units(self.plan, access, at, (WARPS, LANES)):
+            return False
+        copies[access.tensor.name] = self.plan.kernel.temporaries[-1].name
+        return True
+
+    def _cut(self, *loops: tuple[str, int]) -> list[str] | None:
+        """Names of the outer and inner loops of full tiles."""
+        found: list[str] = []
+        for name, size in loops:
+            cut = self.plan.split(name, size, tail="exact")
+            if cut is None:
+                return None
+            found += cut
+        return found
+
+    def _scores(self, made: Nest, copies: dict[str, str]) -> bool:
+        """The first product, and what is made of it."""
+        plan, label = self.plan, self.parts.scores
+        rows, columns = made.spatial[-2:]
+        cut = self._cut((self.rows[label], TALL), (qualified(columns), WIDE), (qualified(made.reduction[-1]), DEEP))
+        if cut is None:
+            return False
+        warps, row, tiles, column, steps, term = cut
+        if not plan.step("reorder", warps, steps, tiles, row, column, term):
+            return False
+        plan.step("scope", made.main.tensor.name, "register")
+        plan.step("scope", label, "register")
+        for access in made.accesses[1:]:
+            along = columns if access.stride(columns.var) != 0 else rows
+            if not fragments(plan, copies[access.tensor.name], access, steps, access.tensor.dtype.name, along):
+                return False
+        return self._multiplied(row, steps, made) and plan.step("bind", warps, "thread.y") and self._tiles([tiles], row, column)
+
+    def _multiplied(self, row: str, steps: str, nest: Nest) -> bool:
+        """The tiles of a product, and its zeros before, run by instructions."""
+        plan, kind = self.plan, _factors(nest.main.value)
+        return (plan.step("tensorize", row, "zero_mma_f32") and plan.step("tensorize", row, f"mma_{kind}", reassoc=True)
+                and plan.step("unroll", steps))
+
+    def _sums(self, nest: Nest, copies: dict[str, str]) -> bool:
+        """The second product: exponentials are rounded in the lanes that have them."""
+        plan, label, kind = self.plan, nest.label, _factors(nest.main.value)
+        chunks, columns = plan.cut(qualified(nest.spatial[-1]), COLUMNS, "exact")
+        cut = self._cut((self.rows[label], TALL), (columns, WIDE), (qualified(nest.reduction[-1]), DEEP))
+        if cut is None:
+            return False
+        warps, row, tiles, column, steps, term = cut
+        around = [chunks] if chunks else []
+        if not plan.step("reorder", warps, *around, steps, tiles, row, column, term):
+            return False
+        for name in (nest.main.tensor.name, label.partition(".")[0]):
+            plan.step("scope", name, "register")
+        other = next(a for a in nest.accesses[1:] if a.tensor.name in copies)
+        used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
+        if not plan.step("cache_read", used, steps, dtype=kind):
+            return False
+        factors = plan.kernel.temporaries[-1]
+        plan.step("scope", factors.name, "register")
+        if not fragments(plan, copies[other.tensor.name], other, steps, kind, nest.spatial[-1]) or not self._multiplied(row, steps, nest):
+            return False
+        high, wide = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
+        inner = self._cut((wide, WIDE))
+        done = inner is not None and plan.step("reorder", inner[0], high, inner[1]) and self._tiles([inner[0]], high, inner[1])
+        return done and plan.step("bind", warps, "thread.y") and self._tiles([*around, tiles], row, column)
+
+    def _tiles(self, around: list[str], row: str, column: str) -> bool:
+        """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""
+        plan, cut = self.plan, self._cut((row, 8), (column, 2))
+        if cut is None:
+            return False
+        halves, eighth, fours, pair = cut
+        if not plan.step("reorder", *around, halves, eighth, fours, pair):
+            return False
+        owner = row.rpartition(".")[0]
+        if not plan.step("fuse", eighth, fours, name="lane") or not plan.step("bind", f"{owner}.lane", "thread.x"):
+            return False
+        return all([plan.step("unroll", name) for name in (*around, halves, pair)])
+
+    def _rest(self, label: str) -> bool:
+        """What is neither product: elements of tiles, what rows are folded to, or a number for each row."""
+        plan, nest = self.plan, self.parts.nests[label]
+        inner = self.names(label)[1]
+        if label in (*self.parts.inside, *self.parts.runs):
+            inner = inner[1:]
+        cut = self._cut((self.rows[label], TALL))
+        if cut is None or not plan.step("bind", cut[0], "thread.y"):
+            return False
+        if nest.reduction:
+            return not inner and self._folded(nest, cut[1])
+        if not inner:
+            return plan.step("bind", cut[1], "thread.x")
+        tiles = self._cut((inner[-1], WIDE))
+        own = label.partition(".")[0]
+        if len(inner) > 1 or tiles is None or not plan.step("reorder", tiles[0], cut[1], tiles[1]):
+            return False
+        if own in (t.name for t in plan.kernel.temporaries) and own not in self.parts.outside:
+            plan.step("scope", own, "register")
+        return self._tiles([tiles[0]], cut[1], tiles[1])
+
+    def _folded(self, nest: Nest, rows: str) -> bool:
+        """Each of four lanes takes the elements of a row that it has, then they fold what they took."""
+        plan, update = self.plan, nest.main.update
+        cut = self._cut((qualified(nest.reduction[-1]), WIDE))
+        parts = None if cut is None else self._cut((cut[1], 2))
+        if cut is None or parts is None or not plan.step("rfactor", parts[0], reassoc=True):
+            return False
+        plan.step("scope", plan.kernel.temporaries[-1].name, "register")
+        if not plan.step("fission", rows):
+            return False
+        halves = self._cut((rows, 8))
+        if halves is None or not plan.step("reorder", *halves, parts[0], cut[0], parts[1]):
+            return False
+        permitted = {"reassoc": True} if update == "add" else {}
+        if not plan.step("tensorize", halves[1], f"quad_{update}_{nest.main.tensor.dtype}", **permitted):
+            return False
+        if not plan.step("fuse", halves[1], parts[0], name="lane") or not plan.step("bind", f"{nest.label}.lane", "thread.x"):
+            return False
+        return plan.step("bind", halves[1], "thread.x") and all([plan.step("unroll", n) for n in (halves[0], cut[0], parts[1])])
+
+    def _ahead(self) -> bool:
+        """The next block is copied while one is multiplied, where threads go on meanwhile."""
+        if self.plan.machine.asynchronous:
+            before = self.plan.here()
+            if self.plan.step("pipeline", self.along, 2, asynchronous=True) and not self.fits():
+                self.plan.back(before)
+        return True
