@@ -48,16 +48,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES[:4], ids=str)
+@pytest.mark.parametrize("case", CASES[:3], ids=str)
 def test_emulated(case: Case):
     """Exponentials of scores up to some tens, of which f32 knows 1e-5."""
     script = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").script()
-    along = "rows=64, " if case.name == "triangle" else ""
-    assert script.startswith(f'contract()\nonline("m", 64, {along}reassoc=True)\n')
+    assert script.startswith('contract()\nonline("m", 64, reassoc=True)\n')
     np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("case", CASES[1:4], ids=str)
+@pytest.mark.parametrize("case", CASES[1:3], ids=str)
 def test_certified(case: Case):
     certificate = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80").certificate()
     assert "exp(a - m) * exp(m - n) = exp(a - n)" in str(certificate)
@@ -93,6 +92,14 @@ def test_blocks_above_the_diagonal_are_not_computed():
 def test_a_block_has_the_shared_memory_that_it_uses():
     said = str(tx.schedule(tx.op(HEADS), H=2, S=512, T=512, D=64, E=64).auto("sm_80"))
     assert "blocks of 256 threads, 65792 bytes of shared memory, 2 at once" in said  # 64 x 64 of Q, K, V, e, and 64 of padding
+
+
+def test_rows_and_terms_of_any_number():
+    """One kernel for all lengths, of which neither rows nor terms fill their blocks; proven for all of them."""
+    case = CASES[3]
+    s = tx.schedule(tx.op(TRIANGLE), D=33, E=32).auto("sm_80")
+    assert 'online("m", 64, rows=64, reassoc=True)' in s.script() and s.certificate().online == ("O_sum", "O_sum_")
+    np.testing.assert_allclose(s.compile("sm_80").emulate(*problem(case).inputs), problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
 def test_other_maxima_are_left_alone():

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from texpr.ir.build import integer
-from texpr.ir.expr import Read
+from texpr.ir.affine import same_value
+from texpr.ir.build import add
+from texpr.ir.expr import Read, index
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.attend_threads import ByThreads
 from texpr.schedule.attend_warps import ByWarps, rounded
 from texpr.schedule.attending import ROWS, TERMS, Parts
-from texpr.schedule.nests import Nest, constant_extent, find_nests
+from texpr.schedule.nests import Nest, extent, find_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.staging import is_product
 
@@ -35,27 +36,26 @@ def attended(plan: Plan) -> bool:
 
 
 def _of_products(plan: Plan, maximum: Nest, nests: list[Nest]) -> bool:
-    """Whether these are maxima along rows of an intermediate that is a sum of products, of constant sizes."""
+    """Whether these are maxima along rows of an intermediate that is a sum of products."""
     read = maximum.accesses[1].tensor
     scores = [n for n in nests if n.label == read.name]
     if len(maximum.reduction) != 1 or len(maximum.accesses) != 2 or read not in plan.kernel.temporaries or len(scores) != 1:
         return False
     made = scores[0]
-    enough = all(constant_extent(n) >= LEAST for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
+    enough = all(extent(n) >= LEAST for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1
     return enough and made.main.update == "add" and len(made.reduction) == 1 and is_product(made.main.value)
 
 
 def _moves(terms: For, rows: Sequence[For]) -> bool:
-    """Whether the number of terms differs from row to row, along one of these loops alone."""
-    moving = variables(terms.extent)
-    return bool(moving) and moving <= {n.var for n in rows}
+    """Whether the number of terms differs from row to row, along the last of these loops alone."""
+    return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
 
 
 def _scheduled(plan: Plan, maximum: str) -> list[str] | None:
     before = {n.label for n in find_nests(plan.kernel)}
     old = next(n for n in find_nests(plan.kernel) if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
-    along = {"rows": ROWS} if _moves(old.reduction[0], old.spatial[-1:]) else {}
+    along = {"rows": ROWS} if _moves(old.reduction[0], old.spatial) else {}
     if not plan.step("online", maximum, TERMS, **along, reassoc=True):
         return None
     parts = _parts(plan, before, scores, depth)
@@ -69,12 +69,17 @@ def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> Parts | Non
     """What the nests are; None if some have other loops than rows and blocks."""
     nests = {n.label: n for n in find_nests(plan.kernel)}
     running = {label[:-2] for label in nests if label.endswith(".1") and label not in before}
-    lengths = {t.name: integer(t.shape[depth]) for t in plan.kernel.temporaries if t.rank > depth}
-    blocks = max((lengths[r] or 0 for r in running), default=0) - 1
+    lengths = {t.name: t.shape[depth] for t in plan.kernel.temporaries if t.rank > depth}
+    ends = [lengths[r] for r in running]
+
+    def along(label: str, beyond: int) -> bool:
+        """Whether there is one element for each block, and so many more."""
+        new = label not in before and len(nests[label].spatial) > depth
+        return new and label in lengths and any(same_value(add(lengths[label], index(1 - beyond)), n) for n in ends)
+
     for label, n in nests.items():
-        if label not in before and len(n.spatial) > depth and not n.reduction and lengths.get(label) == blocks + 1:
-            if label.partition(".")[0] not in running and not plan.step("inline", label):
-                return None
+        if not n.reduction and label.partition(".")[0] not in running and along(label, 1) and not plan.step("inline", label):
+            return None
     nests = {n.label: n for n in find_nests(plan.kernel)}
     parts = Parts(nests, scores)
     final = set(running)
@@ -84,7 +89,7 @@ def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> Parts | Non
         own = label.partition(".")[0]
         if own in running:
             (parts.runs if label.endswith(".1") else parts.starts).append(label)
-        elif label not in before and len(nests[label].spatial) > depth and lengths.get(label) == blocks:
+        elif along(label, 0):
             parts.inside.append(label)
         elif read & final and _of_rows(nests[label], final, depth):
             parts.ends.append(label)
