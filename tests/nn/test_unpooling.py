@@ -62,8 +62,8 @@ def test_rare_classes():
 
 
 def test_what_is_not_there_says_why():
-    assert not hasattr(nn, "SyncBatchNorm") and not hasattr(nn.optim, "LBFGS")
-    with pytest.raises(AttributeError, match="texpr.nn.optim has no LBFGS: its step computes the loss as often as its line search needs"):
-        _ = nn.optim.LBFGS
+    assert not hasattr(nn, "SyncBatchNorm") and not hasattr(nn.optim, "Muon")
+    with pytest.raises(AttributeError, match="texpr.nn.optim has no Muon: it orthogonalises each matrix of gradients"):
+        _ = nn.optim.Muon
     with pytest.raises(AttributeError, match="texpr.nn has no Linera$"):
         _ = nn.Linera

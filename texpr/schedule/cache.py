@@ -164,7 +164,7 @@ def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
 
 def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> _Box:
     t = find_tensor(kernel, tensor)
-    at = _user(kernel, t, find_loops(kernel, loop), kind)
+    at = _user(kernel, t, loop, kind)
     chain = (*loops_around(kernel, at), at)
     lanes = next((n for n in chain if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), None)
     if lanes is not None:
@@ -195,17 +195,21 @@ def _strides(t: Tensor, loop: For, bases: Sequence[Expr], *, writes: bool) -> tu
                  for each in distances)
 
 
-def _user(kernel: Kernel, t: Tensor, loops: list[For], kind: str) -> For:
-    """The loop that uses the tensor; of several copies of one loop the one with most to do."""
-    if kind == "read":
-        users = [n for n in loops if any(isinstance(x, Read) and x.tensor is t for x in walk(*n.body))]
-    else:
-        users = [n for n in loops if any(s.tensor is t and s.update is not None for s in stores(n))]
-        users = users or [n for n in loops if any(s.tensor is t for s in stores(n))]
+def _user(kernel: Kernel, t: Tensor, loop: str | Var, kind: str) -> For:
+    """The loop that uses the tensor; of several copies of one loop the one with most to do, if possible one that no instruction runs."""
+    loops = find_loops(kernel, loop)
+    users = _users(t, loops, kind) or _users(t, find_loops(kernel, loop, run_at_once=True), kind)
     if not users:
         raise ScheduleError(f"nothing under `{loops[0].var.name}` {kind}s {t.name}", span_of(kernel, loops[0]), code="cache",
                             help=f"name a loop around a statement that {kind}s {t.name}")
     return max(users, key=lambda n: -1 if (extent := integer(n.extent)) is None else extent)
+
+
+def _users(t: Tensor, loops: list[For], kind: str) -> list[For]:
+    if kind == "read":
+        return [n for n in loops if any(isinstance(x, Read) and x.tensor is t for x in walk(*n.body))]
+    users = [n for n in loops if any(s.tensor is t and s.update is not None for s in stores(n))]
+    return users or [n for n in loops if any(s.tensor is t for s in stores(n))]
 
 
 def _padding(kernel: Kernel, box: _Box) -> Const | None:

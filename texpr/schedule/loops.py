@@ -52,10 +52,11 @@ def shortest(kernel: Kernel, loop: For) -> str:
     return loop.var.name if alone else qualified(loop)
 
 
-def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
-    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too. Copies that
-    an instruction runs are found where there is no other one.
+def find_loops(kernel: Kernel, name: str | Var, *, run_at_once: bool = False) -> list[For]:
+    """The loops called `name`: one, or the copies of one that `reorder` made. A `Var` is a handle and names its copies too.
 
+    Args:
+        run_at_once: copies that an instruction runs, too; else they are found where there is no other one.
     Raises:
         ScheduleError: no loop has the name, or loops of different tensors have it.
     """
@@ -69,7 +70,7 @@ def find_loops(kernel: Kernel, name: str | Var) -> list[For]:
     if not isinstance(name, str):
         raise ScheduleError(f"a loop is named by text or by its handle, not by {name!r}", code="loop")
     found = [n for n in loops if name in (n.var.name, qualified(n))]
-    found = [n for n in found if id(n) not in _run_at_once(kernel)] or found
+    found = [n for n in found if run_at_once or id(n) not in _run_at_once(kernel)] or found
     if not found:
         close = get_close_matches(name, loop_names(kernel), 1)
         raise ScheduleError(f"there is no loop `{name}`", code="loop", notes=[f"loops: {', '.join(loop_names(kernel)) or 'none'}"],
