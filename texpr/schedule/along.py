@@ -11,6 +11,9 @@ from texpr.schedule.plan import Plan
 from texpr.schedule.runs import in_memory_order
 from texpr.schedule.streams import is_far
 
+ROWS, FAR_ROWS = 4, 8
+"""Rows of a tile that use what is loaded of another operand, and of one whose rows come from memory."""
+
 
 def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     """Schedule the nest; names of its outer loops.
@@ -30,7 +33,7 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     if not plan.step("rfactor", inner, reassoc=True):
         return spatial
     inside: list[str] = []
-    height = 8 if len(tiles) == 1 and any(is_far(plan, nest, a) for a in nest.accesses[1:]) else 4
+    height = FAR_ROWS if len(tiles) == 1 and any(is_far(plan, nest, a) for a in nest.accesses[1:]) else ROWS
     for tile in tiles:
         tile_outer, tile_inner = plan.cut(qualified(tile), height)
         at = spatial.index(qualified(tile))

@@ -30,12 +30,11 @@ class ByThreads(Work):
             moves = access.stride(made.spatial[-1].var) != 0
             if not self._copied(access.tensor, self.along if moves else self.block, turned=moves):
                 return False
-        weighted = [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > self.depth + 1]
-        for n in weighted:
-            others = [a.tensor for a in n.accesses[1:] if a.tensor.name not in (*parts.inside, *(r[:-2] for r in parts.runs))]
-            if len(others) != 1 or not 0 < constant_extent(n.spatial[-1]) <= WIDEST:
-                return False
-            if not self._copied(others[0], self.along, turned=False):
+        weighted = self.values()
+        if weighted is None:
+            return False
+        for n, values in weighted:
+            if not 0 < constant_extent(n.spatial[-1]) <= WIDEST or not self._copied(values.tensor, self.along, turned=False):
                 return False
         for label in (parts.scores, *parts.inside, *parts.runs, *parts.starts, *parts.ends):
             if not self._threads(label):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul
-from texpr.schedule.attending import ROWS, TERMS, Parts, Work
+from texpr.schedule.attending import ROWS, TERMS, Parts, Work, weighted
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.plan import Plan
@@ -29,19 +29,15 @@ WIDEST = 192
 
 def rounded(plan: Plan, parts: Parts, depth: int) -> str:
     """The type of the factors of both products, if the machine multiplies tiles of it and tiles fill all of their sizes; else empty."""
-    made, weighted = parts.nests[parts.scores], _weighted(parts, depth)
-    kinds = {_factors(made.main.value), *(_factors(n.main.value) for n in weighted)}
+    made, sums = parts.nests[parts.scores], weighted(parts, depth)
+    kinds = {_factors(made.main.value), *(_factors(n.main.value) for n in sums)}
     kind = kinds.pop() if len(kinds) == 1 else ""
     rows, terms = made.spatial[-2:]
-    sizes = [(rows, ROWS), (terms, TERMS), (made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in weighted)]
+    sizes = [(rows, ROWS), (terms, TERMS), (made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
     whole = all(constant_extent(n) > 0 == constant_extent(n) % by for n, by in sizes)
     plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
-    narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in weighted)
-    return kind if whole and plain and narrow and weighted and f"mma_{kind}" in plan.machine.instructions else ""
-
-
-def _weighted(parts: Parts, depth: int) -> list[Nest]:
-    return [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > depth + 1]
+    narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
+    return kind if whole and plain and narrow and sums and f"mma_{kind}" in plan.machine.instructions else ""
 
 
 def _factors(value: Expr) -> str:
@@ -62,17 +58,14 @@ class ByWarps(Work):
             moves = access.stride(made.spatial[-1].var) != 0
             if not self._copied(access, self.along if moves else self.block, copies):
                 return False
-        weighted = _weighted(parts, self.depth)
-        for n in weighted:
-            others = [a for a in n.accesses[1:] if a.tensor.name not in (*parts.inside, *(r[:-2] for r in parts.runs))]
-            if len(others) != 1 or not self._copied(others[0], self.along, copies):
-                return False
+        sums = self.values()
+        if sums is None or not all([self._copied(values, self.along, copies) for _, values in sums]):
+            return False
         if not self._scores(made, copies):
             return False
-        for n in weighted:
-            if not self._sums(n, copies):
-                return False
-        done = {parts.scores, *(n.label for n in weighted)}
+        if not all(self._sums(n, copies[values.tensor.name], values) for n, values in sums):
+            return False
+        done = {parts.scores, *(n.label for n, _ in sums)}
         rest = [n for n in (*parts.inside, *parts.runs, *parts.starts, *parts.ends) if n not in done]
         return all(map(self._rest, rest)) and self._ahead()
 
@@ -116,7 +109,7 @@ class ByWarps(Work):
         return (plan.step("tensorize", row, "zero_mma_f32") and plan.step("tensorize", row, f"mma_{kind}", reassoc=True)
                 and plan.step("unroll", steps))
 
-    def _sums(self, nest: Nest, copies: dict[str, str]) -> bool:
+    def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
         plan, label, kind = self.plan, nest.label, _factors(nest.main.value)
         chunks, columns = plan.cut(qualified(nest.spatial[-1]), COLUMNS, "exact")
@@ -129,13 +122,12 @@ class ByWarps(Work):
             return False
         for name in (nest.main.tensor.name, label.partition(".")[0]):
             plan.step("scope", name, "register")
-        other = next(a for a in nest.accesses[1:] if a.tensor.name in copies)
         used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
         if not plan.step("cache_read", used, steps, dtype=kind):
             return False
         factors = plan.kernel.temporaries[-1]
         plan.step("scope", factors.name, "register")
-        if not fragments(plan, copies[other.tensor.name], other, steps, kind, nest.spatial[-1]) or not self._multiplied(row, steps, nest):
+        if not fragments(plan, copy, values, steps, kind, nest.spatial[-1]) or not self._multiplied(row, steps, nest):
             return False
         high, wide = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
         inner = self._cut((wide, WIDE))

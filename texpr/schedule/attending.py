@@ -8,8 +8,9 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest
+from texpr.schedule.nests import Access, Nest
 from texpr.schedule.plan import Plan
+from texpr.schedule.staging import on_blocks
 
 ROWS, TERMS = 64, 64
 """Rows and terms of a block."""
@@ -37,6 +38,11 @@ class Parts:
     outside: set[str] = field(default_factory=set)
 
 
+def weighted(parts: Parts, depth: int) -> list[Nest]:
+    """The nests that add up, block by block, what each row weights: sums of several elements a row."""
+    return [n for label in parts.runs if (n := parts.nests[label]).reduction and len(n.spatial) > depth + 1]
+
+
 class Work(ABC):
     """The steps, all of which have to be possible."""
 
@@ -50,6 +56,12 @@ class Work(ABC):
         """Qualified names of the loops over rows, and of those inside."""
         names = [qualified(n) for n in self.parts.nests[label].spatial]
         return names[: self.depth], names[self.depth :]
+
+    def values(self) -> list[tuple[Nest, Access]] | None:
+        """The nests of weighted sums, each with what it weights; None where one reads more than that."""
+        made = (*self.parts.inside, *(label[:-2] for label in self.parts.runs))
+        found = [(n, [a for a in n.accesses[1:] if a.tensor.name not in made]) for n in weighted(self.parts, self.depth)]
+        return [(n, others[0]) for n, others in found] if all(len(others) == 1 for _, others in found) else None
 
     def moved(self) -> bool:
         """All nests under one loop over blocks of rows, and one over blocks of terms."""
@@ -95,7 +107,4 @@ class Work(ABC):
 
     def done(self) -> list[str] | None:
         """Blocks of rows are blocks of threads."""
-        for axis, name in zip("xyz", (self.block, *reversed(self.outer))):
-            if not self.plan.step("bind", name, f"block.{axis}"):
-                return None
-        return [self.block]
+        return [self.block] if on_blocks(self.plan, ([self.block], self.outer[-1:], self.outer[:-1])) else None

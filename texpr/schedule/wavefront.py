@@ -56,7 +56,7 @@ def side_by_side(plan: Plan, nest: Nest) -> list[str] | None:
 
     def steps() -> list[str] | None:
         outer, near = plan.cut(qualified(row), CHAINS, "guard")
-        if not plan.step("reorder", qualified(inner), near) or not plan.step("unroll", near):
+        if not outer or not plan.step("reorder", qualified(inner), near) or not plan.step("unroll", near):
             return None
         return [*(qualified(n) for n in nest.spatial[:-2]), outer]
 
