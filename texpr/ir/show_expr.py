@@ -161,7 +161,7 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
         case Not(x):
             return ["not ", Part(x, NOT)]
         case Cast(x):
-            return [f"{e.dtype}(", Part(x, IF, False), ")"]
+            return [f"{e.dtype}(", Part(x, IF, is_parameter(x)), ")"]
         case Select(cond, then, orelse):
             left, right = _operands(then, orelse)
             if bare:
@@ -173,6 +173,8 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
             return call if e.dtype == F32 else [f"{e.dtype}(", *call, ")"]
         case Call(function, args):
             return [f"{function}(", *separated(_operands(*args)), ")"]
+        case Read() if is_parameter(e) and not bare:
+            return [f"{e.dtype}(", Part(e), ")"]
         case Read(tensor, indices, guard):
             return element(tensor, indices, guard, names)
         case Reduce():
@@ -181,13 +183,14 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
 
 
 def _operands(*operands: Expr) -> list[Part]:
-    """Operands of one type: literals are bare when another operand tells the type, and the first one tells it if all are literals."""
-    told = any(not isinstance(x, Const) and not is_parameter(x) for x in operands)
-    return [Part(x, IF, isinstance(x, Const) and (told or k > 0)) for k, x in enumerate(operands)]
+    """Operands of one type: literals and parameters are bare when another operand tells the type; else the first one tells it."""
+    weak = [isinstance(x, Const) or is_parameter(x) for x in operands]
+    told = not all(weak)
+    return [Part(x, IF, bare and (told or k > 0)) for k, (x, bare) in enumerate(zip(operands, weak))]
 
 
 def is_parameter(e: Expr) -> bool:
-    """A rank-0 integer beside a literal is computed in i64."""
+    """A rank-0 integer, which alone, or beside a literal or another one, is computed in i64."""
     return isinstance(e, Read) and not e.tensor.dims and e.dtype.is_int and e.dtype != I64
 
 
@@ -242,7 +245,7 @@ def _reduction(e: Reduce, names: Names) -> list[str | Part]:
         result += binder(axis, inferred_size(axis.var, *_scope(e, k)), names)
     if e.where is not None:
         result += [" where ", Part(e.where)]
-    return [*result, ": ", Part(e.body, IF, False), ")"]
+    return [*result, ": ", Part(e.body, IF, is_parameter(e.body)), ")"]
 
 
 def _scope(e: Reduce, k: int) -> list[Node]:
