@@ -7,12 +7,12 @@ cast: `x + 1.0`, but `exp(f32(1.0))`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import integer
-from texpr.ir.dtypes import BOOL, F32, I64, DType, accumulator, round_float
+from texpr.ir.dtypes import BOOL, F32, DType, accumulator, round_float
 from texpr.ir.expr import (
     Add,
     And,
@@ -45,7 +45,19 @@ from texpr.ir.random import RANDOM
 from texpr.ir.traverse import equal, walk
 from texpr.support.errors import ResourceError
 
-Names = Mapping[Var | Tensor, str]
+
+class Names(dict[Var | Tensor, str]):
+    """What variables and tensors are called where their own names would be ambiguous.
+
+    Attributes:
+        parameters: narrower integers of rank 0, computed in i64 as indices are, unless something of a definite type is beside them.
+    """
+
+    def __init__(self, given: Mapping[Var | Tensor, str] | None = None, parameters: Iterable[Tensor] = ()) -> None:
+        super().__init__(given or {})
+        self.parameters = frozenset(parameters)
+
+
 LIMIT = 1 << 22
 IF, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
 _LEFT = {Or: (" or ", OR), And: (" and ", AND), Add: (" + ", SUM), Sub: (" - ", SUM), Mul: (" * ", PRODUCT),
@@ -72,7 +84,7 @@ class Writer:
     """Text under construction, with the place of every node."""
 
     def __init__(self, names: Names | None = None) -> None:
-        self.names: Names = names or {}
+        self.names = names or Names()
         self.pieces: list[str] = []
         self.length = 0
         self.spans: dict[int, tuple[int, int]] = {}
@@ -146,24 +158,24 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
             return [_variable(e, names)]
         case Or() | And() | Add() | Sub() | Mul() | Div() | FloorDiv() | Mod():
             operator, level = _LEFT[type(e)]
-            left, right = _operands(e.lhs, e.rhs)
+            left, right = _operands(names, e.lhs, e.rhs)
             return [left._replace(level=level), operator, right._replace(level=level + 1)]
         case Pow(lhs, rhs):
-            left, right = _operands(lhs, rhs)
+            left, right = _operands(names, lhs, rhs)
             return [left._replace(level=ATOM), " ** ", right._replace(level=UNARY)]
         case Compare(op, lhs, rhs):
-            left, right = _operands(lhs, rhs)
+            left, right = _operands(names, lhs, rhs)
             return [left._replace(level=SUM), f" {op} ", right._replace(level=SUM)]
         case Max(lhs, rhs) | Min(lhs, rhs):
-            return ["max(" if isinstance(e, Max) else "min(", *separated(_operands(lhs, rhs)), ")"]
+            return ["max(" if isinstance(e, Max) else "min(", *separated(_operands(names, lhs, rhs)), ")"]
         case Neg(x):
             return ["-", Part(x, UNARY, False)]
         case Not(x):
             return ["not ", Part(x, NOT)]
         case Cast(x):
-            return [f"{e.dtype}(", Part(x, IF, is_parameter(x)), ")"]
+            return [f"{e.dtype}(", Part(x, IF, _is_parameter(x, names)), ")"]
         case Select(cond, then, orelse):
-            left, right = _operands(then, orelse)
+            left, right = _operands(names, then, orelse)
             if bare:
                 left, right = Part(then), Part(orelse)
             return ["if ", Part(cond), " then ", left, " else ", right]
@@ -172,8 +184,8 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
             call: list[str | Part] = [f"{function}(", Part(seed), *entries, ")"]
             return call if e.dtype == F32 else [f"{e.dtype}(", *call, ")"]
         case Call(function, args):
-            return [f"{function}(", *separated(_operands(*args)), ")"]
-        case Read() if is_parameter(e) and not bare:
+            return [f"{function}(", *separated(_operands(names, *args)), ")"]
+        case Read() if _is_parameter(e, names) and not bare:
             return [f"{e.dtype}(", Part(e), ")"]
         case Read(tensor, indices, guard):
             return element(tensor, indices, guard, names)
@@ -182,16 +194,16 @@ def layout(e: Expr, bare: bool, names: Names) -> list[str | Part]:
     raise AssertionError(f"no text for {type(e).__name__}")
 
 
-def _operands(*operands: Expr) -> list[Part]:
+def _operands(names: Names, *operands: Expr) -> list[Part]:
     """Operands of one type: literals and parameters are bare when another operand tells the type; else the first one tells it."""
-    weak = [isinstance(x, Const) or is_parameter(x) for x in operands]
+    weak = [isinstance(x, Const) or _is_parameter(x, names) for x in operands]
     told = not all(weak)
     return [Part(x, IF, bare and (told or k > 0)) for k, (x, bare) in enumerate(zip(operands, weak))]
 
 
-def is_parameter(e: Expr) -> bool:
-    """A rank-0 integer, which alone, or beside a literal or another one, is computed in i64."""
-    return isinstance(e, Read) and not e.tensor.dims and e.dtype.is_int and e.dtype != I64
+def _is_parameter(e: Expr, names: Names) -> bool:
+    """A rank-0 integer that alone, or beside a literal or another one, is computed in i64."""
+    return isinstance(e, Read) and e.tensor in names.parameters
 
 
 def separated(parts: list[Part]) -> list[str | Part]:
@@ -245,7 +257,7 @@ def _reduction(e: Reduce, names: Names) -> list[str | Part]:
         result += binder(axis, inferred_size(axis.var, *_scope(e, k)), names)
     if e.where is not None:
         result += [" where ", Part(e.where)]
-    return [*result, ": ", Part(e.body, IF, is_parameter(e.body)), ")"]
+    return [*result, ": ", Part(e.body, IF, _is_parameter(e.body, names)), ")"]
 
 
 def _scope(e: Reduce, k: int) -> list[Node]:

@@ -37,9 +37,9 @@ def source_kernel(kernel: Kernel, notes: Mapping[Var, str] | None = None) -> tup
     return source, {key: Span(source, *place) for key, place in writer.spans.items()}
 
 
-def kernel_names(kernel: Kernel) -> dict[Var | Tensor, str]:
+def kernel_names(kernel: Kernel) -> Names:
     """What each variable and tensor is called in the listing: its name, with a number where two would be confused."""
-    names: dict[Var | Tensor, str] = {}
+    names = Names()
     taken = set(RESERVED | MARKS)
     allocated = [node.tensor for node in walk(kernel) if isinstance(node, Alloc)]
     for thing in (*kernel.inputs, *kernel.outputs, *kernel.temporaries, *allocated, *_sizes(kernel)):
@@ -57,7 +57,7 @@ def _sizes(kernel: Kernel) -> tuple[Var, ...]:
     return tuple(dict.fromkeys((*kernel.sizes, *declared, *used)))
 
 
-def _name_loops(body: tuple[Stmt, ...], names: dict[Var | Tensor, str], taken: set[str]) -> None:
+def _name_loops(body: tuple[Stmt, ...], names: Names, taken: set[str]) -> None:
     """Loops beside each other may share a name, nested ones may not."""
     stack = [(statement, frozenset(taken)) for statement in body]
     while stack:

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from texpr.ir.build import integer
-from texpr.ir.dtypes import DType
+from texpr.ir.dtypes import I64, U64, DType
 from texpr.ir.expr import Axis, Const, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, is_parameter, literal_text
+from texpr.ir.show_expr import Names, Part, Writer, binder, element, inferred_size, literal_text
 from texpr.ir.show_loop import UPDATES
 from texpr.ir.show_types import RESERVED, type_items, unused
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -54,9 +54,9 @@ def callees(program: Program) -> list[Program]:
     return list(found.values())
 
 
-def program_names(program: Program) -> dict[Var | Tensor, str]:
+def program_names(program: Program) -> Names:
     """What each variable and tensor is called in the text: its name, with a number where two would be confused."""
-    names: dict[Var | Tensor, str] = {}
+    names = Names(parameters=_parameters(program))
     taken = set(RESERVED) | {str(name) for name, _ in program.constants}
     for thing in (*program.inputs, *program.outputs, *program.temporaries, *program.sizes):
         text = unused(thing.name, taken)
@@ -67,7 +67,11 @@ def program_names(program: Program) -> dict[Var | Tensor, str]:
     return names
 
 
-def _name_indices(equation: Node, names: dict[Var | Tensor, str], taken: set[str]) -> None:
+def _parameters(program: Program) -> list[Tensor]:
+    return [x for x in program.inputs if not x.dims and x.dtype.is_int and x.dtype not in (I64, U64)]
+
+
+def _name_indices(equation: Node, names: Names, taken: set[str]) -> None:
     """Each index of an equation has its own name; equations may share names."""
     used = set(taken)
     for node in walk(equation):
@@ -126,8 +130,9 @@ def undeducible(program: Program) -> set[Tensor]:
     for e in program.equations:
         for tensor in e.targets if isinstance(e, Invoke) else (e.target,):
             definitions.setdefault(tensor, []).append(e)
-    circular = _circular(definitions)
-    return {tensor for tensor in program.temporaries if tensor in circular or _needs_declaration(tensor, definitions[tensor])}
+    never = _circular(definitions)
+    weak = _parameters(program)
+    return {tensor for tensor in program.temporaries if tensor in never or _needs_declaration(tensor, definitions[tensor], weak)}
 
 
 def _circular(definitions: dict[Tensor, list[Equation | Invoke]]) -> set[Tensor]:
@@ -140,12 +145,12 @@ def _circular(definitions: dict[Tensor, list[Equation | Invoke]]) -> set[Tensor]
     return left
 
 
-def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke]) -> bool:
+def _needs_declaration(tensor: Tensor, definitions: list[Equation | Invoke], parameters: list[Tensor]) -> bool:
     only = definitions[0]
     if isinstance(only, Invoke):
         return len(definitions) > 1
     bare = all(x is axis.var for x, axis in zip(only.indices, only.axes)) and len(only.indices) == len(only.axes)
-    weak = isinstance(only.value, Const) or is_parameter(only.value)
+    weak = isinstance(only.value, Const) or (isinstance(only.value, Read) and only.value.tensor in parameters)
     literal = weak or tensor.value_range is not None or any(len(d.sizes) > 1 for d in tensor.dims)
     if len(definitions) > 1 or not bare or literal or only.guard is not None or tensor.dtype != only.value.dtype:
         return True
