@@ -9,7 +9,6 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.runs import in_memory_order
-from texpr.schedule.streams import is_far
 
 ROWS, FAR_ROWS = 4, 8
 """Rows of a tile that use what is loaded of another operand, and of one whose rows come from memory."""
@@ -33,7 +32,7 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     if not plan.step("rfactor", inner, reassoc=True):
         return spatial
     inside: list[str] = []
-    height = FAR_ROWS if len(tiles) == 1 and any(is_far(plan, nest, a) for a in nest.accesses[1:]) else ROWS
+    height = FAR_ROWS if len(tiles) == 1 and any(plan.is_far(nest, a) for a in nest.accesses[1:]) else ROWS
     for tile in tiles:
         tile_outer, tile_inner = plan.cut(qualified(tile), height)
         at = spatial.index(qualified(tile))

@@ -28,7 +28,7 @@ from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, crowded, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
-from texpr.schedule.loops import find_loops, qualified
+from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
 from texpr.schedule.past import goes_past_caches
@@ -43,6 +43,8 @@ from texpr.schedule.woven import weave, woven_loops
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
 PARALLEL_WORK = 1 << 16
+LEAST_SHARED = 1 << 13
+"""Of them, each time that a loop inside of others starts, below which threads that are awake wait for each other longer than they work."""
 CHUNK = 1 << 14
 FEW = 16
 """Elements of a reduction's target that are too few to be shared among threads."""
@@ -289,8 +291,13 @@ def _share(plan: Plan, group: _Group) -> None:
         if _longest(plan, name) >= 2 * plan.machine.cores or name == names[-1]:
             if name != names[0]:
                 plan.step("reorder", name, *names[: names.index(name)])
-            if plan.step("parallel", name):
+            if group.work // _starts(plan, name) >= LEAST_SHARED and plan.step("parallel", name):
                 return
+
+
+def _starts(plan: Plan, name: str) -> int:
+    """How often a loop starts in one run."""
+    return prod(max(1, extent(n)) for n in loops_around(plan.kernel, find_loops(plan.kernel, name)[0]))
 
 
 def _chunk(iterations: int, most: int) -> int:

@@ -17,8 +17,8 @@ LINE = 64
 WAYS = 8
 """Lines of memory that a first cache holds whose addresses differ by a multiple of `ALIAS`."""
 ALIAS = 4096
-TOGETHER = 16
-"""Rows that are copied side by side: prefetchers of hardware follow about so many streams."""
+TOGETHER = WAYS
+"""Rows that are copied side by side: a first cache holds their lines even where they lie a multiple of `ALIAS` apart."""
 
 
 def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:

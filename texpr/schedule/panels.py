@@ -36,6 +36,8 @@ MANY_ROWS = 256
 """Rows from which on code for two terms of each sum runs often enough to be worth its length. Fewer, among other kernels, take longer."""
 CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
+EVEN = 32
+"""One part of so many more work for one core is worth larger blocks."""
 FILLING = 16
 """Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
 
@@ -171,6 +173,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     if not plan.step("reorder", *row_blocks, *inside, *shallow, row, lane):
         return None
     beside: list[Tensor] = []
+    late: list[str] = []
     for a in (a for a in nest.accesses[1:] if a is not c.panel):
         if a in scattered and pack(plan, a, (row_blocks or outer + deep)[-1], c.row, c.height, c.sums):
             beside.append(plan.kernel.temporaries[-1])
@@ -178,12 +181,16 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
             beside.append(plan.kernel.temporaries[-1])
         elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
             _widened(plan, a, row_tiles[0], c.sums)
+        elif row_tiles and _comes_late(plan, c, a):
+            late.append(a.tensor.name)
     if plan.machine.lane_products and beside and shallow:
         terms_together(plan, beside, shallow[-1])
     elif not plan.machine.lane_products and shallow and constant_extent(c.row) >= MANY_ROWS:
         in_pairs(plan, shallow[-1])
     if deep:
         in_registers(plan, nest, lane, inside[::-1])
+    for name in late:
+        plan.step("prefetch", name, row_tiles[0], 1)
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     if not row_blocks:
@@ -218,12 +225,23 @@ def _lane_tail(plan: Plan, c: _Contraction) -> str:
 
 
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
-    """How many blocks of lanes there are, each of which half of the second cache holds once packed: as many for each core."""
+    """How many blocks of lanes there are. Half of the second cache holds a block once packed; blocks may be half as large, as rows come
+    again for each of them, where no core then has many more tiles than others.
+    """
     nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
     depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
     most = max(2, round(nearby / 2 / (depth * _packed_bytes(c) * c.width)))
-    blocks = -(-tiles // most)
-    return min(-(-blocks // cores) * cores, tiles) if blocks > 1 else 1
+    if tiles <= most:
+        return 1
+    busiest = {n: _busiest(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
+    least = min(busiest.values())
+    return -(-tiles // max(n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)))
+
+
+def _busiest(tiles: int, block: int, cores: int) -> int:
+    """Tiles of the core that has most of them, of blocks that are shared out one by one; the last block has what is left over."""
+    rounds, others = divmod(-(-tiles // block) - 1, cores)
+    return rounds * block + (block if others else tiles - rounds * cores * block)
 
 
 def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
@@ -248,6 +266,15 @@ def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
 def _scattered(c: _Contraction, access: Access) -> bool:
     """Terms of one sum that lie apart: a tile would touch as many lines of memory as it has terms."""
     return access.stride(c.nest.reduction[-1].var) not in (0, 1) and access.stride(c.row.var) != 0
+
+
+def _comes_late(plan: Plan, c: _Contraction, access: Access) -> bool:
+    """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better ask for the rows of the next one. Not
+    where those would push its own out of the first cache.
+    """
+    terms, step = c.nest.reduction[-1], access.stride(c.row.var) or 0
+    runs = access.stride(terms.var) == 1 and step >= constant_extent(terms)
+    return runs and step * access.tensor.dtype.bytes % ALIAS != 0 and plan.is_far(c.nest, access)
 
 
 def _room(plan: Plan, c: _Contraction) -> int:

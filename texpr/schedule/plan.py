@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.schedule.loops import find_loops, free_name
-from texpr.schedule.nests import Nest
+from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.script import Step
 from texpr.support.errors import ResourceError, ScheduleError
 
@@ -42,6 +43,11 @@ class Plan:
     def loop(self, name: str) -> For:
         """The first loop of a name."""
         return find_loops(self.kernel, name)[0]
+
+    def is_far(self, nest: Nest, access: Access) -> bool:
+        """What a nest reads there does not stay in the second cache."""
+        used = prod(constant_extent(n) for n in nest.loops if access.stride(n.var) != 0)
+        return bool(self.machine.caches) and used * access.tensor.dtype.bytes > self.machine.caches[:2][-1]
 
     def here(self) -> tuple[Kernel, int]:
         """Where the plan is, for `back`."""

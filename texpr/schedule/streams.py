@@ -65,7 +65,7 @@ def _stream(plan: Plan, nest: Nest) -> _Stream | None:
     for a in nest.accesses[1:]:
         shared = tuple(n for n in nest.spatial if a.stride(n.var) == 0)
         in_rows = a.stride(lane.var) == 1 and (a.stride(depth.var) or 0) >= constant_extent(lane)
-        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and is_far(plan, nest, a) and not _slides(nest, a, lane, depth):
+        if in_rows and prod(map(constant_extent, shared)) <= MOST_USES and plan.is_far(nest, a) and not _slides(nest, a, lane, depth):
             return _Stream(nest, lane, depth, a, shared)
     return None
 
@@ -74,12 +74,6 @@ def _slides(nest: Nest, a: Access, lane: For, depth: For) -> bool:
     """Whether rows are read again in other iterations, as those of a window are."""
     rows = constant_extent(depth) * (a.stride(depth.var) or 0)
     return any(0 < (a.stride(n.var) or 0) < rows for n in nest.spatial if n is not lane)
-
-
-def is_far(plan: Plan, nest: Nest, a: Access) -> bool:
-    """What is read of the operand does not stay in the second cache."""
-    used = prod(constant_extent(n) for n in nest.loops if a.stride(n.var) != 0)
-    return bool(plan.machine.caches) and used * a.tensor.dtype.bytes > plan.machine.caches[:2][-1]
 
 
 def _scheduled(plan: Plan, s: _Stream) -> list[str]:

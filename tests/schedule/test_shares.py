@@ -1,0 +1,58 @@
+"""What the default schedule gives each core, and what it asks memory for ahead of time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr.ir.machine import Machine
+from texpr.schedule import auto
+from texpr.schedule.panels import _busiest
+
+PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+SWEEPS = """
+op sweeps(A: f64[N]; T) -> C: f64[N] require T >= 0 {
+  let U: f64[T + 1, N]
+  U[0, i] = A[i]
+  U[t + 1, i] = if i >= 1 and i + 1 < N then 0.5 * (U[t, i - 1] + U[t, i + 1]) else U[t, i]  for t in 0..T
+  C[i] = U[T, i]
+}
+"""
+NEAR = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
+
+
+def script(text: str, machine: Machine = NEAR, **sizes: int) -> list[str]:
+    return [str(step) for step in auto(tx.schedule(tx.op(text), **sizes).kernel, machine)[0]]
+
+
+@given(st.integers(1, 200), st.integers(1, 12), st.integers(1, 16))
+def test_the_busiest_core_has_as_many_tiles_as_counting_says(tiles, block, cores):
+    loads = [0] * cores
+    for k, first in enumerate(range(0, tiles, block)):
+        loads[k % cores] += min(block, tiles - first)
+    assert _busiest(tiles, block, cores) == max(loads)
+
+
+@pytest.mark.parametrize(("columns", "cores", "tiles"), [
+    (1008, 1, 3), (1008, 2, 2),  # of 21 tiles in threes, one of two cores would have 12, in pairs 11
+    (1024, 2, 2)])  # 16 tiles, wider ones
+def test_cores_have_tiles_alike(columns, cores, tiles):
+    machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=cores)
+    assert f'split("C.jo", {tiles}, tail="clip")' in script(PRODUCT, machine, M=1000, N=columns, K=1001)
+
+
+@pytest.mark.parametrize(("rows", "terms", "ahead"), [
+    (8000, 200, True),
+    (8000, 1024, False),  # rows whole pages apart push each other out of the first cache
+    (500, 200, False)])  # the second cache holds them
+def test_rows_from_memory_are_asked_for_a_tile_early(rows, terms, ahead):
+    steps = script(PRODUCT, M=rows, N=64, K=terms)
+    assert ('prefetch("A", "C.ioi", 1)' in steps) is ahead
+    assert not ahead or steps.index('prefetch("A", "C.ioi", 1)') < steps.index('unroll("C.ii")')
+
+
+def test_short_sweeps_stay_with_one_thread():
+    assert not any(step.startswith("parallel") for step in script(SWEEPS, N=2000, T=1000))
+    assert any(step.startswith("parallel") for step in script(SWEEPS, N=100_000, T=1000))
