@@ -135,6 +135,10 @@ class Steps:
         options = ({} if rows is None else {"rows": rows}) | ({"reassoc": reassoc} if reassoc else {})
         return self._step("online", maximum, factor, **options)
 
+    def trim(self, loop: str | Var, *, finite: bool = False) -> Self:
+        """Leave out the terms of a sum that have a factor outside of its tensor, which is 0; see `texpr.schedule.trim`."""
+        return self._step("trim", loop, **({"finite": finite} if finite else {}))
+
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})

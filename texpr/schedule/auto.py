@@ -38,7 +38,7 @@ from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
 from texpr.schedule.wavefront import side_by_side, wavefront
-from texpr.schedule.windows import windowed
+from texpr.schedule.windows import terms_outside, windowed
 from texpr.schedule.woven import weave, woven_loops
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
@@ -79,6 +79,8 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
+    for name in [] if machine.gpu_threads else [n for nest in find_nests(kernel) for n in terms_outside(plan, nest)]:
+        plan.step("trim", name, finite=True)
     if not (machine.gpu_threads and attended(plan)):
         for tensor in kernel.temporaries:
             if cheap(plan.kernel, tensor, machine):

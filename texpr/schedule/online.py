@@ -39,12 +39,12 @@ from texpr.ir.show_expr import show
 from texpr.ir.show_types import unused
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import equal, rewrite, substitute, variables, walk
-from texpr.passes import desugar, hoist, inline_calls, lower
 from texpr.passes.lazy import lazy_logic
 from texpr.passes.lower import loops_of
 from texpr.passes.reductions import sums_of_all
 from texpr.passes.renew import with_fresh_variables
 from texpr.poly import always
+from texpr.schedule.equations import equations_of
 from texpr.support.errors import ScheduleError
 
 
@@ -83,7 +83,7 @@ def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None
         raise _error(f"a block has at least 1 term, not {factor!r}", 'online("m", 64, reassoc=True)')
     if not isinstance(reassoc, bool):
         raise _error(f"`reassoc` is True or False, not {reassoc!r}")
-    program = _equations(kernel)
+    program = equations_of(kernel, "online")
     found = _running(program, maximum)
     program = sums_of_all(program, {n.tensor for n in walk(found.value) if isinstance(n, Read)})
     last = None if rows is None else _last_of(found.maximum, rows)
@@ -97,13 +97,6 @@ def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None
 
 def _error(text: str, help: str = "", at: Equation | None = None) -> ScheduleError:
     return ScheduleError(text, None if at is None else at.span, code="online", help=help or None)
-
-
-def _equations(kernel: Kernel) -> Program:
-    """The equations that the kernel is the naive nest of."""
-    if kernel.program is not None and equal(kernel.body, lower(kernel.program).body):
-        return hoist(desugar(inline_calls(kernel.program)))
-    raise _error("online rewrites the equations, before their loops are changed", "make it the first step")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from texpr.schedule.special import specialize
 from texpr.schedule.swizzle import swizzle
 from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tile import jam, tile
+from texpr.schedule.trim import trim
 from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
@@ -45,7 +46,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
-    "online": online, "swizzle": swizzle,
+    "online": online, "swizzle": swizzle, "trim": trim,
 }
 
 

@@ -7,6 +7,7 @@ fetch `positions * taps`. They stay in registers beside the sums, so there are f
 from __future__ import annotations
 
 from texpr.ir.affine import linear
+from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.nests import Access, Nest, constant_extent, unclamped
 
@@ -39,3 +40,15 @@ def tile_with_taps(registers: int, vectors: int, sizes: tuple[int, int], step: i
         if fitting:
             return wide, max(fitting, key=lambda tile: tile[0] * tile[1])
     return None
+
+
+def share_outside(field: Access, term: For, nest: Nest) -> float:
+    """The share of a loop's terms that lie outside of the field, counted along the position that they slide along."""
+    for i, size in zip(field.indices, field.tensor.shape):
+        form, length = linear(unclamped(i)), integer(size)
+        slid = [n for n in nest.loops if n is not term and form.coefficient(n.var)]
+        if form.coefficient(term.var) and len(slid) == 1 == len(form.terms) - 1 and length is not None:
+            step, tap = form.coefficient(slid[0].var), form.coefficient(term.var)
+            places = [form.constant + step * p + tap * t for p in range(constant_extent(slid[0])) for t in range(constant_extent(term))]
+            return sum(not 0 <= p < length for p in places) / len(places)
+    return 0.0

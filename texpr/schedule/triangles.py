@@ -1,4 +1,5 @@
-"""Loops over triangles without conditions: where a condition compares loops with each other, the innermost of them is separated."""
+"""Loops without conditions: where a condition compares loops with each other, the innermost of them is separated, and so are tiles and
+terms of windows that have zeros at the edges of their field."""
 
 from __future__ import annotations
 
@@ -35,6 +36,21 @@ def _names(kernel: Kernel) -> list[str]:
             names[qualified(n)] = None
         taken |= found
     return list(names)
+
+
+def without_edges(plan: Plan, label: str) -> None:
+    """Separate those loops of a nest, inner ones first, that are the innermost ones which a condition bounds, if it says of their first or
+    last iterations alone that it fails there. What it says in terms of loops around is left to `separated`.
+    """
+    loops = [n for n in all_loops(plan.kernel) if n.tensor == label]
+    around = {n.var for n in loops}
+    taken: set[int] = set()
+    for n in reversed(loops):
+        if n.kind == "serial":
+            bounds = [b for of in bounds_of(n) for b in of]
+            if any(id(b.condition) not in taken and not _compares(b.surely, n, around) for b in bounds):
+                plan.step("separate", qualified(n))
+            taken |= {id(b.condition) for b in bounds}
 
 
 def _compares(form: Linear, loop: For, loops: Set[Var]) -> bool:

@@ -2,9 +2,9 @@
 
 One read (the panel: weights) moves with the vector loop and stays along the positions; another (the field: an image) is read at a
 position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a
-copy, so that the loops inside need no conditions. A panel that the second cache holds is walked along for every few positions, or the
-field for every few lanes, whichever moves less memory; a larger one comes in blocks of terms, each used by all positions. Sums keep
-their order.
+copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges. A
+panel that the second cache holds is walked along for every few positions, or the field for every few lanes, whichever moves less memory;
+a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
 
 Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures, SC 2018.
 """
@@ -25,7 +25,8 @@ from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_o
 from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, totals, turned, with_last
 from texpr.schedule.panels import even, in_pairs
 from texpr.schedule.plan import Plan
-from texpr.schedule.taps import last_taps, tile_with_taps
+from texpr.schedule.taps import last_taps, share_outside, tile_with_taps
+from texpr.schedule.triangles import without_edges
 
 NARROW = 2
 """Panels beside each other in a row of the operand that need no packing: a row then is few lines of memory."""
@@ -42,6 +43,8 @@ LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 FAR = 3
 """How much more a byte costs that comes from behind the second cache."""
+LEAST_OUTSIDE = 1 / 50
+"""Of the terms along a loop: the share that is worth loops without them."""
 ENOUGH_TO_SHARE = 1 << 16
 """Elements of a copy that are worth the work of several threads."""
 
@@ -122,6 +125,16 @@ def windowed(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest that sums over windows; names of its outer loops, or None if it is none."""
     found = _window(plan, nest)
     return None if found is None else plan.whole(lambda: _scheduled(plan, found))
+
+
+def terms_outside(plan: Plan, nest: Nest) -> list[str]:
+    """Loops over a window's terms along which so many lie outside of the field that loops without them are worth their code."""
+    w = _window(plan, nest)
+    if w is None or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
+        return []
+    in_parts = 1 < w.height[0] < constant_extent(w.x)
+    return [qualified(n) for n in w.offsets if share_outside(w.field, n, nest) >= LEAST_OUTSIDE
+            and not (in_parts and n is not w.taps and n in offsets_of(nest, w.field, [w.x]))]
 
 
 def _window(plan: Plan, nest: Nest) -> _Window | None:
@@ -231,6 +244,7 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     elif not plan.machine.lane_products:
         in_pairs(plan, shallow[-1])
     plan.step("vectorize", around.lane)
+    without_edges(plan, w.nest.label)
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
 

@@ -105,6 +105,7 @@ fuse("V.io", "V.ii")
 fold("U", "t")"""),
     "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold("U", "t")'),
     "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\nseparate("jo")'),
+    "convolution, trimmed": (CONVOLUTION, 'trim("r", finite=True)\ntrim("q", finite=True)\nseparate("r")'),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
     "attention": (ATTENTION, """\
 split("O.i", 8)

@@ -30,6 +30,7 @@ from texpr.poly.certify.running import LAW, check_running
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of
 from texpr.poly.certify.sums import Sums, name_of
 from texpr.poly.certify.trace import written
+from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
@@ -58,6 +59,7 @@ class Certificate:
         contracted: whether a * b + c may be rounded once.
         flushed: those whose sums take denormal numbers for zeros, since an instruction does.
         online: those whose sums are computed with a maximum that runs along, by the law of `running`.
+        trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
     """
 
     kernel: str
@@ -66,11 +68,12 @@ class Certificate:
     contracted: bool
     flushed: tuple[str, ...] = ()
     online: tuple[str, ...] = ()
+    trimmed: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
-        return not self.reassociated and not self.contracted and not self.online
+        return not self.reassociated and not self.contracted and not self.online and not self.trimmed
 
     @property
     def seconds(self) -> float:
@@ -85,6 +88,7 @@ class Certificate:
         said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
         said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
         said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
+        said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -124,10 +128,11 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         parameters.inputs |= set(program.inputs)
         _of_the_program(kernel, program)
         facts = _facts(kernel, program, parameters)
-        computed, online = program, ()
+        computed, online, trimmed = program, (), ()
         if kernel.program is not None and not equal(kernel.program.equations, program.equations):
             computed = kernel.program
-            online = check_running(program, computed, parameters, facts)
+            said, trimmed = with_trimmed(program, computed, parameters, facts)
+            online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
         direct, source = put_back(cut, parameters, facts)
         origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
@@ -135,10 +140,10 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         proof = Proof(extract(direct, parameters), Meaning(computed), named, facts)
         while True:
             try:
-                return replace(_certified(proof, computed, whole.kernel), online=online)
+                return replace(_certified(proof, computed, whole.kernel), online=online, trimmed=trimmed)
             except Refuted as e:
                 if (inside := made_inside(proof)) is not None and (found := _if_proven(inside, computed, whole.kernel)) is not None:
-                    return replace(found, online=online)
+                    return replace(found, online=online, trimmed=trimmed)
                 if not isinstance(e, Reused):
                     raise
                 proof, source = told_apart(proof, e)

@@ -123,6 +123,10 @@ def _online(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(named or names), rng.randint(1, 5)), (("reassoc", True),) if rng.random() < 0.7 else ())
 
 
+def _trim(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names),), (("finite", True),) if rng.random() < 0.8 else ())
+
+
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
 
@@ -252,7 +256,7 @@ _MAKERS: dict[str, _Maker] = {
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online,
+    "online": _online, "trim": _trim,
 }
 
 
