@@ -27,6 +27,11 @@ def _random(*shape: int) -> np.ndarray:
     return np.random.default_rng(len(shape)).standard_normal(shape).astype("f4")
 
 
+def _sums(s: tx.Schedule) -> list[Reduce]:
+    assert s.kernel.program is not None
+    return [n for n in walk(s.kernel.program) if isinstance(n, Reduce)]
+
+
 @pytest.mark.parametrize(("n", "taps"), [(0, 3), (1, 1), (1, 4), (5, 3), (9, 2), (2, 7)])
 def test_no_bit_of_a_sum_changes(n: int, taps: int):
     s = tx.schedule(SMOOTH).trim("q", finite=True).separate("q")
@@ -39,8 +44,8 @@ def test_no_bit_of_a_sum_changes(n: int, taps: int):
 
 def test_the_loop_says_which_of_two_sums_is_meant():
     s = tx.schedule(BOTH).trim("p", finite=True)
-    first, second = (n for e in s.kernel.program.equations for n in walk(e.value) if isinstance(n, Reduce))
-    assert first.where is None and len(conjuncts(second.where)) == 3
+    first, second = _sums(s)
+    assert first.where is None and second.where is not None and len(conjuncts(second.where)) == 3
     s = s.trim("q", finite=True)
     x, z, w = _random(6), _random(6) + 1, _random(5)
     np.testing.assert_array_equal(interpret_kernel(s.kernel, [x, z, w], {"N": 6, "Q": 5})[0], tx.interpret(BOTH, x, z, w))
@@ -50,7 +55,7 @@ def test_the_loop_says_which_of_two_sums_is_meant():
 def test_only_terms_inside_of_the_field_are_multiplied():
     """A weight that is infinite gives NaN beside a zero of the text, and nothing where the term is left out."""
     x, w = np.ones(4, "f4"), np.array([np.inf, 1, 1], "f4")
-    assert np.isnan(tx.interpret(SMOOTH, x, w)[0])
+    assert np.isnan(np.asarray(tx.interpret(SMOOTH, x, w))[0])
     got = interpret_kernel(tx.schedule(SMOOTH).trim("q", finite=True).kernel, [x, w], {"N": 4, "Q": 3})[0]
     np.testing.assert_array_equal(got, np.array([2, np.inf, np.inf, np.inf], "f4"))
 
@@ -68,6 +73,7 @@ def _with_conditions(change) -> tuple:
     def rule(n: Node) -> Node | None:
         return replace(n, where=change(n)) if isinstance(n, Reduce) and n.where is not None else None
 
+    assert kernel.program is not None
     program = rewrite(kernel.program, rule)
     return replace(loops_of(program), program=program), tx.schedule(SMOOTH).program
 
@@ -102,7 +108,7 @@ def test_refuses_other_loops_and_later_steps():
     with pytest.raises(ScheduleError, match="trim rewrites the equations, before their loops are changed"):
         tx.schedule(SMOOTH).split("i", 4).trim("q", finite=True)
     with pytest.raises(ScheduleError, match="`finite` is True or False, not 1"):
-        tx.schedule(SMOOTH).trim("q", finite=1)
+        tx.schedule(SMOOTH).trim("q", finite=1)  # type: ignore[arg-type]
 
 
 CONVOLUTION = {"N": 2, "C": 16, "H": 8, "W": 8, "K": 32, "R": 3, "Q": 3, "PH": 1, "PW": 1}

@@ -199,10 +199,15 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     return row_blocks
 
 
-def in_pairs(plan: Plan, terms: str) -> None:
-    """Two terms of each sum an iteration, if none is left over: what the loop itself costs is shared, for code twice as long."""
+def in_pairs(plan: Plan, terms: str) -> str:
+    """Two terms of each sum an iteration, if none is left over: what the loop itself costs is shared, for code twice as long.
+
+    The name of the loop over pairs, or over terms where they have none.
+    """
     if plan.machine.vector_registers >= 32 and constant_extent(plan.loop(terms)) % 2 == 0 and (cut := plan.split(terms, 2, tail="exact")):
         plan.step("unroll", cut[1])
+        return cut[0]
+    return terms
 
 
 def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[list[str], list[str], str]:

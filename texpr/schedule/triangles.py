@@ -3,7 +3,7 @@ terms of windows that have zeros at the edges of their field."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 
 from texpr.ir.affine import Linear, ceiling
 from texpr.ir.expr import Var
@@ -38,11 +38,11 @@ def _names(kernel: Kernel) -> list[str]:
     return list(names)
 
 
-def without_edges(plan: Plan, label: str) -> None:
-    """Separate those loops of a nest, inner ones first, that are the innermost ones which a condition bounds, if it says of their first or
+def without_edges(plan: Plan, names: Collection[str]) -> None:
+    """Separate those of some loops, inner ones first, that are the innermost ones which a condition bounds, if it says of their first or
     last iterations alone that it fails there. What it says in terms of loops around is left to `separated`.
     """
-    loops = [n for n in all_loops(plan.kernel) if n.tensor == label]
+    loops = [n for n in all_loops(plan.kernel) if qualified(n) in names]
     around = {n.var for n in loops}
     taken: set[int] = set()
     for n in reversed(loops):

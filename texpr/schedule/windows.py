@@ -43,8 +43,8 @@ LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 FAR = 3
 """How much more a byte costs that comes from behind the second cache."""
-LEAST_OUTSIDE = 1 / 50
-"""Of the terms along a loop: the share that is worth loops without them."""
+LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 50, 1 / 16
+"""Shares of the terms along a loop that are worth ranges without them, and copies of loops for the edges."""
 ENOUGH_TO_SHARE = 1 << 16
 """Elements of a copy that are worth the work of several threads."""
 
@@ -132,9 +132,17 @@ def terms_outside(plan: Plan, nest: Nest) -> list[str]:
     w = _window(plan, nest)
     if w is None or not w.guarded or w.field.tensor.dtype != nest.main.tensor.dtype:
         return []
-    in_parts = 1 < w.height[0] < constant_extent(w.x)
-    return [qualified(n) for n in w.offsets if share_outside(w.field, n, nest) >= LEAST_OUTSIDE
-            and not (in_parts and n is not w.taps and n in offsets_of(nest, w.field, [w.x]))]
+    return [qualified(n) for n in w.offsets if _worth_leaving_out(w, n, _by_terms(plan, w))]
+
+
+def _worth_leaving_out(w: _Window, term: For, in_blocks: bool) -> bool:
+    """Whether many terms along a loop lie outside of the field, and the loops that know which are few: those over terms themselves, or over
+    tiles of positions in which iterations over terms are written out. Tiles whose sums come in blocks of terms are not told apart.
+    """
+    position, height = next((p, h) for p, h in zip(reversed(w.positions), w.height) if term in offsets_of(w.nest, w.field, [p]))
+    if height < constant_extent(position) and (in_blocks or (1 < height and position is w.x and term is not w.taps)):
+        return False
+    return share_outside(w.field, term, w.nest) >= (LEAST_OUTSIDE if height == 1 else LEAST_OUTSIDE_COPIED)
 
 
 def _window(plan: Plan, nest: Nest) -> _Window | None:
@@ -242,9 +250,9 @@ def _scheduled(plan: Plan, w: _Window) -> list[str] | None:
     if w.taps is not None:
         plan.step("unroll", qualified(w.taps))
     elif not plan.machine.lane_products:
-        in_pairs(plan, shallow[-1])
+        shallow[-1] = in_pairs(plan, shallow[-1])
     plan.step("vectorize", around.lane)
-    without_edges(plan, w.nest.label)
+    without_edges(plan, [*(n for n in tiles if n not in (*around.lanes, *images)), *shallow])
     return shared if large else [*shared, *(n for n in tiles if n not in single)]
 
 
