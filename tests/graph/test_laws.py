@@ -10,7 +10,7 @@ import pytest
 
 from tests.strategies import special_values
 from texpr.graph.passes import EXACT, LAWS, Law
-from texpr.graph.passes.laws import _built, _root, simplified
+from texpr.graph.passes.laws import LITERALS, _built, _root, simplified
 from texpr.ir.arithmetic import quiet
 from texpr.ir.build import literal
 from texpr.ir.dtypes import BOOL, F16, F32, F64, I8, U8, DType, numpy_dtype
@@ -18,7 +18,7 @@ from texpr.ir.evaluate import Points, evaluate
 from texpr.ir.expr import Add, And, Call, Compare, Const, Expr, Mul, Not, Or, Var
 
 RANDOM = np.random.default_rng(7)
-LITERALS = (-3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
+NUMBERS = (-3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
 
 
 def dtypes(law: Law) -> tuple[DType, ...]:
@@ -50,12 +50,12 @@ def values(name: str, count: int, law: Law, t: DType) -> np.ndarray:
 
 def cases(law: Law, t: DType):
     """The left side over variables, for every choice of literals, and the values of the variables."""
-    variables = [n for n in names(law) if n not in "ab"]
+    variables = [n for n in names(law) if n not in LITERALS]
     found: dict[str, Expr] = {n: Var(n, dtype=BOOL if n in "cd" else t) for n in variables}
     grids = np.meshgrid(*(values(n, len(variables), law, t) for n in variables), indexing="ij")
     env = {found[n]: g.ravel() for n, g in zip(variables, grids)}
-    given = [n for n in names(law) if n in "ab"]
-    for chosen in itertools.product(LITERALS, repeat=len(given)):
+    given = [n for n in names(law) if n in LITERALS]
+    for chosen in itertools.product(NUMBERS, repeat=len(given)):
         numbers = dict(zip(given, chosen))
         if (t.is_int and any(v != int(v) or v < 0 for v in chosen)) or not (law.when is None or law.when(numbers)):
             continue

@@ -49,6 +49,7 @@ def test_inline_calls(golden):
     [
         "op first(X: f32[M, N]) -> (y: i64[M], z: i64) { y[i] = argmax(j: X[i, j])  z = argmin(i where i > 1 or i == 0: X[i, 0]) }",
         "op place(X: f32[M, N, 4]) -> (r: i64[M], q: i64[M]) { r[i] = argmax(j, k: X[i, j, k])  q[m] = argmax<1>(j, k: X[m, j, k]) }",
+        "op byte(X: f32[M, 3, 4]) -> (r: i64[M], q: i64[M]) { r[i] = argmax(j, k: X[i, j, k])  q[m] = argmax<1>(j, k: X[m, j, k]) }",
         "op logic(X: f32[M, N]) -> (a: bool[M], b: bool) { a[i] = any(j: X[i, j] > 0)  b = all(i, j: X[i, j] != X[i, j]) }",
     ],
 )

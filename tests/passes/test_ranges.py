@@ -36,6 +36,16 @@ def test_triangles(name: str, size: int):
     np.testing.assert_allclose(naive(x), tx.interpret(operator, x), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1, 254, 255, 256, 257])
+def test_places_fit_their_type(size: int):
+    """A place among at most 255 is a byte, 255 is none; the last one, that of NaN, and one behind which nothing is asked for."""
+    operator = tx.op(f"op f(X: f32[M, {size}]) -> y: i64[M] {{ y[i] = argmax(j: X[i, j]) }}")
+    x = np.zeros((3, size), "f4")
+    x[0, -1], x[1, size // 2] = 1, np.nan
+    np.testing.assert_array_equal(operator(x), [size - 1, size // 2, 0])
+    np.testing.assert_array_equal(tx.interpret(operator, x), [size - 1, size // 2, 0])
+
+
 def test_argmax_over_a_triangle_is_refused():
     operator = tx.op("op f(X: f64[N]) -> (a: i64, b: i64) { a, b = argmax(i in 0..N, j in i..N: X[j] - X[i]) }")
     with pytest.raises(CheckError) as e:

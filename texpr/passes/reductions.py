@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from math import prod
 
 from texpr import poly
 from texpr.ir.affine import same_value
 from texpr.ir.build import FALSE, compare, conjunction, conjuncts, integer, literal, mul, negation, sub
-from texpr.ir.dtypes import BOOL, I32, I64, U8, int_range
+from texpr.ir.dtypes import BOOL, I32, I64, U8, DType, int_range
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -42,7 +43,7 @@ def desugar(program: Program) -> Program:
     """argmax, argmin, any and all in terms of max and min; nothing that only derivatives look at.
 
     argmax(k: x) = min(k: if x == max(j: x[k := j]) or x != x then k else 2^63 - 1), the first index of the largest; the first NaN where
-    there is one. Where several equations ask for the indices of one extreme, it is found once.
+    there is one. Where several equations ask for the indices of one extreme, it is found once. The place among at most 255 is a byte.
     """
 
     def rule(node: Node) -> Node | None:
@@ -85,12 +86,13 @@ def _along_the_first(e: Equation) -> Equation:
 def _with_place(group: list[Equation], names: set[str]) -> dict[int, tuple[Equation, ...]]:
     one = group[0]
     assert isinstance(one.value, Reduce)
-    place = Tensor(_unused(f"{one.target.name}_place", names), I64, one.target.dims)
+    first = _first(one.value)
+    place = Tensor(_unused(f"{one.target.name}_place", names), first.dtype, one.target.dims)
     changed: dict[int, tuple[Equation, ...]] = {}
     for e in group:
         assert isinstance(e.value, Reduce)
         changed[id(e)] = (replace(e, value=_index(e.value, Read(place, e.indices))),)
-    changed[id(one)] = (replace(one, target=place, value=_first(one.value)), *changed[id(one)])
+    changed[id(one)] = (replace(one, target=place, value=first), *changed[id(one)])
     return changed
 
 
@@ -105,13 +107,22 @@ def _first(node: Reduce) -> Expr:
     """The place of the extreme among all instances of the reduction, the last axis counting fastest."""
     best = with_fresh_variables(
         Reduce(node.op[3:], node.axes, node.body, node.where, dtype=node.body.dtype, span=node.span))
-    here = Compare("==", node.body, best)
-    hit: Expr = Or(here, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else here
+    same = Compare("==", node.body, best)
+    hit: Expr = Or(same, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else same
     position: Expr = index(0)
     for axis, extent in zip(node.axes, _extents(node)):
         position = Add(mul(position, extent), sub(axis.var, axis.lo))
-    never = Const(int_range(I64)[1], dtype=I64)
-    return Reduce("min", node.axes, Select(hit, position, never), node.where, dtype=I64, span=node.span)
+    t = _place_dtype(_extents(node))
+    here = Cast(position, dtype=t) if t != I64 else position
+    never = Const(int_range(t)[1], dtype=t)
+    return Reduce("min", node.axes, Select(hit, here, never), node.where, dtype=t, span=node.span)
+
+
+def _place_dtype(extents: Sequence[Expr]) -> DType:
+    """Of a place among all instances of a reduction: a byte where that is known to be enough."""
+    sizes = [integer(e) for e in extents]
+    known = [n for n in sizes if n is not None]
+    return U8 if len(known) == len(sizes) and prod(known) <= int_range(U8)[1] else I64
 
 
 def _extents(node: Reduce) -> list[Expr]:
@@ -125,6 +136,7 @@ def _extents(node: Reduce) -> list[Expr]:
 def _index(node: Reduce, place: Expr) -> Expr:
     """The index that an argmax asks for, from the place of the extreme."""
     extents = _extents(node)
+    place = place if place.dtype == I64 else Cast(place, dtype=I64)
     for extent in extents[node.which + 1 :][::-1]:
         place = FloorDiv(place, extent)
     if node.which > 0:

@@ -1,6 +1,6 @@
 """Algebraic laws as text, and the machine that applies them.
 
-A law reads `x * 1 = x`. Names from x on stand for any expression, `a b` for literals, whose arithmetic is done when the law is applied;
+A law reads `x * 1 = x`. Names from x on stand for any expression, `a b n` for literals, whose arithmetic is done when the law is applied;
 `e if c else f`, comparisons, `and or not`, `**`, `//`, `%` and function names are those of the language. `either order` is understood of
 `+ * max min and or == !=`.
 """
@@ -53,7 +53,7 @@ _COMPARE: dict[type[ast.AST], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }
 _EITHER_ORDER = (Add, Mul, Max, Min, And, Or)
-_LITERALS = "ab"
+LITERALS = "abn"
 MOST_ROUNDS = 8
 
 
@@ -89,7 +89,7 @@ class Law:
             operand = _operand_dtype(e)
             if not _is_of(operand, self.kind):
                 return None
-            numbers = {n: float(v.value) for n, v in found.items() if n in _LITERALS}  # type: ignore[attr-defined]
+            numbers = {n: float(v.value) for n, v in found.items() if n in LITERALS}  # type: ignore[attr-defined]
             if self.when is None or self.when(numbers):
                 return _built(self.after, found, e.dtype, operand)
         return None
@@ -122,7 +122,7 @@ def _matches(pattern: ast.expr, e: Expr, found: Found) -> Iterator[Found]:
             if name in found:
                 if equal(found[name], e):
                     yield found
-            elif name not in _LITERALS or (isinstance(e, Const) and e.dtype != BOOL):
+            elif name not in LITERALS or (isinstance(e, Const) and e.dtype != BOOL):
                 yield {**found, name: e}
         case ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
             if isinstance(e, Const) and _same_number(_number(pattern), e):
@@ -258,7 +258,7 @@ def _may_be(pattern: ast.expr, kind: type) -> bool:
     """Whether an expression of this class may have the form."""
     match pattern:
         case ast.Name(name):
-            return name not in _LITERALS or kind is Const
+            return name not in LITERALS or kind is Const
         case ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
             return kind is Const
     return kind is _root(pattern)

@@ -36,6 +36,11 @@ def _digits(numbers: Mapping[str, float]) -> bool:
     return all(n > 0 for n in numbers.values()) and numbers["a"] * numbers["b"] <= 127
 
 
+def _number(numbers: Mapping[str, float]) -> bool:
+    """The digits of a number to the base a fit every type."""
+    return 0 <= numbers["b"] < numbers["a"] and 0 <= numbers["n"] and (numbers["n"] + 1) * numbers["a"] <= 127
+
+
 def _ordered(numbers: Mapping[str, float]) -> bool:
     return numbers["a"] <= numbers["b"]
 
@@ -84,7 +89,8 @@ def _table() -> tuple[Law, ...]:
     exact += [Law(text, "any", True) for text in _EXACT_CHOICES]
     exact += [Law(text, "int", True) for text in _EXACT_ON_INTEGERS]
     exact += [Law("x // a // b = x // (a * b)", "int", True, _small), Law("max(min(x, b), a) = min(max(x, a), b)", "int", True, _ordered),
-              Law("y % b == x // a and z % a == x % a = x == y % b * a + z % a", "int", True, _digits)]
+              Law("y % b == x // a and z % a == x % a = x == y % b * a + z % a", "int", True, _digits),
+              Law("n == x // a and b == x % a = x == n * a + b", "int", True, _number)]
     loose = [Law(text, "float", False) for text in _REASSOCIATING]
     loose += [Law(text, "float", False, _regular)
               for text in ("x * a * b = x * (a * b)", "x / a = x * (1 / a)", "x + a + b = x + (a + b)", "x - a - b = x - (a + b)")]
