@@ -43,7 +43,7 @@ LEAST_DEPTH = 64
 """Terms of a block for which sums are fetched and put back."""
 FAR = 3
 """How much more a byte costs that comes from behind the second cache."""
-LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 50, 1 / 16
+LEAST_OUTSIDE, LEAST_OUTSIDE_COPIED = 1 / 40, 1 / 16
 """Shares of the terms along a loop that are worth ranges without them, and copies of loops for the edges."""
 ENOUGH_TO_SHARE = 1 << 16
 """Elements of a copy that are worth the work of several threads."""
