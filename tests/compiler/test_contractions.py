@@ -142,6 +142,14 @@ def test_scripts(name, golden):
     golden(f"{s.script()}\n{s}")
 
 
+@pytest.mark.parametrize(("rows", "tile"), [(128, (8, 32)), (132, (6, 64)), (1024, (6, 64))])
+def test_tiles_leave_few_rows_over(rows: int, tile: tuple[int, int]):
+    """Tiles of six rows would compute four of 128 in vain, and are the better ones where they do not."""
+    op = tx.op("op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+    script = tx.schedule(op, M=rows, K=784, N=512).auto("x86-64-v4").script()
+    assert f'split("C.i", {tile[0]}, ' in script and f'split("C.j", {tile[1]}, ' in script
+
+
 @pytest.mark.parametrize("rows", [31, 33])
 def test_rows_of_a_far_operand_are_packed_where_many_share_them(rows):
     """What is left over of lanes and terms is in the panels as well."""

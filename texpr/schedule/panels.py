@@ -38,6 +38,8 @@ CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
 EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
+FEW_SUMS = 0.01
+"""What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
 FILLING = 16
 """Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
 
@@ -83,8 +85,8 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
-    width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel))
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
+    width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), max(map(constant_extent, sharing), default=0))
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
     across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
@@ -126,21 +128,29 @@ def _places(nest: Nest, panel: Access) -> int:
     return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
 
 
-def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS) -> tuple[int, int]:
+def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0) -> tuple[int, int]:
     """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
 
     Three vectors load least per product; two or four where less is left over, or where a first cache has `places` for few rows alone.
+
+    Args:
+        rows: how many there are, where tiles of another height may leave fewer over; 0 if that is not known.
     """
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 4 if plan.machine.lane_products else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
-    heights = {3: 8, 2: 12} if plan.machine.lane_products else {3: 8, 4: 6, 2: 12 if places >= 12 else WAYS}
+    tiles = [(3, 8), (2, 12)] if plan.machine.lane_products else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
 
-    def cost(n: int) -> float:
-        return -(-size // (n * lanes)) * n * (1 + 0.02 * abs(n - 3) + CROWDED * (heights[n] > places))
+    def cost(tile: tuple[int, int]) -> float:
+        n, height = tile
+        computed = -(-size // (n * lanes)) * n
+        if rows >= BLOCK_ROWS and not plan.machine.lane_products:
+            tall = height_of(rows, height)
+            computed *= -(-rows // tall) * tall / rows
+        return computed * (1 + 0.02 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
 
-    vectors = min(heights, key=cost)
-    return vectors * lanes, heights[vectors]
+    vectors, height = min(tiles, key=cost)
+    return vectors * lanes, height
 
 
 def height_of(rows: int, most: int) -> int:
