@@ -46,6 +46,8 @@ TILES = [
     's.tile("i", "j", sizes=(4, 0))', 's.tile("i", "x", sizes=(4, 4))', 's.tile("i", "j", sizes="ab")',
     's.tile("i", "j", sizes=(4, 3), tail="exact")', 's.jam("i", 0)', 's.jam("x", 2)', 's.jam("i", 2, tail="cut")', 's.jam("i", "2")',
     's.fission("x")', 's.fission("k")', 's.fission("i", "D")', 's.fission("j", "C")', 's.fission("i", 3)', 's.skew("i", "j")',
+    's.fission("i", name="r")', 's.fission("i", "C_acc", name="k")', 's.fission("i", "C_acc", name="no name")', 's.fission("i", "x")',
+    's.expand("A", "i")', 's.expand("C_acc", "k")', 's.expand("C_acc", "x")', 's.expand("x", "i")', 's.expand(3, "i")',
     's.skew("j", "i", 0)', 's.skew("j", "i", 1.0)', 's.skew("j", "i", 2**40)', 's.skew("j", "j")', 's.vectorize("j").skew("j", "i")',
     's.reverse("x")', 's.reverse("k")', 's.unroll("j").reverse("k")',
 ]

@@ -67,6 +67,8 @@ STEPS = {
     "jam": ("matmul", {"M": 6}, 's.jam("i", 4)'),
     "fission": ("softmax", {}, 's.compute_at("m", "e.i").fission("e.i")'),
     "fission_once": ("matmul", {}, 's.fission("i", "C_acc")'),
+    "fission_named": ("matmul", {}, 's.fission("i", "k", name="r")'),
+    "expand": ("ragged", {}, 's.split("i", 4).expand("Y_acc", "ii")'),
     "skew": ("wave", {}, 's.skew("j", "i").reorder("j", "i").parallel("i")'),
     "skew_back": ("diagonal", {"M": 4}, 's.skew("j", "i", -1)'),
     "reverse": ("ragged", {}, 's.reverse("i")'),

@@ -177,9 +177,13 @@ class Steps:
         """Run iterations of an outer loop together in the loops inside; see `texpr.schedule.jam`."""
         return self._step("jam", loop, factor, **({"tail": tail} if tail != "peel" else {}))
 
-    def fission(self, loop: str | Var, after: str | None = None) -> Self:
+    def fission(self, loop: str | Var, after: str | None = None, *, name: str | None = None) -> Self:
         """Give the statements of a loop loops of their own; see `texpr.schedule.fission`."""
-        return self._step("fission", loop, *(() if after is None else (after,)))
+        return self._step("fission", loop, *(() if after is None else (after,)), **({} if name is None else {"name": name}))
+
+    def expand(self, tensor: str, loop: str | Var) -> Self:
+        """Give each iteration of a loop an element of its own of a temporary; see `texpr.schedule.expand`."""
+        return self._step("expand", tensor, loop)
 
     def skew(self, loop: str | Var, by: str | Var, factor: int = 1) -> Self:
         """Shift a loop per iteration of one around it; see `texpr.schedule.skew`."""

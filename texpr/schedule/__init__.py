@@ -17,6 +17,7 @@ from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
+from texpr.schedule.expand import expand
 from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
@@ -43,8 +44,8 @@ from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
 
 __all__ = [
-    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "explain", "find_loops", "fission", "fold",
-    "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified",
+    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
+    "fold", "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified",
     "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle",
     "tensorize", "tile", "trim", "unroll", "vectorize",
 ]

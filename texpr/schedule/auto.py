@@ -4,8 +4,9 @@ It sees loops, strides and reuse, never names of operators. First, what is cheap
 join loops that are one run of memory; pick the vector loop with the fewest gathers; where it reduces, give each lane a partial result
 (`along`); keep a tile of accumulators in registers over loops along which reads are reused; leave groups of products to an instruction
 (`dots`); block large contractions and pack an operand (`panels`); walk along a large operand that is read once (`streams`); turn squares of
-what is read across (`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); let rows of a
-recurrence run side by side or follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`).
+what is read across (`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); add what tiles of a
+recurrence need of earlier elements (`earlier`); let rows of one run side by side or follow each other (`wavefront`), blocks of sums go
+through memory in its order (`runs`).
 Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among
 threads, loops over triangles lose their conditions (`triangles`), and what the caches would not hold is written past them. GPUs have blocks
 (`blocks`), and one kernel for sums weighted by exponentials (`attend`). A step that is not legal is left out.
@@ -28,6 +29,7 @@ from texpr.schedule.chains import chained
 from texpr.schedule.cheap import cheap, crowded, operations
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
+from texpr.schedule.earlier import blocked
 from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
@@ -293,13 +295,13 @@ def _share(plan: Plan, group: _Group) -> None:
         if _longest(plan, name) >= 2 * plan.machine.cores or name == names[-1]:
             if name != names[0]:
                 plan.step("reorder", name, *names[: names.index(name)])
-            if group.work // _starts(plan, name) >= LEAST_SHARED and plan.step("parallel", name):
+            if group.work // _starts(plan, name, names) >= LEAST_SHARED and plan.step("parallel", name):
                 return
 
 
-def _starts(plan: Plan, name: str) -> int:
-    """How often a loop starts in one run."""
-    return prod(max(1, extent(n)) for n in loops_around(plan.kernel, find_loops(plan.kernel, name)[0]))
+def _starts(plan: Plan, name: str, names: list[str]) -> int:
+    """How often a loop starts in a run of those called `names`."""
+    return prod(max(1, extent(n)) for n in loops_around(plan.kernel, find_loops(plan.kernel, name)[0]) if qualified(n) in names)
 
 
 def _chunk(iterations: int, most: int) -> int:
@@ -335,7 +337,7 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
-    return next((names for schedule in (dotted, streamed, windowed, packed) if (names := schedule(plan, nest)) is not None), None)
+    return next((names for schedule in (blocked, dotted, streamed, windowed, packed) if (names := schedule(plan, nest)) is not None), None)
 
 
 def _in_parts(plan: Plan, nest: Nest) -> Nest:

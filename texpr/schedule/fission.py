@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.schedule.leaves import apart, checked, leaves, rearranged
-from texpr.schedule.loops import find_loops, span_of
+from texpr.schedule.loops import check_new_names, find_loops, qualified, span_of
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
 
-def fission(kernel: Kernel, loop: str | Var, after: str | None = None) -> Kernel:
+def fission(kernel: Kernel, loop: str | Var, after: str | None = None, *, name: str | None = None) -> Kernel:
     """Give the statements of a loop loops of their own. Distribution elsewhere.
 
     for i: { A; B }   ->   for i: A;  for i: B
@@ -21,12 +21,20 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None) -> Kernel
     what comes earlier that needs it. All the loops keep the name; the deepest nest has the handle.
 
     Args:
-        after: the name of a tensor: cut only once, behind the last statement that writes it. Between all statements unless given.
+        after: the name of a tensor or of a loop: cut only once, behind the last statement that writes the one or stands in the other.
+            Between all statements unless given.
+        name: of the loop behind such a cut; the same as before it unless given.
     Raises:
-        ScheduleError: nothing to cut, or an instance would run before one it needs.
+        ScheduleError: nothing to cut, an instance would run before one it needs, or a name that is taken.
     Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS 1987.
     """
+    at = find_loops(kernel, loop)[0]
     found = {n.var for n in find_loops(kernel, loop)}
+    if name is not None:
+        check_new_names(kernel, at, (name,), "fission")
+        if after is None:
+            raise ScheduleError("a name is for the loop behind a single cut", span_of(kernel, at), code="fission",
+                                help=f'say where to cut: fission("{at.var.name}", tensor or loop, name="{name}")')
     cut = False
 
     def arrange(given: list[Leaf]) -> list[Leaf] | None:
@@ -35,12 +43,11 @@ def fission(kernel: Kernel, loop: str | Var, after: str | None = None) -> Kernel
             return None
         parts = _parts(kernel, given, found, after)
         cut = cut or len(set(parts)) > 1
-        return apart(given, parts, found)
+        return apart(given, parts, found, name)
 
     moved = rearranged(kernel, arrange)
-    at = find_loops(kernel, loop)[0]
     if not cut:
-        where = "holds one statement only" if after is None else f"ends where `{after}` is written, or never writes it"
+        where = "holds one statement only" if after is None else f"has nothing behind `{after}`, or no such tensor or loop"
         raise ScheduleError(f"`{at.var.name}` {where}, so there is nothing to cut", span_of(kernel, at), code="fission",
                             help='name a tensor that a statement before the last writes: fission("i", "t")')
     return checked(kernel, moved, "fission", f'fission("{at.var.name}")', "cut the loop elsewhere: fission(loop, tensor)")
@@ -50,11 +57,17 @@ def _parts(kernel: Kernel, given: list[Leaf], found: set[Var], after: str | None
     """For each leaf in the loop, the number of the loop it goes to; for those outside any that one in it has, or None."""
     if after is not None:
         inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
-        writers = [k for k in inside if isinstance(s := given[k].statement, Store) and s.tensor.name == after]
-        return [int(bool(writers) and k in inside and k > writers[-1]) for k in range(len(given))]
+        before = [k for k in inside if _belongs(given[k], after)]
+        return [int(bool(before) and k in inside and k > before[-1]) for k in range(len(given))]
     top = next(s for s in kernel.body if leaves(kernel, s)[0].statement is given[0].statement)
     steps = _statements(top, found)
     return [steps.get(id(leaf.statement)) for leaf in given]
+
+
+def _belongs(leaf: Leaf, name: str) -> bool:
+    """Whether a statement writes the tensor or stands in the loop of that name."""
+    writes = isinstance(leaf.statement, Store) and leaf.statement.tensor.name == name
+    return writes or any(name in (n.var.name, qualified(n)) for n in leaf.loops)
 
 
 def _statements(top: Stmt, found: set[Var]) -> dict[int, int]:

@@ -97,10 +97,13 @@ def _loops_of(kernel: Kernel, tensor: Tensor) -> tuple[For, ...]:
     return tuple(level[0] for level in takewhile(lambda level: all(n is level[0] for n in level), shared))
 
 
-def apart(given: Sequence[Leaf], parts: Sequence[int | None], found: Collection[Var]) -> list[Leaf]:
+def apart(given: Sequence[Leaf], parts: Sequence[int | None], found: Collection[Var], name: str | None = None) -> list[Leaf]:
     """The leaves with a copy per part of every loop in `found`, and inside, that several parts have.
 
     The part of the deepest leaf in such a loop keeps the handles.
+
+    Args:
+        name: of the copies of `found` in part 1; as they are called unless given.
     """
     users: dict[Var, set[int | None]] = {}
     for leaf, p in zip(given, parts):
@@ -110,6 +113,8 @@ def apart(given: Sequence[Leaf], parts: Sequence[int | None], found: Collection[
     inside = [k for k, leaf in enumerate(given) if any(n.var in found for n in leaf.loops)]
     keeps = parts[max(inside, key=lambda k: len(given[k].loops))]
     copies: dict[tuple[int | None, Var], Expr] = {(p, v): replace(v) for v, of in users.items() if len(of) > 1 for p in of - {keeps}}
+    if name is not None:
+        copies |= {(1, v): replace(v, name=name) for v, of in users.items() if v in found and 1 in of}
     return [_renamed(leaf, {v: e for (q, v), e in copies.items() if p == q}) for leaf, p in zip(given, parts)]
 
 

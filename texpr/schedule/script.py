@@ -14,6 +14,7 @@ from texpr.passes.hints import drop_hints
 from texpr.schedule.attach import compute_at
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
+from texpr.schedule.expand import expand
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.hints import annotate, prefetch, stream
@@ -46,7 +47,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
-    "online": online, "swizzle": swizzle, "trim": trim,
+    "online": online, "swizzle": swizzle, "trim": trim, "expand": expand,
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.schedule.independent import check_moved
@@ -54,7 +56,7 @@ def split(kernel: Kernel, loop: str | Var, factor: int, *, tail: str = "guard", 
             if tail == "overlap":
                 check_again(kernel, ragged, factor)
             own = {n.var: twins(kernel, n, "rest") for n in ragged}
-            pieces = peeled if tail == "peel" else overlapped
+            pieces = partial(peeled, kernel) if tail == "peel" else overlapped
             after = replace_loops(kernel, found, lambda n: pieces(n, factor, outer, inner, own[n.var]) if n.var in own
                                   else cut(n, factor, outer, inner, even=True, clipped=False))
             after = with_temporaries(after, [t for each in own.values() for t in each.values()])

@@ -69,15 +69,14 @@ def _without_quotients(s: Stmt, inner: Var, factor: int) -> Stmt:
     return rewrite(s, rule, kinds=_QUOTIENTS)
 
 
-def peeled(loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+def peeled(kernel: Kernel, loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
     """Full tiles, and a loop for what is left, which uses temporaries of its own."""
-    extent = loop.extent
-    tiles = floordiv(extent, index(factor))
+    tiles, left = divided(loop.extent, factor, {n.var: n.extent for n in path_to(kernel, loop) if isinstance(n, For)})
     main = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
     rest = replace(loop.var, name=inner_name)
     at = add(mul(tiles, index(factor)), rest)
-    left = For(rest, mod(extent, index(factor)), tuple(folded_anew(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
-    return (main, over_tensors(left, own))
+    behind = For(rest, left, tuple(folded_anew(s, {loop.var: at}) for s in loop.body), tensor=loop.tensor)
+    return (main, over_tensors(behind, own))
 
 
 def whole(loop: For, factor: int, outer_name: str, inner_name: str) -> For:

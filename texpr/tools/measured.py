@@ -27,6 +27,12 @@ op seidel(U0: f32[N, M]; SWEEPS = 4) -> V: f32[N, M] {
   V[i, j] = U[SWEEPS, i, j]
 }
 """
+ELIMINATION = """
+op lu(A: f32[N, N]) -> F: f32[N, N] {
+  F[i, j] = (A[i, j] - sum(k in 0..j: F[i, k] * F[k, j])) / F[j, j]  for i in 0..N, j in 0..i
+  F[i, j] = A[i, j] - sum(k in 0..i: F[i, k] * F[k, j])  for i in 0..N, j in i..N
+}
+"""
 TRIANGLE = "op triangle(A: f32[N, N], x: f32[N]) -> y: f32[N] { y[i] = sum(j where j <= i: A[i, j] * x[j]) }"
 ATTENTION = """
 op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M >= 1 {
@@ -104,6 +110,13 @@ split("V.i", 4)
 fuse("V.io", "V.ii")
 fold("U", "t")"""),
     "seidel, its middle": (SEIDEL, 'peel("U.1.i", 1, 1)\npeel("U.1.j", 1, 1)\nfold("U", "t")'),
+    "elimination": (ELIMINATION, """\
+split("F.0.j", 16)
+expand("F_acc", "F.0.ji")
+split("F.0.k", 16, tail="peel")
+fission("F.0.ji", "F.0.ko", name="jr")
+reorder("F.0.ko", "F.0.ki", "F.0.ji")
+vectorize("F.0.ji")"""),
     "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\nseparate("jo")'),
     "convolution, trimmed": (CONVOLUTION, 'trim("r", finite=True)\ntrim("q", finite=True)\nseparate("r")'),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),

@@ -138,7 +138,10 @@ def _separate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 
 def _fission(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names), *((rng.choice(_computed(kernel)),) if rng.random() < 0.4 else ())))
+    if rng.random() >= 0.4:
+        return Step(kind, (rng.choice(names),))
+    after = rng.choice(names) if rng.random() < 0.4 else rng.choice(_computed(kernel))
+    return Step(kind, (rng.choice(names), after), (("name", rng.choice(("r", *names))),) if rng.random() < 0.3 else ())
 
 
 def _specialize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -256,7 +259,7 @@ _MAKERS: dict[str, _Maker] = {
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim,
+    "online": _online, "trim": _trim, "expand": _cache,
 }
 
 
