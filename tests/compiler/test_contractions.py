@@ -142,7 +142,7 @@ def test_scripts(name, golden):
     golden(f"{s.script()}\n{s}")
 
 
-@pytest.mark.parametrize(("rows", "tile"), [(128, (8, 32)), (132, (6, 64)), (1024, (6, 64))])
+@pytest.mark.parametrize(("rows", "tile"), [(128, (8, 32)), (132, (6, 64)), (512, (8, 32)), (1024, (6, 64))])
 def test_tiles_leave_few_rows_over(rows: int, tile: tuple[int, int]):
     """Tiles of six rows would compute four of 128 in vain, and are the better ones where they do not."""
     op = tx.op("op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")

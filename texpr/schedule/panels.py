@@ -38,7 +38,7 @@ CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
 EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
-FEW_SUMS = 0.01
+FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
 FILLING = 16
 """Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
