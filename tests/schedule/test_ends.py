@@ -41,6 +41,14 @@ def test_ends_keep_every_bit_and_are_certified(name, where, monkeypatch):
     assert "every sum has all its terms" in str(s.certificate())
 
 
+def test_rows_from_memory_are_asked_for_a_row_early(monkeypatch):
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    text, sizes, _ = CASES["squares of 8"]
+    for where, early in ((NEAR, []), (FAR, ['prefetch("M", "Y.y", 1)', 'prefetch("A", "Y.y", 1)'])):
+        steps, _ = auto(tx.schedule(tx.op(text), **sizes).kernel, replace(where, instructions=frozenset({"transpose8_f32"})))
+        assert sorted(str(step) for step in steps if step.name == "prefetch") == sorted(early)
+
+
 def test_lanes_left_over_are_written_lane_by_lane(monkeypatch):
     """A square of them would reach beyond the last lane."""
     monkeypatch.setattr(windows, "LONG_SUM", 8)

@@ -88,6 +88,23 @@ def test_a_prefetch_is_an_instruction():
     assert "@llvm.prefetch" not in tx.schedule(MATMUL).compile().llvm
 
 
+def test_an_instruction_is_asked_for_row_by_row():
+    """Eight rows of eight elements, each in a line of its own; the instruction keeps the nest that it runs."""
+    op = tx.op("op turned(X: f32[N, N]) -> Y: f32[N, N] { Y[i, j] = X[j, i] }")
+    s = tx.schedule(op, N=64).split("i", 8).split("j", 8).reorder("io", "jo", "ii", "ji")
+    s = s.tensorize("ii", "transpose8_f32").prefetch("X", "jo", 2)
+    listing = str(s)
+    assert listing[listing.index("      for Y.ji") :] == """\
+      for Y.ji in 0..8  # independent
+        prefetch X[min(jo + 2, 7) * 8 + ji, io * 8]
+      for Y.ii in 0..8 instruction.transpose8_f32  # proven independent, 64 bytes an iteration
+        for Y.ji in 0..8  # independent
+          Y[io * 8 + ii, jo * 8 + ji] = X[jo * 8 + ji, io * 8 + ii]
+"""
+    x = np.random.default_rng(0).random((64, 64), np.float32)
+    np.testing.assert_array_equal(s.compile()(x), x.T)
+
+
 def test_machines_without_it_leave_it_out():
     s = tx.schedule(MATMUL, M=64, N=64, K=64).prefetch("B", "k", 8).bind("i", "block.x").bind("j", "thread.x")
     target = next(name for name in ("sm_80", "sm_90") if find_target(name))

@@ -2,7 +2,8 @@
 
 Lanes go across channels, and neighbours in memory are positions. Written so, every lane would touch a line of its own, and so would every
 lane of what the end reads beside the sum (the tensor of a mask, a summand). Instead, a row of positions is collected in a buffer in which
-lanes are neighbours, and squares of it are transposed in registers on the way out; what the end reads comes in the same way.
+lanes are neighbours, and squares of it are transposed in registers on the way out; what the end reads comes in the same way: rows
+that lie far apart, which no hardware foresees, so that each row of positions asks for those of the next one where they come from memory.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def turned_ends(plan: Plan, tensors: Sequence[Crossed], at: str) -> None:
             plan.back(before)
             if each.written:
                 return
+        elif not each.written and prod(integer(n) or 0 for n in each.tensor.shape) * each.tensor.dtype.bytes > plan.nearby > 0:
+            plan.step("prefetch", each.tensor.name, at, 1)
 
 
 def _turned(plan: Plan, each: Crossed) -> bool:

@@ -10,14 +10,17 @@ from math import isfinite
 from texpr import poly
 from texpr.ir.build import add, compare, conjunction, minimum, sub
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.renew import folded
 from texpr.schedule.loops import find_loops, loops_around, replace_loops, span_of, stores
+from texpr.schedule.nests import Access
 from texpr.schedule.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 
 FARTHEST = 1 << 20
+LINE = 64
+"""Bytes that come from memory at once."""
 _TEXT = re.compile(r"[A-Za-z0-9_ .,:/+*-]{0,80}")
 
 
@@ -48,7 +51,7 @@ def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int) -> Ker
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
     It stands in front of each statement that reads or updates the tensor, outside of vector and unrolled loops, and asks for their first
-    element. It follows a buffer into another layout, and goes where its tensor goes. Machines that have no such instruction leave it out.
+    element; in front of an instruction it asks for each row that this takes. It follows a buffer into another layout, and goes where its tensor goes. Machines that have no such instruction leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
@@ -119,6 +122,8 @@ def _asking(loop: For, t: Tensor, distance: int) -> tuple[Stmt, ...]:
         match s:
             case Store():
                 return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t)), s)
+            case For(kind=kind) if kind.startswith(INSTRUCTION):
+                return (*(_lines(s, r, ahead) for inside in stores(s) for r in _reads(inside, t)), s)
             case For() | If():
                 below = [b for each in s.body for b in over(each)]
                 if isinstance(s, For) and s.kind not in ("vector", "unroll"):
@@ -129,6 +134,19 @@ def _asking(loop: For, t: Tensor, distance: int) -> tuple[Stmt, ...]:
         return (s,)
 
     return tuple(p for s in loop.body for p in over(s))
+
+
+def _lines(nest: For, read: Read, ahead: Mapping[Var, Expr]) -> Stmt:
+    """A prefetch in front of an instruction, for each row that it takes of the tensor: in loops along which elements lie apart."""
+    access = Access(read.tensor, read.indices)
+    loops = [n for n in walk(nest) if isinstance(n, For)]
+    apart = [n for n in loops if (access.stride(n.var) or 0) * read.tensor.dtype.bytes >= LINE]
+    first = {n.var: index(0) for n in loops if n not in apart}
+    hint: Stmt = Prefetch(read.tensor, tuple(folded(i, {**ahead, **first}) for i in read.indices))
+    for n in reversed(apart):
+        again = replace(n.var)
+        hint = For(again, n.extent, (folded(hint, {n.var: again}),), tensor=n.tensor)
+    return hint
 
 
 def _check_addresses(kernel: Kernel, loop: For, t: Tensor, distance: int) -> None:
