@@ -51,7 +51,8 @@ def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int) -> Ker
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
     It stands in front of each statement that reads or updates the tensor, outside of vector and unrolled loops, and asks for their first
-    element; in front of an instruction it asks for each row that this takes. It follows a buffer into another layout, and goes where its tensor goes. Machines that have no such instruction leave it out.
+    element; in front of an instruction it asks for each row that this takes. It follows a buffer into another layout, and goes where its
+    tensor goes. Machines that have no such instruction leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
