@@ -118,6 +118,11 @@ class Steps:
         """One iteration per vector lane; see `texpr.schedule.vectorize`."""
         return self._step("vectorize", loop, *(() if lanes is None else (lanes,)), **({"tail": tail} if tail != "mask" else {}))
 
+    def vectorize_scalable(self, loop: str | Var, registers: int = 1, *, reassoc: bool = False) -> Self:
+        """Lanes of registers of any length; see `texpr.schedule.vectorize_scalable`."""
+        options = {"reassoc": reassoc} if reassoc else {}
+        return self._step("vectorize_scalable", loop, *(() if registers == 1 else (registers,)), **options)
+
     def parallel(self, loop: str | Var) -> Self:
         """Share iterations among threads; see `texpr.schedule.parallel`."""
         return self._step("parallel", loop)

@@ -15,7 +15,7 @@ from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.extern import opened_shape, run_function
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, has_lanes
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import variables, walk
@@ -204,7 +204,7 @@ def loops_around_stores(kernel: Kernel) -> dict[Store, tuple[Var, ...]]:
 
 def _joined(loop: For, s: Store) -> bool:
     """Whether lanes join what they add to one element before it is touched."""
-    return loop.kind == "vector" and s.update is not None and loop.var not in variables(*s.indices)
+    return has_lanes(loop.kind) and s.update is not None and loop.var not in variables(*s.indices)
 
 
 def _loops_around_barriers(kernel: Kernel) -> set[For]:

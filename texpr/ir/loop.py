@@ -19,9 +19,20 @@ INSTRUCTION = "instruction."
 """What the kind of a loop begins with whose nest is run by one instruction (`ir.instructions`)."""
 
 
+SCALABLE = "scalable."
+"""What the kind of a loop begins with whose iterations are lanes of registers of the length that the processor has; as many registers as
+the kind says are taken side by side."""
+SIDE_BY_SIDE = (1, 2, 4)
+
+
 def is_kind(kind: str) -> bool:
     """Whether loops can be of this kind."""
-    return kind in LOOP_KINDS or kind.startswith(INSTRUCTION)
+    return kind in LOOP_KINDS or kind.startswith(INSTRUCTION) or kind in (f"{SCALABLE}{n}" for n in SIDE_BY_SIDE)
+
+
+def has_lanes(kind: str) -> bool:
+    """Whether iterations are lanes, so that what they add to one element is joined before it is touched."""
+    return kind == "vector" or kind.startswith(SCALABLE)
 
 
 class Stmt(Node):
@@ -35,7 +46,7 @@ class For(Stmt):
     """`for var in 0..extent`. The variable is the loop's handle and survives rebuilds.
 
     Attributes:
-        kind: one of `LOOP_KINDS`, or `instruction.NAME`.
+        kind: one of `LOOP_KINDS`, `instruction.NAME`, or `scalable.N` with N registers side by side.
         tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
         notes: what `annotate` put there: free marks without meaning.
     """

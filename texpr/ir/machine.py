@@ -28,6 +28,7 @@ class Machine:
 
     Attributes:
         vector_bytes: width of a vector register; 0 where loops do not vectorize.
+        scalable: registers may be longer than that: processors differ, and code asks for the length when it runs.
         vector_registers: how many there are.
         caches: bytes of each data cache level of one core, nearest first.
         cores: threads that run at once.
@@ -61,3 +62,4 @@ class Machine:
     streams: bool = False
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()
+    scalable: bool = False

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.affine import linear
 from texpr.ir.build import add, conjunction, conjuncts, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Node, index
-from texpr.ir.loop import For, If, Kernel
-from texpr.ir.traverse import rewrite, tensors, variables
+from texpr.ir.expr import Compare, Expr, Node, Var, index
+from texpr.ir.loop import SCALABLE, For, If, Kernel, has_lanes
+from texpr.ir.traverse import rewrite, statements, tensors, variables
 from texpr.passes.renew import folded
 
 SHORT = 64
@@ -22,22 +23,24 @@ def narrow(kernel: Kernel) -> Kernel:
     """for j in 0..n: if lo <= j < hi and c: S   ->   if c: for j in 0..max(0, min(n, hi) - max(0, lo)): S[j := j + max(0, lo)]
 
     Only for loops that hold nothing but conditions on index arithmetic, so that S is all that is left out. Conditions that do not depend
-    on the loop leave it whatever its kind.
+    on the loop leave it whatever its kind. Lanes have all bounds in common: what differs between them stays a condition.
     """
 
+    lanes = {n.var for n in statements(kernel) if isinstance(n, For) and has_lanes(n.kind)}
+
     def rule(node: Node) -> Node | None:
-        return _narrowed(node) if isinstance(node, For) else None
+        return _narrowed(node, lanes) if isinstance(node, For) else None
 
     return rewrite(kernel, rule)  # type: ignore[return-value]
 
 
-def _narrowed(loop: For) -> For | If | None:
+def _narrowed(loop: For, lanes: Set[Var]) -> For | If | None:
     body, conditions = loop.body, list[Expr]()
     while len(body) == 1 and isinstance(body[0], If) and not tensors(body[0].cond):
         conditions += conjuncts(body[0].cond)
         body = body[0].body
     outside = [c for c in conditions if loop.var not in variables(c)]
-    low, high, inside = _bounds(loop, [c for c in conditions if loop.var in variables(c)])
+    low, high, inside = _bounds(loop, [c for c in conditions if loop.var in variables(c)], lanes - {loop.var})
     if not outside and not low and not high:
         return None
     first: Expr = index(0)
@@ -56,16 +59,16 @@ def _narrowed(loop: For) -> For | If | None:
     return If(conjunction(*outside), (new,)) if outside else new
 
 
-def _bounds(loop: For, conditions: list[Expr]) -> tuple[list[Expr], list[Expr], list[Expr]]:
+def _bounds(loop: For, conditions: list[Expr], lanes: Set[Var]) -> tuple[list[Expr], list[Expr], list[Expr]]:
     """Where the loop starts, where it ends, and the conditions that say neither."""
     low: list[Expr] = []
     high: list[Expr] = []
     rest: list[Expr] = []
     short = integer(loop.extent)
-    if loop.kind not in ("serial", "parallel") or short is not None and short <= SHORT:
+    if not (loop.kind in ("serial", "parallel") or loop.kind.startswith(SCALABLE)) or short is not None and short <= SHORT:
         return low, high, conditions
     for c in conditions:
-        at_least = _nonnegative(c)
+        at_least = _nonnegative(c) if not variables(c) & lanes else None
         form = linear(at_least) if at_least is not None else None
         others = form.without(loop.var) if form is not None else None
         if form is None or others is None or abs(form.coefficient(loop.var)) != 1 or loop.var in variables(others.expr()):

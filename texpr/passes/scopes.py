@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, SCALABLE, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import statements, variables, walk
 from texpr.support.errors import CompileError
@@ -14,11 +14,15 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
     """The kernel itself, once its buffers in registers and in shared memory are known to fit the machine, and its instructions exist.
 
     Raises:
-        CompileError: there is no such memory or not enough, a loop counts through registers, or there is no such instruction.
+        CompileError: there is no such memory or not enough, a loop counts through registers, there is no such instruction, or no registers
+            of any length.
     """
     for n in statements(kernel):
         if isinstance(n, For) and n.kind.startswith(INSTRUCTION):
             _check_instruction(n.kind.removeprefix(INSTRUCTION), machine)
+        if isinstance(n, For) and n.kind.startswith(SCALABLE) and not machine.scalable:
+            raise CompileError(f"the lanes of `{n.var.name}` are those of registers of any length; this target has none",
+                               n.var.span, code="target", help=f'vectorize("{n.var.name}") names a number of lanes')
     buffers = (*kernel.temporaries, *(n.tensor for n in statements(kernel) if isinstance(n, Alloc)))
     shared = [t for t in buffers if t.scope == "shared"]
     registers = [t for t in buffers if t.scope == "register"]

@@ -33,6 +33,7 @@ from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
 from texpr.schedule.rfactor import rfactor
+from texpr.schedule.scalable import vectorize_scalable
 from texpr.schedule.scope import scope
 from texpr.schedule.separate import separate
 from texpr.schedule.shape import split
@@ -47,5 +48,5 @@ __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
     "fold", "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified",
     "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle",
-    "tensorize", "tile", "trim", "unroll", "vectorize",
+    "tensorize", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
 ]

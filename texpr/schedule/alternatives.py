@@ -154,6 +154,7 @@ def _shallower(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
 
 
 _ALTERNATIVES: dict[str, Callable[[Kernel, Step], Iterator[tuple[Step, ...]]]] = {
-    "reorder": _orders, "parallel": _independent, "vectorize": _independent, "bind": _independent, "compute_at": _outer,
+    "reorder": _orders, "parallel": _independent, "vectorize": _independent, "vectorize_scalable": _independent,
+    "bind": _independent, "compute_at": _outer,
     "tile": lambda kernel, step: _after_skew(kernel, step, step.args), "jam": _jammed, "fission": _cuts, "pipeline": _shallower,
 }

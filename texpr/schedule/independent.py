@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
+from texpr.ir.loop import INSTRUCTION, For, Kernel, Store, has_lanes
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
 from texpr.schedule.refuse import refused
@@ -82,7 +82,7 @@ def own_buffers(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
 
 def _check_still(after: Kernel, loop: For, step: str) -> None:
     private = own_buffers(after, loop)
-    check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=loop.kind == "vector")
+    check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=has_lanes(loop.kind))
 
 
 def _at_once(loop: For) -> bool:

@@ -27,7 +27,8 @@ def _of_constant_extent(kernel: Kernel, name: str | Var) -> list[For]:
     return [n for n in find_loops(kernel, name) if integer(n.extent) is not None]
 
 
-def _marked(kernel: Kernel, loops: list[For], kind: str) -> Kernel:
+def marked(kernel: Kernel, loops: list[For], kind: str) -> Kernel:
+    """The loops of another kind; whether they may be was proven."""
     return replace_loops(kernel, loops, lambda n: replace(n, kind=kind))
 
 
@@ -38,7 +39,7 @@ def unrolled(kernel: Kernel, loop: str | Var) -> Kernel:
 
 def _written_out(kernel: Kernel, loops: list[For], kind: str, step: str) -> Kernel:
     """The loops marked, if what then stands in their nests is not too much."""
-    after = _marked(kernel, loops, kind)
+    after = marked(kernel, loops, kind)
     for n in loops:
         around = loops_around(after, n)
         nest = around[0] if around else next(s for s in all_loops(after) if s.var is n.var)
@@ -73,7 +74,7 @@ def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
         ScheduleError: iterations depend on each other.
         ResourceError: more than 4,096 statements would stand there once vectors are cut to registers.
     """
-    uniform = _same_in_all_lanes(kernel, _of_constant_extent(kernel, loop))
+    uniform = in_all_lanes(kernel, _of_constant_extent(kernel, loop))
     found = [n for n in _of_constant_extent(uniform, loop) if (integer(n.extent) or 0) <= MOST_LANES]
     for n in found:
         check_independent(uniform, n, "vectorize", private=(), lanes=True)
@@ -82,7 +83,7 @@ def vectorized(kernel: Kernel, loop: str | Var) -> Kernel:
     return after
 
 
-def _same_in_all_lanes(kernel: Kernel, loops: list[For]) -> Kernel:
+def in_all_lanes(kernel: Kernel, loops: list[For]) -> Kernel:
     """Lanes run in lock step, so loops inside get one extent for all of them, the largest, and a condition."""
     lanes = {n.var: n.extent for n in loops}
     if not any(isinstance(m, For) and lanes.keys() & variables(m.extent) for n in loops for m in walk(*n.body)):
@@ -136,7 +137,7 @@ def _concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel
     found = find_loops(kernel, loop)
     for n in found:
         check_independent(kernel, n, step, private=own_buffers(kernel, n))
-    return _marked(kernel, found, kind)
+    return marked(kernel, found, kind)
 
 
 def contract(kernel: Kernel) -> Kernel:

@@ -28,6 +28,7 @@ from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
 from texpr.schedule.rfactor import rfactor
+from texpr.schedule.scalable import vectorize_scalable
 from texpr.schedule.scope import scope
 from texpr.schedule.separate import separate
 from texpr.schedule.shape import split
@@ -47,7 +48,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
-    "online": online, "swizzle": swizzle, "trim": trim, "expand": expand,
+    "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
 }
 
 

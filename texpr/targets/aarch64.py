@@ -13,6 +13,8 @@ from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
 from texpr.targets.instructions import transposes
+from texpr.targets.scalable import ScalableEmitter
+from texpr.targets.statements import Emitter
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+sve", "a64fx")
 _TRIPLE = "aarch64-unknown-linux-gnu"
@@ -41,12 +43,13 @@ def target(name: str) -> Target | None:
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     if name == "a64fx":
         # Squares are transposed in the lower parts of registers: shuffles of 512 bits go through memory.
-        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, loads_apart=True, instructions=transposes(16))
+        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, loads_apart=True, instructions=transposes(16), scalable=True)
         return Target(name, _TRIPLE, name, "+sve", machine, _emit_wide, emulate=in_qemu("aarch64", "a64fx"), vectors_checked=True)
     if name not in _FEATURES:
         return None
-    machine = Machine(16, 32, _CACHES, 4, loads_apart=True, lane_products=True,
-                      instructions=_instructions(feature.removeprefix("+") for feature in _FEATURES[name].split(",")))
+    features = [feature.removeprefix("+") for feature in _FEATURES[name].split(",")]
+    machine = Machine(16, 32, _CACHES, 4, loads_apart=True, lane_products=True, instructions=_instructions(features),
+                      scalable="sve" in features)
     return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit, emulate=_QEMU)
 
 
@@ -57,9 +60,9 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     # Vectors have 128 bits, so the code is right on every length of SVE; code for longer ones is silently wrong on shorter machines.
     attributes = "vscale_range(1,16)" if "+sve" in target.features.split(",") else ""
-    return emit_module(kernel, attributes, alone=alone), ()
+    return emit_module(kernel, attributes, alone=alone, using=ScalableEmitter if attributes else Emitter), ()
 
 
 def _emit_wide(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     """Vectors of exactly 512 bits: on shorter ones the code would be silently wrong, so it asks for their length first."""
-    return emit_module(kernel, "vscale_range(4,4)", alone=alone, check=_LENGTH), ()
+    return emit_module(kernel, "vscale_range(4,4)", alone=alone, using=ScalableEmitter, check=_LENGTH), ()

@@ -12,7 +12,7 @@ from texpr.ir.loop import Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.targets.expressions import Expressions
-from texpr.targets.function import Value, constant, memory_type, vector_type
+from texpr.targets.function import Value, constant, lanes_suffix, memory_type, vector_type
 
 LINE = 64
 """Bytes that memory takes at once: a part of them would be read, joined and written back."""
@@ -55,7 +55,7 @@ class Accesses(Expressions):
                                   f"ptr{self.space(tensor)} align {align} {address}", self._mask(stride), f"{t} zeroinitializer")
         else:
             mask = self.mask or constant(True, BOOL, lanes)
-            name = f"llvm.masked.gather.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}"
+            name = f"llvm.masked.gather.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
             pointers = f"<{lanes} x ptr{self.space(tensor)}>"
             text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
         text = self._reversed(t, text, lanes) if stride < 0 else text
@@ -150,8 +150,8 @@ class Accesses(Expressions):
                            f"{t} {text}", f"ptr{space} align {align} {address}", self._mask(stride))
         else:
             mask = self.mask or constant(True, BOOL, lanes)
-            self.intrinsic(f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.v{lanes}p{self.space_number(tensor)}", "void",
-                           f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
+            name = f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
+            self.intrinsic(name, "void", f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
 
     def _splat(self, scalar: str, text: str, lanes: int) -> str:
         """A scalar in every lane, of a type that is no dtype's."""
@@ -237,7 +237,7 @@ class Accesses(Expressions):
 
     @staticmethod
     def _memory_suffix(element: str, lanes: int) -> str:
-        return f"v{lanes}{ {'half': 'f16', 'float': 'f32', 'double': 'f64'}.get(element, element)}"
+        return f"{lanes_suffix(lanes)}{ {'half': 'f16', 'float': 'f32', 'double': 'f64'}.get(element, element)}"
 
     def space(self, tensor: Tensor) -> str:
         """The address space of a tensor's pointer, as it stands after `ptr`."""
@@ -263,10 +263,13 @@ class Accesses(Expressions):
             if step == 1:
                 return self._element(base, element, first, space), self.lanes, 1
             # Where the last lanes are off, this may lie in front of the tensor.
-            lowest = self.position(Linear(first.terms, first.constant - (self.lanes - 1)))
-            return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {lowest}"), self.lanes, -1
+            return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {self.of_last(first)}"), self.lanes, -1
         offsets = self.broadcast(self.index(flat.expr()), self.lanes)
         return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {offsets}"), self.lanes, 0
+
+    def of_last(self, first: Linear) -> Value:
+        """The position of the last lane, where lanes go backwards from the first one's."""
+        return self.position(Linear(first.terms, first.constant - (self.lanes - 1)))
 
     def _varies(self, term: Expr) -> bool:
         """Whether a term of a position differs between lanes."""

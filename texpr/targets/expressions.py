@@ -30,7 +30,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
-from texpr.targets.function import Function, Scoped, Value, constant, register_type, vector_type
+from texpr.targets.function import Function, Scoped, Value, constant, lanes_suffix, register_type, vector_type
 from texpr.targets.rounding import bf16_of_integer, narrowed, widened
 
 _INT = {Add: "add", Sub: "sub", Mul: "mul"}
@@ -226,7 +226,7 @@ class Expressions:
     def suffix(a: Value) -> str:
         """The type part of an overloaded intrinsic's name."""
         scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(register_type(a.dtype), register_type(a.dtype))
-        return f"v{a.lanes}{scalar}" if a.lanes else scalar
+        return lanes_suffix(a.lanes) + scalar
 
     def select(self, c: Value, t: Value, o: Value) -> Value:
         if c.lanes or t.lanes or o.lanes:
@@ -262,7 +262,7 @@ class Expressions:
         cond, rare, usual = e.args
         c, near = self._same(self.value(cond), self.value(usual))
         f = self.function
-        some = c.text if not c.lanes else self.intrinsic(f"llvm.vector.reduce.or.v{c.lanes}i1", "i1", str(c))
+        some = c.text if not c.lanes else self.intrinsic(f"llvm.vector.reduce.or.{lanes_suffix(c.lanes)}i1", "i1", str(c))
         before, inside, join = f.block, f.fresh("rare"), f.fresh("join")
         f.emit(f"br i1 {some}, label %{inside}, label %{join}")
         f.start(inside)

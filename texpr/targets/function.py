@@ -28,6 +28,18 @@ def memory_type(t: DType) -> str:
     return "i8" if t == BOOL else register_type(t)
 
 
+class Scalable(int):
+    """A number of lanes for each 128 bits that the processor's registers have, as LLVM writes it."""
+
+    def __format__(self, spec: str) -> str:
+        return f"vscale x {int(self)}"
+
+
+def lanes_suffix(lanes: int) -> str:
+    """A number of lanes in the name of an overloaded intrinsic; nothing for a scalar."""
+    return f"nxv{int(lanes)}" if isinstance(lanes, Scalable) else f"v{lanes}" if lanes else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """An SSA value or constant: its text, element type, and lanes (0 for a scalar)."""

@@ -112,11 +112,15 @@ class Emitter(Accesses):
         """What an element becomes; a bf16 by way of f32, rounded once."""
         by_way = F32 if s.tensor.dtype == BF16 else s.tensor.dtype
         value = self.cast(value, by_way)
-        if self.lane is not None and self.lane not in variables(*s.indices):
+        if self.lane is not None and self.is_one(s):
             value = self.over_lanes(update, value)
         old = self.cast(self.load(Read(s.tensor, s.indices)), by_way)
         new = self.extreme(update, old, value) if update in ("max", "min") else self._updated(s, old, value)
         return self.cast(new, s.tensor.dtype)
+
+    def is_one(self, s: Store) -> bool:
+        """Whether what a statement of a vector loop writes is one element for all lanes."""
+        return self.lane not in variables(*s.indices)
 
     def _updated(self, s: Store, old: Value, value: Value) -> Value:
         """old + value or old * value; with `contract` the backend may join it with the product in `value`."""
@@ -300,8 +304,8 @@ class Emitter(Accesses):
             if isinstance(s, Alloc) and s.tensor not in self.pointers and not self.on_stack(s.tensor):
                 self.allocate(s.tensor)
 
-    @staticmethod
-    def on_stack(tensor: Tensor) -> bool:
+    def on_stack(self, tensor: Tensor) -> bool:
+        """Whether a buffer is small enough for the stack."""
         count = integer(product(tensor.shape))
         return tensor.scope != "heap" and count is not None and count * tensor.dtype.bytes <= STACK_BYTES
 

@@ -63,6 +63,12 @@ rfactor("ki", reassoc=True)
 unroll("ki")
 bind("io", "block.x")
 specialize(N=64)"""),
+    "product, registers of any length": (PRODUCT, """\
+split("i", 8, tail="peel")
+cache_write("C_acc", "io")
+reorder("io", "j", "k", "ii")
+unroll("ii")
+vectorize_scalable("j", 2)"""),
     "product, shared": (PRODUCT, """\
 tile("i", "j", "k", sizes=(64, 64, 32))
 reorder("ko", "ii", "ji")

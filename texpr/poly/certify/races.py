@@ -7,7 +7,7 @@ from itertools import product
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import INSTRUCTION, For, Kernel
+from texpr.ir.loop import INSTRUCTION, For, Kernel, has_lanes
 from texpr.ir.traverse import variables
 from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
@@ -60,7 +60,7 @@ def _inside(a: Access, loop: For) -> bool:
 def _joined_lanes(proof: Proof, w: Access, loop: For) -> bool:
     """Lanes that update one element are joined first; for floats the store must permit another order."""
     store = w.statement.store
-    if loop.kind != "vector" or store.update is None or loop.var in variables(*store.indices):
+    if not has_lanes(loop.kind) or store.update is None or loop.var in variables(*store.indices):
         return False
     if ordered(w.statement):
         if not store.reassoc:

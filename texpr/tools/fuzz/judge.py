@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from texpr.ir.expr import Expr, Read, Select, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, For, If, Kernel, has_lanes
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import variables, walk
 from texpr.poly.legality import reassociable
@@ -123,7 +123,7 @@ def meeting(events: Sequence[Event], loop: For, private: Collection[str]) -> tup
     Args:
         private: tensors of which every iteration has its own.
     """
-    joined = loop.kind == "vector" and all(loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None)
+    joined = has_lanes(loop.kind) and all(loop.var not in variables(*s.indices) for s in stores(loop) if s.update is not None)
     used: dict[tuple[object, Element], list[tuple[int, Event]]] = {}
     for e in events:
         depth = next((k for k, (v, _) in enumerate(e.loops) if v is loop.var), None)

@@ -237,6 +237,10 @@ def _scope(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (_buffer(rng, kernel), rng.choice(("stack", "heap", "register", "shared"))))
 
 
+def _scalable(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(names), rng.choice((1, 2, 4))), (("reassoc", True),) if rng.random() < 0.7 else ())
+
+
 def _swizzle(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (_buffer(rng, kernel), *(rng.choice((1, 2, 3, 4)) for _ in range(2)), rng.choice((2, 4, 8, 16))))
 
@@ -259,7 +263,7 @@ _MAKERS: dict[str, _Maker] = {
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "expand": _cache,
+    "online": _online, "trim": _trim, "expand": _cache, "vectorize_scalable": _scalable,
 }
 
 

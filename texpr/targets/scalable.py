@@ -1,0 +1,287 @@
+"""Vectors of the length that the processor has: strips of loops, by as many lanes as registers hold.
+
+    for j in 0..n scalable.2: S(j)   ->   for c in 0..n by vl: lanes w in 0..vl where c + w < n: S(c + w)        vl: lanes of 2 registers
+
+Iterations of such a loop are independent, so any of them may run together: the code is right for every length at once. A register is an
+LLVM type of `vscale` times so many elements. What each iteration has for itself has a register for each of its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, integer, product, sub
+from texpr.ir.dtypes import BOOL, F32, I64
+from texpr.ir.expr import Compare, Expr, Read, Tensor, Var
+from texpr.ir.loop import SCALABLE, Alloc, For, Kernel, Stmt, Store
+from texpr.ir.traverse import statements, variables, walk
+from texpr.passes.flatten import flat_index
+from texpr.passes.renew import folded_anew
+from texpr.support.errors import CompileError
+from texpr.targets.expressions import neutral
+from texpr.targets.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
+from texpr.targets.statements import Emitter
+
+REGISTER = 16
+"""Bytes of the shortest registers."""
+MOST_LANES = 16
+"""Bits of a predicate for each 128 bits of a register."""
+MOST_ON_STACK = 256
+"""Elements of what each lane has for itself, beyond which it lives on the heap."""
+
+
+class ScalableEmitter(Emitter):
+    """Adds loops over lanes of registers of any length.
+
+    `own` has the lanes of the loop whose iterations have a buffer each, `kept` the addresses of their registers.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.own = {s.tensor: _lanes(n) for n in _outermost(kernel) for s in statements(*n.body) if isinstance(s, Alloc)}
+        self.kept: dict[tuple[Tensor, int], str] = {}
+        self.strip: Value | None = None
+        self.count = constant(0, I64)
+        self.sums: dict[Store, tuple[str, Value]] = {}
+
+    @property
+    def any_length(self) -> bool:
+        """Whether this is inside of a loop over such lanes."""
+        return isinstance(self.lanes, Scalable)
+
+    def loop(self, loop: For) -> None:
+        if not loop.kind.startswith(SCALABLE):
+            super().loop(loop)
+        elif self.lane is None:
+            self._strips(loop)
+        else:
+            self._serial(loop, constant(0, I64), self.index(loop.extent))
+
+    def _strips(self, loop: For) -> None:
+        f, lanes, extent = self.function, _lanes(loop), self.index(loop.extent)
+        start, lane = Var(loop.var.name), Var(loop.var.name)
+        body = tuple(folded_anew(s, {loop.var: add(start, lane)}) for s in loop.body)
+        self.count = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(lanes)}", I64, 0)
+        self.sums = {s: self._sum(s, lanes) for s in body if _is_sum(s, lane) and s.tensor not in self.own}
+        head, inside, after = f.fresh("strips"), f.fresh("strip"), f.fresh("stripped")
+        f.emit(f"br i1 {f.define(f'icmp sgt {extent}, 0')}, label %{head}, label %{after}")
+        f.start(head)
+        f.branch(inside)
+        f.start(inside)
+        var, following, hole = "%" + f.fresh("from"), "%" + f.fresh("next"), len(f.lines)
+        f.lines.append("")
+        self.variables[start] = Value(var, I64)
+        self.lane, self.lanes = lane, lanes
+        with f.region():
+            self.lane_values = Value(self.intrinsic(f"llvm.stepvector.{lanes_suffix(lanes)}i64", vector_type("i64", lanes)), I64, lanes)
+            self.strip = self.mask = self._first_lanes("llvm.get.active.lane.mask", Value(var, I64), extent)
+            self._registers(body)
+            self.looping += 1
+            self.statements(body)
+            self.looping -= 1
+        f.emit(f"{following} = add nuw nsw i64 {var}, {self.count.text}")
+        f.lines[hole] = f"  {var} = phi i64 [ 0, %{head} ], [ {following}, %{f.block} ]"
+        self.strip = self.mask = None
+        done = f.fresh("strips_done")
+        f.emit(f"br i1 {f.define(f'icmp slt i64 {following}, {extent.text}')}, label %{inside}, label %{done}, !llvm.loop !0")
+        f.start(done)
+        with f.region():
+            self._add_up()
+        self.lane, self.lanes, self.lane_values = None, 0, None
+        f.branch(after)
+        f.start(after)
+
+    def _first_lanes(self, intrinsic: str, first: Value, stop: Value) -> Value:
+        """The lanes for which a number that counts with them from `first` on is below `stop`."""
+        name = f"{intrinsic}.{lanes_suffix(self.lanes)}i1.i64"
+        return Value(self.intrinsic(name, vector_type("i1", self.lanes), str(first), str(stop)), BOOL, self.lanes)
+
+    # Sums over the loop.
+
+    def _sum(self, s: Store, lanes: Scalable) -> tuple[str, Value]:
+        """A register for the terms that each lane has seen of what all of them update, and what it has before."""
+        assert s.update is not None
+        start = constant(neutral(s.update, s.tensor.dtype), s.tensor.dtype, lanes)
+        slot = self.function.slot(start.type, REGISTER)
+        self.function.emit(f"store {start}, ptr {slot}, align {REGISTER}")
+        return slot, start
+
+    def assignment(self, s: Store) -> None:
+        if s not in self.sums or s.update is None:
+            super().assignment(s)
+            return
+        slot, start = self.sums[s]
+        value = self.cast(self.value(s.value), s.tensor.dtype)
+        old = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
+        new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
+        assert self.mask is not None, "lanes past the end are off"
+        self.function.emit(f"store {self.select(self.mask, new, old)}, ptr {slot}, align {REGISTER}")
+
+    def _add_up(self) -> None:
+        """The lanes of each sum into the element that they belong to, once the loop is over."""
+        sums, self.sums = self.sums, {}
+        for s, (slot, start) in sums.items():
+            assert s.update is not None
+            each = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
+            value, read = self.over_lanes(s.update, each), Read(s.tensor, s.indices)
+            with self.known.scope():
+                old = self.load(read)
+                new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
+                self.store(s.tensor, s.indices, new)
+
+    def over_lanes(self, update: str, a: Value) -> Value:
+        if update == "mul" and self.any_length:
+            raise CompileError("a product over the lanes of registers of any length is not one of their instructions", code="target",
+                               help="vectorize names a number of lanes")
+        return super().over_lanes(update, a)
+
+    def is_one(self, s: Store) -> bool:
+        return s.tensor not in self.own and super().is_one(s)
+
+    # Masks.
+
+    def _combined(self, e: Expr) -> Value:
+        found = self._while(e) if self.any_length and isinstance(e, Compare) and e.lhs.dtype == I64 else None
+        return super()._combined(e) if found is None else found
+
+    def _while(self, e: Compare) -> Value | None:
+        """A comparison with what counts with the lanes: the lanes up to one, or those after it."""
+        form = linear(sub(e.lhs, e.rhs))
+        lane = self.lane
+        assert lane is not None
+        step, rest = form.coefficient(lane), form.without(lane)
+        if step not in (1, -1) or e.op not in ("<", "<=", ">", ">=") or any(lane in variables(t) for t, _ in rest.terms):
+            return None
+        if any(self.value(t).lanes for t, _ in rest.terms):
+            return None
+        first = self.position(rest if step == 1 else rest.negated)
+        upward = e.op in ("<", "<=") if step == 1 else e.op in (">", ">=")
+        strict = e.op in ("<", ">") if upward else e.op in ("<=", ">=")
+        stop = constant(0 if strict else 1, I64)
+        lanes = self._first_lanes("llvm.aarch64.sve.whilelt", first, stop)
+        return lanes if upward else self._one(f"xor {lanes}, {constant(True, BOOL, self.lanes).text}", BOOL, self.lanes)
+
+    # Memory.
+
+    def of_last(self, first: Linear) -> Value:
+        if not self.any_length:
+            return super().of_last(first)
+        return self._one(f"sub {self.position(Linear(first.terms, first.constant + 1))}, {self.count.text}", I64, 0)
+
+    def _reversed(self, t: str, text: str, lanes: int) -> str:
+        if not isinstance(lanes, Scalable):
+            return super()._reversed(t, text, lanes)
+        element = t.partition(f"{lanes} x ")[2].rstrip(">")
+        return self.intrinsic(f"llvm.vector.reverse.{self._memory_suffix(element, lanes)}", t, f"{t} {text}")
+
+    def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
+        return None if self.any_length else super()._picked(tensor, indices)
+
+    def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
+        return [] if self.any_length else super().interleaving(body)
+
+    def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        return not self.any_length and super().streams(tensor, indices)
+
+    # What each lane has for itself.
+
+    def on_stack(self, tensor: Tensor) -> bool:
+        count = integer(product(tensor.shape))
+        return super().on_stack(tensor) and (tensor not in self.own or count is not None and count <= MOST_ON_STACK)
+
+    def allocate(self, tensor: Tensor) -> None:
+        if tensor not in self.own or tensor in self.pointers:
+            super().allocate(tensor)
+            return
+        row, f = vector_type(memory_type(tensor.dtype), self.own[tensor]), self.function
+        elements = self.index(product(tensor.shape))
+        if self.on_stack(tensor):
+            self.pointers[tensor] = f.slot(f"{row}, i64 {max(1, int(elements.text))}", REGISTER)
+            return
+        assert not self.looping, f"{tensor.name} of variable or large size is allocated inside a loop"
+        lanes = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(self.own[tensor]) * tensor.dtype.bytes}", I64, 0)
+        self.pointers[tensor] = f.heap_buffer(f.define(f"mul {elements}, {lanes.text}"))
+
+    def _registers(self, body: tuple[Stmt, ...]) -> None:
+        """A stack slot for each element of the buffers whose indices are constants: LLVM makes registers of them."""
+        inside = {s.tensor for s in statements(*body) if isinstance(s, Alloc) and self.on_stack(s.tensor)}
+        used: dict[Tensor, set[int] | None] = {}
+        for n in walk(*body):
+            if isinstance(n, Read | Store) and n.tensor in inside:
+                flat = flat_index(n.tensor, n.indices)
+                known = used.setdefault(n.tensor, set())
+                used[n.tensor] = None if flat.terms or known is None else known | {flat.constant}
+        for tensor, places in used.items():
+            for k in places or ():
+                self.kept[tensor, k] = self.function.slot(vector_type(memory_type(tensor.dtype), self.own[tensor]), REGISTER)
+
+    def load(self, read: Read) -> Value:
+        tensor, element = read.tensor, memory_type(read.tensor.dtype)
+        if tensor not in self.own:
+            return super().load(read)
+        at, t = self._place(tensor, read.indices), vector_type(element, self.lanes)
+        if isinstance(at, str):
+            text = self.function.define(f"load {t}, ptr {at}, align {REGISTER}")
+        else:
+            name = f"llvm.masked.gather.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
+            text = self.intrinsic(name, t, f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}", str(self.mask),
+                                  f"{t} zeroinitializer")
+        return self._from_memory(Value(text, tensor.dtype, self.lanes), element)
+
+    def store(self, tensor: Tensor, indices: tuple[Expr, ...], value: Value, *, stream: bool = False, one_for_all: bool = False) -> None:
+        if tensor not in self.own:
+            super().store(tensor, indices, value, stream=stream, one_for_all=one_for_all)
+            return
+        at, element = self._place(tensor, indices), memory_type(tensor.dtype)
+        value, t = self.broadcast(value, self.lanes), vector_type(element, self.lanes)
+        assert self.mask is not None, "lanes past the end are off"
+        if isinstance(at, str) and self.mask is not self.strip:
+            value = self.select(self.mask, value, self.load(Read(tensor, indices)))
+        text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
+        if isinstance(at, str):
+            self.function.emit(f"store {t} {text}, ptr {at}, align {REGISTER}")
+            return
+        name = f"llvm.masked.scatter.{self._memory_suffix(element, self.lanes)}.{lanes_suffix(self.lanes)}p0"
+        places = f"{vector_type('ptr', self.lanes)} align {tensor.dtype.bytes} {at.text}"
+        self.intrinsic(name, "void", f"{t} {text}", places, str(self.mask))
+
+    def _place(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | Value:
+        """Where the lanes have an element: the address of a register of it; one for each lane where it is another one in each."""
+        flat = self._flat(tensor, indices)
+        found = self.kept.get((tensor, flat.constant)) if not flat.terms else None
+        if found is not None:
+            return found
+        base, element = self.pointers[tensor], memory_type(tensor.dtype)
+        position = self.index(flat.expr())
+        if not position.lanes:
+            return self.function.pure(f"getelementptr {vector_type(element, self.lanes)}, ptr {base}, {position}")
+        assert self.lane_values is not None
+        rows = self._one(f"mul {position}, {self.broadcast(self.count, self.lanes).text}", I64, self.lanes)
+        places = self._one(f"add {rows}, {self.lane_values.text}", I64, self.lanes)
+        return Value(self.function.pure(f"getelementptr {element}, ptr {base}, {places}"), I64, self.lanes)
+
+
+def _outermost(kernel: Kernel) -> list[For]:
+    """The loops over such lanes that are in no other."""
+    found: list[For] = []
+    stack: list[Stmt] = list(kernel.body)
+    while stack:
+        s = stack.pop()
+        if isinstance(s, For) and s.kind.startswith(SCALABLE):
+            found.append(s)
+        else:
+            stack += getattr(s, "body", ())
+    return found
+
+
+def _lanes(loop: For) -> Scalable:
+    """As many as the registers of a loop hold of its widest type; a predicate has room for them."""
+    widest = max((n.tensor.dtype.bytes for n in walk(loop) if isinstance(n, Read | Store)), default=F32.bytes)
+    return Scalable(min(MOST_LANES, int(loop.kind.removeprefix(SCALABLE)) * REGISTER // widest))
+
+
+def _is_sum(s: Stmt, lane: Var) -> TypeGuard[Store]:
+    """Whether a statement of the loop updates one element in all of its iterations, in the type of the sum."""
+    return isinstance(s, Store) and s.update is not None and lane not in variables(*s.indices) and s.tensor.dtype.bits >= 32
