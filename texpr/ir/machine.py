@@ -28,7 +28,8 @@ class Machine:
 
     Attributes:
         vector_bytes: width of a vector register; 0 where loops do not vectorize.
-        scalable: registers may be longer than that: processors differ, and code asks for the length when it runs.
+        scalable_bytes: the width for which loops over registers of any length are cut; 0 where there are no such registers. Where it is
+            more than `vector_bytes`, processors differ, and code asks for the width when it runs.
         vector_registers: how many there are.
         caches: bytes of each data cache level of one core, nearest first.
         cores: threads that run at once.
@@ -62,4 +63,4 @@ class Machine:
     streams: bool = False
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()
-    scalable: bool = False
+    scalable_bytes: int = 0

@@ -20,7 +20,7 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
     for n in statements(kernel):
         if isinstance(n, For) and n.kind.startswith(INSTRUCTION):
             _check_instruction(n.kind.removeprefix(INSTRUCTION), machine)
-        if isinstance(n, For) and n.kind.startswith(SCALABLE) and not machine.scalable:
+        if isinstance(n, For) and n.kind.startswith(SCALABLE) and not machine.scalable_bytes:
             raise CompileError(f"the lanes of `{n.var.name}` are those of registers of any length; this target has none",
                                n.var.span, code="target", help=f'vectorize("{n.var.name}") names a number of lanes')
     buffers = (*kernel.temporaries, *(n.tensor for n in statements(kernel) if isinstance(n, Alloc)))

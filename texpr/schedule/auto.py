@@ -22,6 +22,7 @@ from texpr.ir.expr import Compare, Mul
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
+from texpr.schedule import any_length
 from texpr.schedule.along import along_reduction
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
@@ -207,6 +208,10 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
         registers = 1 if integer(best.extent) is None or crowded(nest.main.value, plan.machine) else 4 if light and rows is None else 2
+        if any_length.wanted(plan):
+            longer = any_length.elements(plan, nest, best, together, 4 if light and rows is None else registers)
+            if longer is not None:
+                return longer
         outer, inner = plan.cut(name, registers * plan.lanes(nest))
         rest = [n for n in names if n != name]
         row = ""
@@ -322,7 +327,8 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
         nest, names = joined, _structured(plan, joined)
     if names is not None:
         return names
-    lanes = plan.lanes(nest)
+    lanes, longer = plan.lanes(nest), any_length.wanted(plan)
+
     def cost(loop: For) -> int:
         return nest.cost(loop) + (SHORT if 4 * extent(loop) <= lanes else 0)
 
@@ -331,8 +337,16 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if not plan.machine.vector_bytes or extent(best) < 2:
         return [qualified(n) for n in nest.spatial]
     if any(best is n for n in nest.reduction):
-        return along_reduction(plan, nest, best, lanes)
-    return _across(plan, nest, best, lanes)
+        found = any_length.along(plan, nest, best) if longer else None
+        return along_reduction(plan, nest, best, lanes) if found is None else found
+    rows = _tile_loop(nest, best)
+    found = any_length.across(plan, nest, best, rows, _window(nest, rows)) if longer else None
+    return _across(plan, nest, best, rows, lanes) if found is None else found
+
+
+def _window(nest: Nest, rows: For | None) -> str:
+    """The short window that slides along the rows."""
+    return qualified(nest.reduction[-1]) if rows is not None and _is_short_window(nest, rows) else ""
 
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
@@ -355,9 +369,8 @@ def _in_parts(plan: Plan, nest: Nest) -> Nest:
     return next(n for n in find_nests(plan.kernel) if n.main.tensor is parts and n.main.update is not None)
 
 
-def _across(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
+def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> list[str]:
     """Vector lanes over elements of the target; a tile of rows keeps its accumulators in registers while the reduction runs."""
-    rows = _tile_loop(nest, best)
     registers, height, tail = _tile(plan, nest, best, rows, lanes)
     block = _near_terms(plan, nest, best, rows)
     _bare(plan, nest, best)

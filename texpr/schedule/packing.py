@@ -8,6 +8,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.instructions import transpose
 from texpr.ir.traverse import variables
+from texpr.schedule import any_length
 from texpr.schedule.loops import find_loops, stores
 from texpr.schedule.nests import Nest
 from texpr.schedule.plan import Plan
@@ -48,7 +49,8 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
         rows = plan.cut(outside[-1], TOGETHER, "clip") if outside else ("", "")
         order = [*outside[:-1], *filter(None, (rows[0], cut[0], rows[1]))]
         plan.step("reorder", *order, cut[1])
-        plan.step("vectorize", cut[1])
+        if not (any_length.wanted(plan) and plan.step("vectorize_scalable", cut[1], any_length.TILE)):
+            plan.step("vectorize", cut[1])
     plan.step("layout", buffer.name, layout)
     return order[0]
 

@@ -17,6 +17,7 @@ from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables
+from texpr.schedule import any_length
 from texpr.schedule.elements import SHARING_TILES, rows_beside, terms_together
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
@@ -86,7 +87,10 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         return None
     panel = moving[0]
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
-    width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), max(map(constant_extent, sharing), default=0))
+    if plan.machine.scalable_bytes:
+        width, height = any_length.tile_of(plan, nest.main.tensor.dtype)
+    else:
+        width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), max(map(constant_extent, sharing), default=0))
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
     across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
@@ -94,7 +98,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     # Registers of rows are loaded whole.
-    tall = height if plan.machine.lane_products and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)
+    tall = height if _by_element(plan) and constant_extent(row) >= BLOCK_ROWS else height_of(constant_extent(row), height)
     return _Contraction(nest, lane, row, panel, width, tall)
 
 
@@ -173,14 +177,19 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     lane_tiles, lane = plan.split(qualified(c.lane), c.width, tail=_lane_tail(plan, c)) or ("", "")
     lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
     outer = [*alone, lane_blocks]
-    if not lane_blocks or not plan.step("reorder", *outer, *deep, qualified(c.row), *sharing, lane_tiles, *shallow, lane):
+    any_length_lanes = bool(plan.machine.scalable_bytes)
+    tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
+    if not lane_blocks or not plan.step("reorder", *outer, *deep, qualified(c.row), *sharing, *tiles_of):
         return None
     copied = pack(plan, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums)
     if not copied:
         return None
-    row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, "peel" if deep or by_rows else "overlap")
+    left = constant_extent(c.row) % c.height
+    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING
+    tail = ("pad" if filled else "peel") if deep or by_rows else "overlap"
+    row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
-    if not plan.step("reorder", *row_blocks, *inside, *shallow, row, lane):
+    if not plan.step("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
         return None
     beside: list[Tensor] = []
     late: list[str] = []
@@ -193,16 +202,22 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
             _widened(plan, a, row_tiles[0], c.sums)
         elif row_tiles and _comes_late(plan, c, a):
             late.append(a.tensor.name)
-    if plan.machine.lane_products and beside and shallow:
+    if any_length_lanes:
+        if beside and shallow:
+            any_length.terms_together(plan, shallow[-1], left if tail == "peel" else 0)
+    elif plan.machine.lane_products and beside and shallow:
         terms_together(plan, beside, shallow[-1])
     elif not plan.machine.lane_products and shallow and constant_extent(c.row) >= MANY_ROWS:
         in_pairs(plan, shallow[-1])
     if deep:
-        in_registers(plan, nest, lane, inside[::-1])
+        in_registers(plan, nest, lane, [lane] if any_length_lanes else inside[::-1])
     for name in late:
         plan.step("prefetch", name, row_tiles[0], 1)
     plan.step("unroll", row)
-    plan.step("vectorize", lane)
+    if any_length_lanes:
+        plan.step("vectorize_scalable", lane, any_length.TILE)
+    else:
+        plan.step("vectorize", lane)
     if not row_blocks:
         return outer
     plan.step("parallel", copied)
@@ -233,6 +248,8 @@ def _lane_tail(plan: Plan, c: _Contraction) -> str:
     """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So is what parts of registers would hold,
     if these are more than a tile has.
     """
+    if plan.machine.scalable_bytes:
+        return "clip"
     size, lanes = constant_extent(c.lane), plan.lanes(c.nest)
     registers = size % c.width // lanes + (size % lanes).bit_count()
     ragged = plan.machine.loads_apart and size > c.width and registers > c.width // lanes
@@ -272,10 +289,15 @@ def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
     """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
     along = [d for d, i in enumerate(access.indices) if c.row.var in variables(i)]
     few = constant_extent(c.lane) < SHARING_TILES * c.width
-    if not plan.machine.lane_products or len(along) != 1 or few or not c.sums.is_float or not _copied(plan, access, at, c.sums):
+    if not _by_element(plan) or len(along) != 1 or few or not c.sums.is_float or not _copied(plan, access, at, c.sums):
         return False
     rows_beside(plan, plan.kernel.temporaries[-1], along[0])
     return True
+
+
+def _by_element(plan: Plan) -> bool:
+    """Whether products take one element of a register: of parts of 128 bits where registers have any length."""
+    return plan.machine.lane_products or plan.machine.scalable_bytes > 0
 
 
 def _scattered(c: _Contraction, access: Access) -> bool:

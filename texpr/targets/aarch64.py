@@ -22,9 +22,8 @@ _QEMU = in_qemu("aarch64")
 _CACHES = (64 << 10, 512 << 10)
 _FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+bf16": "+neon,+dotprod,+bf16", "aarch64+sve": "+neon,+sve"}
 _WIDE = 64
-"""Bytes of a64fx's vectors."""
-_LENGTH = """declare i64 @llvm.vscale.i64()
-define internal i1 @tx_fits() noinline nounwind {
+"""Bytes of a64fx's vectors; tiles for registers of any length fill those, and have a whole number of shorter ones."""
+_LENGTH = """define internal i1 @tx_fits() noinline nounwind {
   %n = call i64 @llvm.vscale.i64()
   %fits = icmp eq i64 %n, 4
   ret i1 %fits
@@ -43,13 +42,14 @@ def target(name: str) -> Target | None:
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     if name == "a64fx":
         # Squares are transposed in the lower parts of registers: shuffles of 512 bits go through memory.
-        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, loads_apart=True, instructions=transposes(16), scalable=True)
+        machine = Machine(_WIDE, 32, (64 << 10, 8 << 20), 4, loads_apart=True, instructions=transposes(16),
+                          scalable_bytes=_WIDE)
         return Target(name, _TRIPLE, name, "+sve", machine, _emit_wide, emulate=in_qemu("aarch64", "a64fx"), vectors_checked=True)
     if name not in _FEATURES:
         return None
     features = [feature.removeprefix("+") for feature in _FEATURES[name].split(",")]
     machine = Machine(16, 32, _CACHES, 4, loads_apart=True, lane_products=True, instructions=_instructions(features),
-                      scalable="sve" in features)
+                      scalable_bytes=_WIDE if "sve" in features else 0)
     return Target(name, _TRIPLE, "generic", _FEATURES[name], machine, _emit, emulate=_QEMU)
 
 

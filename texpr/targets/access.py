@@ -273,7 +273,7 @@ class Accesses(Expressions):
 
     def _varies(self, term: Expr) -> bool:
         """Whether a term of a position differs between lanes."""
-        return self.lane is not None and not isinstance(term, Var) and self.lane in variables(term)
+        return not isinstance(term, Var) and self.differs(term)
 
     def _element(self, base: str, element: str, offset: Linear, space: str) -> str:
         at = self.position(offset)

@@ -116,6 +116,10 @@ class Expressions:
             return self.lane_values
         return self.variables[var]
 
+    def differs(self, *roots: Expr) -> bool:
+        """Whether some of these expressions differ between lanes."""
+        return self.lane is not None and any(n is self.lane for n in walk(*roots))
+
     def load(self, read: Read) -> Value:
         raise NotImplementedError
 
@@ -245,7 +249,7 @@ class Expressions:
         sides = [f.fresh("then"), f.fresh("else"), f.fresh("join")]
         f.emit(f"br {c}, label %{sides[0]}, label %{sides[1]}")
         results: list[tuple[Value, str]] = []
-        lanes = self.lanes if self.lane is not None and any(n is self.lane for n in walk(e.then, e.orelse)) else 0
+        lanes = self.lanes if self.differs(e.then, e.orelse) else 0
         for label, side in zip(sides, (e.then, e.orelse)):
             f.start(label)
             with f.region():

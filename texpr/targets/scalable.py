@@ -8,11 +8,11 @@ LLVM type of `vscale` times so many elements. What each iteration has for itself
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeGuard
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, integer, product, sub
+from texpr.ir.build import add, product, sub
 from texpr.ir.dtypes import BOOL, F32, I64
 from texpr.ir.expr import Compare, Expr, Read, Tensor, Var
 from texpr.ir.loop import SCALABLE, Alloc, For, Kernel, Stmt, Store
@@ -22,6 +22,7 @@ from texpr.passes.renew import folded_anew
 from texpr.support.errors import CompileError
 from texpr.targets.expressions import neutral
 from texpr.targets.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
+from texpr.targets.quads import PART, QuadProduct, quad_product
 from texpr.targets.statements import Emitter
 
 REGISTER = 16
@@ -35,12 +36,16 @@ MOST_ON_STACK = 256
 class ScalableEmitter(Emitter):
     """Adds loops over lanes of registers of any length.
 
-    `own` has the lanes of the loop whose iterations have a buffer each, `kept` the addresses of their registers.
+    `own` has the lanes of the loop whose iterations have a buffer each, `places` the elements of it that are used where all of them are
+    known, `kept` the addresses of a register for each.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.own = {s.tensor: _lanes(n) for n in _outermost(kernel) for s in statements(*n.body) if isinstance(s, Alloc)}
+        self.declared["llvm.vscale.i64"] = "declare i64 @llvm.vscale.i64()"
+        loops = _outermost(kernel)
+        self.own = {s.tensor: _lanes(n) for n in loops for s in statements(*n.body) if isinstance(s, Alloc)}
+        self.places = _places(loops, self.own)
         self.kept: dict[tuple[Tensor, int], str] = {}
         self.strip: Value | None = None
         self.count = constant(0, I64)
@@ -77,7 +82,6 @@ class ScalableEmitter(Emitter):
         with f.region():
             self.lane_values = Value(self.intrinsic(f"llvm.stepvector.{lanes_suffix(lanes)}i64", vector_type("i64", lanes)), I64, lanes)
             self.strip = self.mask = self._first_lanes("llvm.get.active.lane.mask", Value(var, I64), extent)
-            self._registers(body)
             self.looping += 1
             self.statements(body)
             self.looping -= 1
@@ -110,7 +114,11 @@ class ScalableEmitter(Emitter):
 
     def assignment(self, s: Store) -> None:
         if s not in self.sums or s.update is None:
-            super().assignment(s)
+            found = quad_product(s, self.differs) if self.contract and self.any_length else None
+            # Of what the kernel packed itself: quads along the terms of several rows would want more registers than products can name.
+            packed = found is not None and found.tensor not in self.own and found.tensor not in self.kernel.inputs
+            if found is None or not packed or not self._add_products(s, found):
+                super().assignment(s)
             return
         slot, start = self.sums[s]
         value = self.cast(self.value(s.value), s.tensor.dtype)
@@ -118,6 +126,29 @@ class ScalableEmitter(Emitter):
         new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
         assert self.mask is not None, "lanes past the end are off"
         self.function.emit(f"store {self.select(self.mask, new, old)}, ptr {slot}, align {REGISTER}")
+
+    def _add_products(self, s: Store, added: QuadProduct) -> bool:
+        """Products with one element of every 128 bits of a register; whether these registers are those of the lanes."""
+        count, element = PART // s.tensor.dtype.bytes, memory_type(s.tensor.dtype)
+        if self.is_one(s) or int(self.lanes) % count:
+            return False
+        lanes, old = self.value(added.lanes), self.load(Read(s.tensor, s.indices))
+        t, suffix = vector_type(element, Scalable(count)), self._memory_suffix(element, Scalable(count))
+        address = self._element(self.pointers[added.tensor], element, added.first, "")
+        on = vector_type("i1", Scalable(count))
+        quad = self.intrinsic(f"llvm.aarch64.sve.ld1rq.{suffix}", t, f"{on} splat (i1 true)", f"ptr {address}")
+        new, whole = old.text, f"{suffix}.{self.suffix(old)}"
+        for at in range(0, int(self.lanes), count):
+            if int(self.lanes) == count:
+                parts, before = lanes.text, old.text
+            else:
+                parts, before = (self.intrinsic(f"llvm.vector.extract.{whole}", t, str(v), f"i64 {at}") for v in (lanes, old))
+            sum_ = self.intrinsic(f"llvm.aarch64.sve.fmla.lane.{suffix}", t, f"{t} {before}", f"{t} {parts}", f"{t} {quad}",
+                                  f"i32 {added.place}")
+            new = sum_ if int(self.lanes) == count else self.intrinsic(
+                f"llvm.vector.insert.{self.suffix(old)}.{suffix}", old.type, f"{old.type} {new}", f"{t} {sum_}", f"i64 {at}")
+        self.store(s.tensor, s.indices, Value(new, old.dtype, old.lanes))
+        return True
 
     def _add_up(self) -> None:
         """The lanes of each sum into the element that they belong to, once the loop is over."""
@@ -139,6 +170,9 @@ class ScalableEmitter(Emitter):
 
     def is_one(self, s: Store) -> bool:
         return s.tensor not in self.own and super().is_one(s)
+
+    def differs(self, *roots: Expr) -> bool:
+        return super().differs(*roots) or self.any_length and any(isinstance(n, Read) and n.tensor in self.own for n in walk(*roots))
 
     # Masks.
 
@@ -188,34 +222,21 @@ class ScalableEmitter(Emitter):
     # What each lane has for itself.
 
     def on_stack(self, tensor: Tensor) -> bool:
-        count = integer(product(tensor.shape))
-        return super().on_stack(tensor) and (tensor not in self.own or count is not None and count <= MOST_ON_STACK)
+        # LLVM makes registers of single vectors on the stack, and has no arrays of them there.
+        return len(self.places.get(tensor, ())) in range(1, MOST_ON_STACK) if tensor in self.own else super().on_stack(tensor)
 
     def allocate(self, tensor: Tensor) -> None:
         if tensor not in self.own or tensor in self.pointers:
             super().allocate(tensor)
             return
-        row, f = vector_type(memory_type(tensor.dtype), self.own[tensor]), self.function
-        elements = self.index(product(tensor.shape))
+        f, elements = self.function, self.index(product(tensor.shape))
         if self.on_stack(tensor):
-            self.pointers[tensor] = f.slot(f"{row}, i64 {max(1, int(elements.text))}", REGISTER)
+            for k in self.places[tensor]:
+                self.kept[tensor, k] = f.slot(vector_type(memory_type(tensor.dtype), self.own[tensor]), REGISTER)
             return
         assert not self.looping, f"{tensor.name} of variable or large size is allocated inside a loop"
         lanes = self._one(f"mul i64 {self.intrinsic('llvm.vscale.i64', 'i64')}, {int(self.own[tensor]) * tensor.dtype.bytes}", I64, 0)
         self.pointers[tensor] = f.heap_buffer(f.define(f"mul {elements}, {lanes.text}"))
-
-    def _registers(self, body: tuple[Stmt, ...]) -> None:
-        """A stack slot for each element of the buffers whose indices are constants: LLVM makes registers of them."""
-        inside = {s.tensor for s in statements(*body) if isinstance(s, Alloc) and self.on_stack(s.tensor)}
-        used: dict[Tensor, set[int] | None] = {}
-        for n in walk(*body):
-            if isinstance(n, Read | Store) and n.tensor in inside:
-                flat = flat_index(n.tensor, n.indices)
-                known = used.setdefault(n.tensor, set())
-                used[n.tensor] = None if flat.terms or known is None else known | {flat.constant}
-        for tensor, places in used.items():
-            for k in places or ():
-                self.kept[tensor, k] = self.function.slot(vector_type(memory_type(tensor.dtype), self.own[tensor]), REGISTER)
 
     def load(self, read: Read) -> Value:
         tensor, element = read.tensor, memory_type(read.tensor.dtype)
@@ -274,6 +295,18 @@ def _outermost(kernel: Kernel) -> list[For]:
         else:
             stack += getattr(s, "body", ())
     return found
+
+
+def _places(loops: Sequence[For], own: Collection[Tensor]) -> dict[Tensor, set[int]]:
+    """Which elements of each buffer are used; left out where some index is not a constant."""
+    found: dict[Tensor, set[int]] = {}
+    unknown: set[Tensor] = set()
+    for n in walk(*(s for loop in loops for s in loop.body)):
+        if isinstance(n, Read | Store) and n.tensor in own:
+            flat = flat_index(n.tensor, n.indices)
+            found.setdefault(n.tensor, set()).add(flat.constant)
+            unknown |= {n.tensor} if flat.terms else set()
+    return {t: places for t, places in found.items() if t not in unknown}
 
 
 def _lanes(loop: For) -> Scalable:

@@ -120,7 +120,7 @@ class Emitter(Accesses):
 
     def is_one(self, s: Store) -> bool:
         """Whether what a statement of a vector loop writes is one element for all lanes."""
-        return self.lane not in variables(*s.indices)
+        return not self.differs(*s.indices)
 
     def _updated(self, s: Store, old: Value, value: Value) -> Value:
         """old + value or old * value; with `contract` the backend may join it with the product in `value`."""
