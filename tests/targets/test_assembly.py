@@ -18,7 +18,7 @@ ROWS = {"N": 256, "D": 1024}
 SMALL = tuple(dict(zip("MNK", sizes)) for sizes in ((77, 150, 301), (50, 70, 30), (65, 33, 17), (10, 100, 24)))
 MASKED = ("depthwise_last", "blur", "add")
 """Where lanes are left out, which takes masks on machines that have them."""
-CROWDED = ("gemm", "gemm_int8", "conv", "conv_last", "depthwise", "softmax", "bias_relu", "attention")
+CROWDED = ("gemm", "gemm_int8", "conv", "conv_last", "depthwise", "softmax", "bias_relu", "attention", "attention_causal")
 """Of the others, those with many values at a time."""
 BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
     ("gemm", "f32", {}, SQUARE), ("gemm", "f64", {}, SQUARE), ("gemm", "f32", {}, {"M": 1, "N": 512, "K": 512}),
@@ -29,7 +29,7 @@ BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
     *(("gemm", "f32", {}, sizes) for sizes in SMALL),
     *((kind, "", {}, ROWS) for kind in ("softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu", "transpose", "total", "row_sums",
                                         "column_sums", "blur")),
-    ("attention", "", {}, {"B": 2, "L": 128, "D": 64}), ("add", "", {}, {"N": 1000}),
+    *((kind, "", {}, {"B": 2, "L": 128, "D": 64}) for kind in ("attention", "attention_causal")), ("add", "", {}, {"N": 1000}),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import integer, sub
+from texpr.ir.build import integer, product, sub
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Expr, FloorDiv, Read, Tensor, Var
 from texpr.ir.loop import Stmt, Store
@@ -48,7 +48,7 @@ class Accesses(Expressions):
             text = self._loaded(tensor, f"load {element}, ptr{self.space(tensor)} {address}, align {align}")
             return self._from_memory(Value(text, tensor.dtype), element)
         t = vector_type(element, lanes)
-        if stride and self.mask is None:
+        if stride and (self.mask is None or self._is_whole(tensor, read.indices)):
             text = self._loaded(tensor, f"load {t}, ptr{self.space(tensor)} {address}, align {align}")
         elif stride:
             text = self.intrinsic(f"llvm.masked.load.{self._memory_suffix(element, lanes)}.p{self.space_number(tensor)}", t,
@@ -141,6 +141,11 @@ class Accesses(Expressions):
         text = self.function.define(f"zext {value} to {t}") if value.dtype == BOOL else value.text
         space = self.space(tensor)
         text = self._reversed(t, text, lanes) if stride < 0 else text
+        if stride and self.mask is not None and self._is_whole(tensor, indices):
+            before = self.function.define(f"load {t}, ptr{space} {address}, align {align}")
+            text = self.function.define(f"select {self._mask(stride)}, {t} {text}, {t} {before}")
+            self.function.emit(f"store {t} {text}, ptr{space} {address}, align {align}")
+            return
         if stream and stride == 1 and self.mask is None and self.streams(tensor, indices):
             self._streamed(tensor, f"store {t} {text}, ptr {address}", align)
         elif not lanes or (stride and self.mask is None):
@@ -152,6 +157,17 @@ class Accesses(Expressions):
             mask = self.mask or constant(True, BOOL, lanes)
             name = f"llvm.masked.scatter.{self._memory_suffix(element, lanes)}.{lanes_suffix(lanes)}p{self.space_number(tensor)}"
             self.intrinsic(name, "void", f"{t} {text}", f"<{lanes} x ptr{space}> align {align} {address}", str(mask))
+
+    def _is_whole(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        """Whether a run of lanes lies in a buffer of this function's own stack, lanes that are off as well: nobody else looks at it, so
+        what is left alone may be written as it was, and LLVM keeps it in registers, which it does not under masks.
+        """
+        if self.pointers[tensor] not in self.function.local or self.lane is None:
+            return False
+        flat, size = self._flat(tensor, indices), integer(product(tensor.shape))
+        first = flat.without(self.lane)
+        lowest = first.constant - (self.lanes - 1 if flat.coefficient(self.lane) < 0 else 0)
+        return size is not None and not first.terms and 0 <= lowest <= size - self.lanes
 
     def _splat(self, scalar: str, text: str, lanes: int) -> str:
         """A scalar in every lane, of a type that is no dtype's."""

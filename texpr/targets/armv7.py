@@ -56,7 +56,7 @@ class NarrowEmitter(Emitter):
 
     def counter(self, loop: For) -> DType:
         most = ceiling(loop.extent)
-        return I32 if most is not None and most <= int_range(I32)[1] else I64
+        return I32 if most is not None and most <= int_range(I32)[1] or self._is_narrow(loop.extent) else I64
 
     def _combined(self, e: Expr) -> Value:
         if not isinstance(e, Compare) or e.lhs.dtype != I64 or not self._is_narrow(e.lhs) or not self._is_narrow(e.rhs):

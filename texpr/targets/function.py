@@ -113,7 +113,7 @@ class Scoped(Generic[K, V]):
 
 
 class Function:
-    """The lines of a function, its current block, its stack slots, its exits, and what is done on every way out.
+    """The lines of a function, its current block, its stack slots and their addresses, its exits, and what is done on every way out.
 
     Values without effects are computed once for all of the code that their block dominates: what an `if` or a loop has inside is a `region`
     of its own, after which its values are forgotten.
@@ -122,6 +122,7 @@ class Function:
     def __init__(self, header: str) -> None:
         self.header = header
         self.slots: list[str] = []
+        self.local: set[str] = set()
         self.lines: list[str] = []
         self.block = "entry"
         self.counter = 0
@@ -162,6 +163,7 @@ class Function:
     def slot(self, type_: str, alignment: int) -> str:
         """Stack memory for the whole function."""
         name = "%" + self.fresh("slot")
+        self.local.add(name)
         self.slots.append(f"  {name} = alloca {type_}, align {alignment}")
         return name
 

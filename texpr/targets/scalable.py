@@ -216,6 +216,9 @@ class ScalableEmitter(Emitter):
     def interleaving(self, body: Sequence[Stmt]) -> list[Store]:
         return [] if self.any_length else super().interleaving(body)
 
+    def _is_whole(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
+        return not self.any_length and super()._is_whole(tensor, indices)
+
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         return not self.any_length and super().streams(tensor, indices)
 
