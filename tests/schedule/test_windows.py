@@ -222,3 +222,14 @@ def test_rows_of_windows_are_no_streams():
     wide = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
     _, kernel = auto(s.kernel, wide)
     assert [n.var.name for n in loops_around(kernel, find_loops(kernel, "Y.r")[0])] == ["y", "xo", "co"]
+
+
+@pytest.mark.parametrize(("window", "written_out"), [(2, True), (3, True), (4, False)])
+def test_few_terms_of_a_maximum_are_written_out(window: int, written_out: bool):
+    """So that it stays in a register, where no rows have any of their terms in common."""
+    sizes = {"N": 2, "C": 3, "H": 16, "W": 64}
+    s = tx.schedule(tx.ops.maxpool2d, R=window, Q=window, **sizes).auto("x86-64-v4")
+    assert [f'unroll("Y.{name}")' in s.script() for name in "rq"] == [written_out] * 2
+    bound = {v: sizes[v.name] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    assert "every sum has all its terms" in str(s.certificate())

@@ -69,6 +69,8 @@ LEAST_TERMS = 32
 """Terms for which sums stay in registers, below which fetching them takes as long as adding."""
 SHORT_WINDOW = 4
 """Positions of a window that are worth code of their own."""
+FEW_TERMS = 9
+"""Of a sum along vector lanes: they are written out, so that it stays in a register."""
 ROWS_TOGETHER = 4
 """Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
 FEW_OPERATIONS = 40
@@ -404,6 +406,8 @@ def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> 
             inside.insert(len(inside) if by_rows else 0, window)
         if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
             in_pairs(plan, order[-3])
+        if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
+            inside += terms
         for name in inside:
             plan.step("unroll", name)
     plan.step("vectorize", inner)
