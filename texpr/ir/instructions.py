@@ -24,6 +24,7 @@ class Instruction:
         emit: what a target needs to know to write it.
         flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
         reorders: it adds floats in an order of its own.
+        offset: what it takes as signed becomes unsigned first, and what that adds is found by one more product for each register of a row.
         masked: conditions may stand in the nest: the instruction leaves out the elements for which they fail.
     """
 
@@ -33,6 +34,7 @@ class Instruction:
     flushes: bool = False
     reorders: bool = False
     masked: bool = False
+    offset: bool = False
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}

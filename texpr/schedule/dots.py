@@ -132,9 +132,12 @@ def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
     """
     size = constant_extent(d.lane)
     choices = {2: 12, 3: 8, 1: 16} if plan.machine.vector_registers >= 32 else {1: 8, 2: 4}
+    more = int(INSTRUCTIONS[d.instruction].offset)
+    if more and plan.machine.vector_registers >= 32:
+        choices[1] = 24  # more rows share what a register takes beside them
     if plan.machine.lane_products:  # rows take registers too
         choices = {3: 6, 2: 8, 1: 12}
-    vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * (1 + 0.02 * abs(n - 2)))
+    vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * (1 + 0.02 * abs(n - 2) + more / choices[n]))
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
     return vectors, next((n for n in range(most, most - most // 4 - 1, -1) if rows % n == 0), most)
 

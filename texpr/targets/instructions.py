@@ -42,7 +42,7 @@ def _dot(name: str, dot: _Dot, terms: int, left: str, right: str) -> None:
     for k in 0..{terms}
       C[j] += {total}(A[k]) * {total}(B[j, k])  reassoc
 """
-    INSTRUCTIONS[name] = Instruction(name, text, dot, flushes=dot.total == "float")
+    INSTRUCTIONS[name] = Instruction(name, text, dot, flushes=dot.total == "float", offset=dot.offset)
 
 
 _dot("vpdpbusd", _Dot("llvm.x86.avx512.vpdpbusd.512", 16, "<64 x i8>"), 4, "u8", "i8")
