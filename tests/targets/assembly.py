@@ -16,7 +16,7 @@ _INSTRUCTION = re.compile(r"\t([a-z][\w.]*)(?:\t(.*))?$")
 _BRANCH = re.compile(r"b(\.?(eq|ne|[hlg][iest]|[chlmp][csilo]|v[cs]|al|first|none|any|last))?$|cbn?z$|tbn?z$|j[a-z]+$")
 _ALWAYS = ("b", "jmp", "ret", "retq", "bx", "br", "brk", "udf", "trap")
 _CALLS = ("bl", "blr", "blx", "call", "callq")
-_PRODUCTS = ("fmla", "vmla", "vfma", "sdot", "udot", "bfdot", "bfmmla")
+_PRODUCTS = ("fmla", "vmla", "vfma", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla")
 
 
 @dataclass(eq=False)

@@ -9,6 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.targets.assembly import inner_loops, of_bench, on_stack, products
+from texpr.ir.interpret import interpret
 from texpr.runtime import qemu
 
 needs_qemu = pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
@@ -63,12 +64,37 @@ def test_so_are_products_of_transposed_matrices(expression: str):
     assert products(main) / len(main) >= 0.85, main
 
 
-@pytest.mark.parametrize("kind, target, least", (("gemm_int8", "aarch64+dotprod", 0.8), ("gemm_bf16", "aarch64+bf16", 0.55)))
-def test_so_are_products_of_groups_of_terms(kind: str, target: str, least: float):
-    """A register holds four groups of a row; `sdot` takes one of them, `bfdot` a copy of it."""
-    main = max(inner_loops(of_bench(kind, target, **SQUARE)), key=products)
-    assert products(main) == 64 and products(main) / len(main) >= least and not on_stack(main), main
-    assert kind != "gemm_int8" or all(re.search(r"\.4b\[\d]$", n) for n in main if n.startswith("sdot")), main
+def test_so_are_products_of_groups_of_terms():
+    """A register holds four groups of a row; `sdot` takes one of them."""
+    main = max(inner_loops(of_bench("gemm_int8", "aarch64+dotprod", **SQUARE)), key=products)
+    assert products(main) == 64 and products(main) / len(main) >= 0.8 and not on_stack(main), main
+    assert all(re.search(r"\.4b\[\d]$", n) for n in main if n.startswith("sdot")), main
+
+
+@pytest.mark.parametrize("kind, target, instruction", (("gemm_int8", "aarch64+i8mm", "smmla"), ("gemm_bf16", "aarch64+bf16", "bfmmla")))
+def test_so_are_products_in_squares(kind: str, target: str, instruction: str):
+    """Two groups of terms an iteration: 48 instructions, each for 2 x 2 sums, 10 pairs of loads; sums stay in 24 registers."""
+    loops = inner_loops(of_bench(kind, target, **SQUARE))
+    main = max(loops, key=products)
+    assert sum(n.startswith(instruction) for n in main) == products(main) == 48 and products(main) / len(main) >= 0.75, main
+    assert not any(map(on_stack, loops)) and not any(n.startswith("st") for n in main), main
+
+
+@pytest.mark.qemu
+@needs_qemu
+@pytest.mark.parametrize("target, factor, total", (("aarch64+i8mm", "i8", "i32"), ("aarch64+i8mm", "u8", "i32"), ("aarch64+bf16", "bf16", "f32")))
+def test_squares_with_something_left_over(target: str, factor: str, total: str):
+    op = tx.op(f"op product(A: {factor}[M, K], B: {factor}[K, N]) -> C: {total}[M, N] {{ C[i, j] = sum(k: {total}(A[i, k]) * {total}(B[k, j])) }}")
+    generator = np.random.default_rng(0)
+    a, b = (generator.integers(-100, 100, shape).astype("f4") for shape in ((33, 29), (29, 40)))
+    given = [(x.view("u4") >> 16).astype("u2") if factor == "bf16" else x.astype(factor.replace("i", "int").replace("u", "uint")) for x in (a, b)]
+    kernel = tx.schedule(op, M=33, K=29, N=40).auto(target).compile(target)
+    assert "mmla" in kernel.asm
+    np.testing.assert_array_equal(kernel.emulate(*given), interpret(op.program(), given)[0])
+
+
+def test_few_rows_are_not_filled_up_to_squares():
+    assert "mmla" not in of_bench("gemm_int8", "aarch64+i8mm", M=9, N=9, K=64)
 
 
 @pytest.mark.parametrize("target, row", [(t, row) for t in ("aarch64", "a64fx", "armv7", "aarch64+sve") for row in BENCH

@@ -37,6 +37,7 @@ from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
 from texpr.schedule.past import goes_past_caches
 from texpr.schedule.plan import Plan
 from texpr.schedule.script import Step
+from texpr.schedule.squares import squared
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
@@ -353,7 +354,8 @@ def _window(nest: Nest, rows: For | None) -> str:
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
-    return next((names for schedule in (blocked, dotted, streamed, windowed, packed) if (names := schedule(plan, nest)) is not None), None)
+    known = (blocked, squared, dotted, streamed, windowed, packed)
+    return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
 
 
 def _in_parts(plan: Plan, nest: Nest) -> Nest:

@@ -16,11 +16,12 @@ from texpr.targets.instructions import transposes
 from texpr.targets.scalable import ScalableEmitter
 from texpr.targets.statements import Emitter
 
-NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+sve", "a64fx")
+NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+i8mm", "aarch64+sve", "a64fx")
 _TRIPLE = "aarch64-unknown-linux-gnu"
 _QEMU = in_qemu("aarch64")
 _CACHES = (64 << 10, 512 << 10)
-_FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+bf16": "+neon,+dotprod,+bf16", "aarch64+sve": "+neon,+sve"}
+_FEATURES = {"aarch64": "+neon", "aarch64+dotprod": "+neon,+dotprod", "aarch64+bf16": "+neon,+dotprod,+bf16",
+             "aarch64+i8mm": "+neon,+dotprod,+i8mm", "aarch64+sve": "+neon,+sve"}
 _WIDE = 64
 """Bytes of a64fx's vectors; tiles for registers of any length fill those, and have a whole number of shorter ones."""
 _LENGTH = """define internal i1 @tx_fits() noinline nounwind {
@@ -29,13 +30,13 @@ _LENGTH = """define internal i1 @tx_fits() noinline nounwind {
   ret i1 %fits
 }"""
 """Without the promise that kernels make of the length: LLVM would believe it."""
-_DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot", "bfmmla"}}
+_DOTS = {"dotprod": {"sdot", "udot"}, "bf16": {"bfdot", "bfmmla"}, "i8mm": {"smmla", "ummla"}}
 """The instructions that add products, by LLVM's name of the feature."""
 
 
 def target(name: str) -> Target | None:
-    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+sve`, `a64fx` (SVE
-    of 512 bits), or `native` on such a host."""
+    """`aarch64` (ARMv8.0 with NEON), `aarch64+dotprod` (with products of bytes), `aarch64+bf16` (of bf16 too), `aarch64+i8mm` (of bytes in
+    squares), `aarch64+sve`, `a64fx` (SVE of 512 bits), or `native` on such a host."""
     if name == "native" and platform.machine() == "aarch64":
         machine = Machine(16, 32, host.caches() or _CACHES, host.cores(), loads_apart=True, lane_products=True,
                           instructions=_instructions(host.cpu_features()))

@@ -57,15 +57,30 @@ _dot("bfdot", _Dot("llvm.aarch64.neon.bfdot.v4f32.v8bf16", 4, "<8 x bfloat>", "f
 
 @dataclass(frozen=True, slots=True)
 class _Square:
-    """C[i, j] += sum of A[i, k] * B[j, k] for two rows each, over four terms."""
+    """C[i, j] += sum of A[i, k] * B[j, k] for two rows each, over `terms` terms: `call(C, A, B)`, squares and rows beside each other.
+
+    Attributes:
+        element, total: LLVM's types of a factor and of a sum.
+    """
+
+    call: str
+    terms: int
+    element: str
+    total: str
 
 
-INSTRUCTIONS["bfmmla"] = Instruction("bfmmla", """kernel bfmmla(A: bf16[2, P], B: bf16[2, Q]) -> (C: f32[2, R])
+def _square_product(name: str, square: _Square, factor: str, total: str) -> None:
+    INSTRUCTIONS[name] = Instruction(name, f"""kernel {name}(A: {factor}[2, P], B: {factor}[2, Q]) -> (C: {total}[2, R])
   for i in 0..2
     for j in 0..2
-      for k in 0..4
-        C[i, j] += f32(A[i, k]) * f32(B[j, k])  reassoc
-""", _Square(), flushes=True)
+      for k in 0..{square.terms}
+        C[i, j] += {total}(A[i, k]) * {total}(B[j, k])  reassoc
+""", square, flushes=total == "f32")
+
+
+_square_product("bfmmla", _Square("llvm.aarch64.neon.bfmmla", 4, "bfloat", "float"), "bf16", "f32")
+_square_product("smmla", _Square("llvm.aarch64.neon.smmla.v4i32.v16i8", 8, "i8", "i32"), "i8", "i32")
+_square_product("ummla", _Square("llvm.aarch64.neon.ummla.v4i32.v16i8", 8, "i8", "i32"), "u8", "i32")
 _ROW_LOOPS = {"A": "i", "B": "j", "C": "i"}
 """The loops of a square's meaning that run along the rows of its operands."""
 
@@ -108,8 +123,8 @@ def emit_instruction(emitter: Accesses, loop: For) -> None:
     match INSTRUCTIONS[name].emit:
         case _Dot() as dot:
             _emit_dot(emitter, dot, match)
-        case _Square():
-            _emit_square(emitter, match)
+        case _Square() as square:
+            _emit_square(emitter, square, match)
         case _Transpose(lanes):
             _emit_transpose(emitter, lanes, match)
         case other:
@@ -146,22 +161,22 @@ def _indices(match: Match, indices: tuple[Expr, ...], places: Mapping[str, int])
     return tuple(folded(i, at) for i in indices)
 
 
-def _emit_square(emitter: Accesses, match: Match) -> None:
+def _emit_square(emitter: Accesses, square: _Square, match: Match) -> None:
     f = emitter.function
-    sums, terms = "<4 x float>", "<8 x bfloat>"
-    c, a, b = (_rows(emitter, match, name, *each) for name, each in (("C", ("float", 2)), ("A", ("bfloat", 4)), ("B", ("bfloat", 4))))
-    new = emitter.intrinsic("llvm.aarch64.neon.bfmmla", sums, f"{sums} {c}", f"{terms} {a}", f"{terms} {b}")
+    sums, terms, factor = f"<4 x {square.total}>", f"<{2 * square.terms} x {square.element}>", (square.element, square.terms)
+    c, a, b = (_rows(emitter, match, name, *each) for name, each in (("C", (square.total, 2)), ("A", factor), ("B", factor)))
+    new = emitter.intrinsic(square.call, sums, f"{sums} {c}", f"{terms} {a}", f"{terms} {b}")
     if _are_neighbours(match, "C", 2):
         f.emit(f"store {sums} {new}, ptr {_address(emitter, match, 'C')}, align 4")
         return
     for i in range(2):
         row = f.define(f"shufflevector {sums} {new}, {sums} poison, <2 x i32> <i32 {2 * i}, i32 {2 * i + 1}>")
-        f.emit(f"store <2 x float> {row}, ptr {_address(emitter, match, 'C', i=i)}, align 4")
+        f.emit(f"store <2 x {square.total}> {row}, ptr {_address(emitter, match, 'C', i=i)}, align 4")
 
 
 def _rows(emitter: Accesses, match: Match, operand: str, element: str, count: int) -> str:
     """Two rows of an operand in one register."""
-    f, row, align = emitter.function, _ROW_LOOPS[operand], 4 if element == "float" else 2
+    f, row, align = emitter.function, _ROW_LOOPS[operand], match.operands[operand][0].dtype.bytes
     if _are_neighbours(match, operand, count):
         return f.define(f"load <{2 * count} x {element}>, ptr {_address(emitter, match, operand)}, align {align}")
     halves = [f.define(f"load <{count} x {element}>, ptr {_address(emitter, match, operand, **{row: i})}, align {align}") for i in range(2)]
