@@ -162,21 +162,23 @@ def test_a_target_without_it(golden):
     golden(str(error.value))
 
 
-def test_the_default_schedule_of_arm_processors_that_have_it():
-    s = tx.schedule(ROUNDED, M=64, N=48, K=64).auto("aarch64+bf16")
-    assert '"bfdot", reassoc=True' in s.script()
-    assert re.search(r"\bbfdot\b", s.compile("aarch64+bf16").asm)
+@pytest.mark.parametrize("rows, name", ((64, "bfmmla"), (5, "bfdot")))
+def test_the_default_schedule_of_arm_processors_that_have_it(rows: int, name: str):
+    s = tx.schedule(ROUNDED, M=rows, N=48, K=64).auto("aarch64+bf16")
+    assert f'"{name}", reassoc=True' in s.script()
+    assert re.search(rf"\b{name}\b", s.compile("aarch64+bf16").asm)
     assert s.certificate().flushed == ("C",)
 
 
 @pytest.mark.qemu
 @pytest.mark.skipif(bool(qemu.missing()), reason=f"{qemu.missing()} is not installed")
 @pytest.mark.parametrize("spread", [0, 62])
-def test_an_arm_processor_is_within_the_bound(spread):
-    m, n, k = 9, 23, 35
+@pytest.mark.parametrize("m, name", ((5, "bfdot"), (9, "bfmmla")))
+def test_an_arm_processor_is_within_the_bound(spread, m, name):
+    n, k = 23, 35
     a, b = operands(m, n, k, spread)
     kernel = tx.schedule(SUMS, M=m, N=n, K=k).auto("aarch64+bf16").compile("aarch64+bf16")
-    assert re.search(r"\bbfdot\b", kernel.asm)
+    assert re.search(rf"\b{name}\b", kernel.asm)
     sums = np.zeros((m, n), "f4")
     qemu.run(kernel.artifact.object_code, symbol_of(kernel.name), [a, b], [sums], [])
     assert_close(sums, a, b)

@@ -82,12 +82,15 @@ def test_so_are_products_in_squares(kind: str, target: str, instruction: str):
 
 @pytest.mark.qemu
 @needs_qemu
-@pytest.mark.parametrize("target, factor, total", (("aarch64+i8mm", "i8", "i32"), ("aarch64+i8mm", "u8", "i32"), ("aarch64+bf16", "bf16", "f32")))
-def test_squares_with_something_left_over(target: str, factor: str, total: str):
-    op = tx.op(f"op product(A: {factor}[M, K], B: {factor}[K, N]) -> C: {total}[M, N] {{ C[i, j] = sum(k: {total}(A[i, k]) * {total}(B[k, j])) }}")
+@pytest.mark.parametrize("target, factor, total, stored", (
+    ("aarch64+i8mm", "i8", "i32", "i1"), ("aarch64+i8mm", "u8", "i32", "u1"), ("aarch64+bf16", "bf16", "f32", "")))
+def test_squares_with_something_left_over(target: str, factor: str, total: str, stored: str):
+    """Small whole numbers, whose sums are exact in any order."""
+    op = tx.op(f"op product(A: {factor}[M, K], B: {factor}[K, N]) -> C: {total}[M, N] {{\n"
+               f"  C[i, j] = sum(k: {total}(A[i, k]) * {total}(B[k, j])) }}")
     generator = np.random.default_rng(0)
-    a, b = (generator.integers(-100, 100, shape).astype("f4") for shape in ((33, 29), (29, 40)))
-    given = [(x.view("u4") >> 16).astype("u2") if factor == "bf16" else x.astype(factor.replace("i", "int").replace("u", "uint")) for x in (a, b)]
+    a, b = (generator.integers(0, 100, shape).astype("f4") for shape in ((33, 29), (29, 40)))
+    given = [x.astype(stored) if stored else (x.view("u4") >> 16).astype("u2") for x in (a, b)]
     kernel = tx.schedule(op, M=33, K=29, N=40).auto(target).compile(target)
     assert "mmla" in kernel.asm
     np.testing.assert_array_equal(kernel.emulate(*given), interpret(op.program(), given)[0])
