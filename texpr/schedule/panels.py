@@ -151,7 +151,7 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
         if rows >= BLOCK_ROWS and not plan.machine.lane_products:
             tall = height_of(rows, height)
             computed *= -(-rows // tall) * tall / rows
-        return computed * (1 + 0.02 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
+        return computed * (1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
 
     vectors, height = min(tiles, key=cost)
     return vectors * lanes, height
