@@ -31,3 +31,16 @@ def test_they_are_what_they_were():
     s = tx.schedule(tx.op(CHANNELS), **sizes).auto()
     assert "Y.ci" in s.script() and s.certificate()
     assert np.array_equal(np.asarray(s.compile()(X)), X.sum((0, 2, 3)))
+
+
+def test_tensors_of_a_shape_are_computed_in_one_loop():
+    """The last one is dearer to compute: all have as many registers as that."""
+    op = tx.op("""op adam(m: f32[N], v: f32[N], p: f32[N], g: f32[N]) -> (M: f32[N], V: f32[N], P: f32[N]) {
+      M[i] = 0.9 * m[i] + 0.1 * g[i]
+      V[i] = 0.99 * v[i] + 0.01 * g[i] * g[i]
+      P[i] = p[i] * 0.999 - 0.01 * M[i] / (sqrt(V[i]) / 0.5 + 1e-8) / (1.0 + g[i])
+    }""")
+    s = tx.schedule(op, N=1 << 16).auto("x86-64-v4")
+    outside = [line for line in str(s).splitlines() if line.startswith("  for ")]
+    assert len(outside) == 1
+    assert {'compute_at("M", "P.io", recompute=False)', 'compute_at("V", "P.io", recompute=False)'} <= set(map(str, s.steps))

@@ -27,7 +27,7 @@ from texpr.schedule.along import along_reduction
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained
-from texpr.schedule.cheap import cheap, crowded, operations
+from texpr.schedule.cheap import cheap, crowded, operations, values_of
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
@@ -206,11 +206,14 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     if plan.machine.vector_bytes and extent(best) > 1:
         together = None if crowded(nest.main.value, plan.machine) else _rows_together(plan, nest, best)
         rows, count = together or (None, 0)
-        light = operations(nest.main.value) <= LEAST_OPERATIONS
+        # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
+        beside = values_of(plan.kernel, nest.main.tensor)
+        light = all(operations(value) <= LEAST_OPERATIONS for value in beside)
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        registers = 1 if integer(best.extent) is None or crowded(nest.main.value, plan.machine) else 4 if light and rows is None else 2
+        full = any(crowded(value, plan.machine) for value in beside)
+        registers = 1 if integer(best.extent) is None or full else 4 if light and rows is None else 2
         if any_length.wanted(plan):
             longer = any_length.elements(plan, nest, best, together, 4 if light and rows is None else registers)
             if longer is not None:

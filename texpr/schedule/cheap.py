@@ -79,3 +79,10 @@ def operations(value: Expr) -> int:
 def crowded(value: Expr, machine: Machine) -> bool:
     """Whether the constants and intermediates of an element fill the registers: several vectors of elements would not stay in them."""
     return machine.loads_apart and operations(value) > CROWDED
+
+
+def values_of(kernel: Kernel, tensor: Tensor) -> list[Expr]:
+    """What is stored, all at once, in a tensor; of an output, in all that have its shape."""
+    shape = tuple(map(integer, tensor.shape))
+    alike = [t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape] or [tensor]
+    return [s.value for _, s in paths(kernel) if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike]
