@@ -2,7 +2,8 @@
 
 The other libraries live in an environment of their own (`make bench-peers`, which `--python` names); those that are not there are shown
 as absent. Figures are medians of samples taken in turns; `first` is processor time of the first step with all that is compiled for it,
-texpr's with an empty cache of kernels, `warm` the same in another process, which finds texpr's kernels there.
+texpr's with an empty cache of kernels, `warm` the same in another process, which finds texpr's kernels there. A step is within its bar
+if it takes at most a share of the best other's time, or of the least time in which this processor could do its products.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import sys
 from math import nan
 from tempfile import TemporaryDirectory
 
-from bench.machine import describe
+from bench.machine import describe, instructions, product_rate
 from bench.tables import aligned
+from bench.train.floor import FLOOR, operations
 from bench.train.nets import NETS
 from bench.train.steps import LIBRARIES
 from bench.x86 import parent
@@ -55,12 +57,14 @@ def _run(names: list[str], threads: int, options: argparse.Namespace) -> None:
     libraries = [Library(name, settings) for name in options.libraries.split(",")]
     print(f"\nthreads: {threads}; " + ", ".join(f"{each.name} {each.version or 'absent: ' + each.absent}" for each in libraries))
     present = [each for each in libraries if not each.absent]
+    rate = product_rate(instructions()["f32"], threads)
+    print(f"multiplications and additions of f32, measured: {rate / 1e9:.0f} GFLOP/s")
     try:
         for name in names:
             found = measure("train", NETS[name], present, settings)  # type: ignore[arg-type]
             if "first" in found.details.get("texpr", {}):
                 found.details["texpr"]["warm"] = _warm(name, settings)
-            print(_table(name, found), flush=True)
+            print(_table(name, found, rate), flush=True)
     finally:
         for each in libraries:
             each.close()
@@ -76,8 +80,12 @@ def _warm(name: str, settings: Settings) -> float:
     return answer.get("texpr", {}).get("first", nan)
 
 
-def _table(name: str, found: Found) -> str:
-    """One line per column: a step in ms, the first step in s, the loss after some steps. Then what there are bars for."""
+def _table(name: str, found: Found, rate: float) -> str:
+    """One line per column: a step in ms, the first step in s, the loss after some steps. Then what there are bars for.
+
+    Args:
+        rate: multiplications and additions per second that the processor reaches.
+    """
     rows = [["step of " + name, "ms", "first s", "warm s", "losses"]]
     for column, details in found.details.items():
         if "failed" in details:
@@ -86,16 +94,20 @@ def _table(name: str, found: Found) -> str:
         losses = " ".join(f"{loss:.5f}" for loss in details["losses"])  # type: ignore[attr-defined]
         warm = f"{details['warm']:.2f}" if "warm" in details else ""
         rows.append([column, f"{1e3 * found.seconds[column]:.3f}", f"{details['first']:.2f}", warm, losses])
-    return "\n".join([aligned(rows[0], rows[1:]), *_verdicts(name, found)])
+    return "\n".join([aligned(rows[0], rows[1:]), *_verdicts(name, found, rate)])
 
 
-def _verdicts(name: str, found: Found) -> list[str]:
-    """Time beside the best other library, and compiling beside jax.jit."""
+def _verdicts(name: str, found: Found, rate: float) -> list[str]:
+    """Time beside the best other library and beside the least of the arithmetic, and compiling beside jax.jit."""
     verdicts = []
     others = [s for column, s in found.seconds.items() if column != "texpr"]
     if others and "texpr" in found.seconds:
         ratio = found.seconds["texpr"] / min(others)
         verdicts.append(f"{name}: {ratio:.2f} of the best other's time; bar {NETS[name].bar:.2f}{'' if found.clean else '; disturbed'}")
+    if NETS[name].optimizer and "texpr" in found.seconds:
+        least = operations(NETS[name]) / rate
+        verdicts.append(f"{name}: {found.seconds['texpr'] / least:.2f} of the least time of its products, {1e3 * least:.2f} ms; "
+                        f"or bar {FLOOR:.2f}")
     mine, jax = found.details.get("texpr", {}), found.details.get("jax.jit", {}).get("first")
     for which, bar in (("first", FIRST), ("warm", WARM)):
         if jax is not None and which in mine:
