@@ -18,7 +18,7 @@ from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.coverage import covered
-from texpr.poly.certify.frame import Frame, Parameters
+from texpr.poly.certify.frame import Frame, NotAffine, Parameters
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
@@ -207,6 +207,13 @@ def _if_proven(proof: Proof, program: Program, kernel: Kernel) -> Certificate | 
 
 
 def _certified(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
+    try:
+        return _obligations(proof, program, kernel)
+    except NotAffine as e:
+        raise Refuted("values", str(e), None) from None
+
+
+def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     nest = proof.nest
     _same_shapes(proof)
     sums = Sums(proof)

@@ -38,6 +38,7 @@ from texpr.ir.expr import (
     index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
+from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, identical, rewrite, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
 from texpr.poly.solver import context
@@ -79,6 +80,10 @@ class Parameters:
         for k in range(len(self.variables)):
             space = space.set_dim_name(_PARAM, k, f"s{k}")
         return space
+
+
+class NotAffine(Exception):
+    """An expression that isl has no form for, where an obligation needs one."""
 
 
 def found_like(terms: Sequence[tuple[Expr, Var]], e: Expr) -> Var | None:
@@ -303,7 +308,7 @@ class Frame:
             case Select(cond, then, orelse):
                 holds = self.holds(cond)
                 return self.value(then).intersect_domain(holds).union_add(self.value(orelse).intersect_domain(holds.complement()))
-        raise AssertionError(f"{type(e).__name__} is not affine")
+        raise NotAffine(f"`{show(e)}` is no quotient or remainder by a constant")
 
     def holds(self, e: Expr) -> isl.Set:
         """Where a plain condition is true."""
