@@ -64,3 +64,13 @@ def test_more_blocks_than_the_table_holds(memory):
     assert len(set(blocks)) == 100
     for block in blocks:
         free(block)
+
+
+@pytest.mark.parametrize("size", [65_536, 1_000_000, 4_194_304, 64 << 20])
+def test_large_blocks_do_not_alias_arrays_that_begin_with_a_page(memory, size):
+    """What is stored there and loaded from NumPy's large arrays, which stand 16 bytes behind a page's start, has other low address bits."""
+    alloc, free = memory
+    block = alloc(size)
+    ctypes.memset(block, 3, size)
+    assert block % 4096 == 2048 + 64
+    free(block)

@@ -1,7 +1,11 @@
 ; Scratch memory for kernels: aligned to 64 bytes, with large blocks kept for the next call.
 ;
-; A block starts with a header of 64 bytes that holds its size. Freed blocks of 64 KB and more wait in a small table, which saves the
-; kernel's page faults on the next allocation of about that size.
+; In front of a block's bytes is a header of 64 bytes that holds how many there are, itself included. Freed blocks of 64 KB and more
+; wait in a small table, which saves the kernel's page faults on the next allocation of about that size.
+;
+; Blocks of 64 KB and more begin in the middle of a page, where large arrays of others begin near its start: a store whose address has
+; the last 12 bits of a load that comes soon after it holds that load up on many processors (aliasing of 4 KB), as where y[i] lies one
+; vector behind x[i].
 
 @blocks = internal global [32 x ptr] zeroinitializer, align 64
 @blocks_bytes = internal global i64 0                     ; all that wait in the table
@@ -93,22 +97,30 @@ no:
 define internal ptr @block_new(i64 %size) #0 {
 entry:
   %large = icmp sge i64 %size, 4194304
-  %alignment = select i1 %large, i64 2097152, i64 64
+  %kept = icmp sge i64 %size, 65536
+  %half = select i1 %kept, i64 2048, i64 0
+  %page = select i1 %kept, i64 4096, i64 64
+  %alignment = select i1 %large, i64 2097152, i64 %page
   %last = sub i64 %alignment, 1
-  %more = add i64 %size, %last
+  %behind = add i64 %size, %half
+  %more = add i64 %behind, %last
   %keep = xor i64 %last, -1
   %rounded = and i64 %more, %keep
-  %block = call ptr @aligned_alloc(i64 %alignment, i64 %rounded)
-  %failed = icmp eq ptr %block, null
-  br i1 %failed, label %out, label %mark
+  %start = call ptr @aligned_alloc(i64 %alignment, i64 %rounded)
+  %failed = icmp eq ptr %start, null
+  br i1 %failed, label %none, label %mark
 mark:
-  store i64 %rounded, ptr %block
+  %block = getelementptr i8, ptr %start, i64 %half
+  %bytes = sub i64 %rounded, %half
+  store i64 %bytes, ptr %block
   br i1 %large, label %advise, label %out
 advise:                                                   ; 14 is MADV_HUGEPAGE; a refusal does no harm
-  %ignored = call i32 @madvise(ptr %block, i64 %rounded, i32 14)
+  %ignored = call i32 @madvise(ptr %start, i64 %rounded, i32 14)
   br label %out
 out:
   ret ptr %block
+none:
+  ret ptr null
 }
 
 ; `bytes` bytes aligned to 64, uninitialised; null if there is no such memory.
@@ -150,6 +162,7 @@ size:
   %block = getelementptr i8, ptr %user, i64 -64
   %bytes = load i64, ptr %block
   %small = icmp slt i64 %bytes, 65536
+  %half = select i1 %small, i64 0, i64 -2048
   br i1 %small, label %release, label %lock
 lock:
   %locked = call i1 @blocks_lock()
@@ -159,7 +172,8 @@ try:
   store atomic i32 0, ptr @blocks_busy release, align 4
   br i1 %kept, label %out, label %release
 release:
-  call void @free(ptr %block)
+  %start = getelementptr i8, ptr %block, i64 %half
+  call void @free(ptr %start)
   br label %out
 out:
   ret void
