@@ -7,11 +7,13 @@ The last product rounds once, so results below the normal numbers are as good as
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr
-from texpr.passes.math.arithmetic import Arithmetic
+from texpr.passes.math.arithmetic import SCALE, Arithmetic
 from texpr.passes.math.coefficients import (
     EXP2_F32,
     EXP2_F64,
@@ -56,9 +58,22 @@ def _expm1_tail(m: Arithmetic, a: Reduced) -> Expr:
 
 def exp(m: Arithmetic, x: Expr) -> Expr:
     """e^x."""
-    vanishes, x = _above(m, x, -104.0 if m.real == F32 else -746.0)
-    a = _reduce(m, m.at_most(x, 89.0 if m.real == F32 else 710.0), 2 * m.bias)
-    return m.select(vanishes, 0.0, m.scale(m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0), a.n, a.shifted))
+    least, most = (-104.0, 89.0) if m.real == F32 else (-746.0, 710.0)
+    return _scaled(m, x, least, most, partial(_exp, m))
+
+
+def _exp(m: Arithmetic, x: Expr) -> Expr:
+    """e^x within the range of the numbers."""
+    a = _reduce(m, x, 2 * m.bias)
+    return m.scale(m.fma(m.fma(_exp_terms(m, a.r), a.r, 1.0), a.r, 1.0), a.n, a.shifted)
+
+
+def _scaled(m: Arithmetic, x: Expr, least: float, most: float, power: Callable[[Expr], Expr]) -> Expr:
+    """A power of x, which is 0 below `least`: what one instruction scales is rounded to 0 there at no cost."""
+    if SCALE in m.native:
+        return power(m.at_most(m.at_least(x, least), most))
+    vanishes, x = _above(m, x, least)
+    return m.select(vanishes, 0.0, power(m.at_most(x, most)))
 
 
 def _above(m: Arithmetic, x: Expr, least: float) -> tuple[Expr, Expr]:
@@ -71,11 +86,14 @@ def _above(m: Arithmetic, x: Expr, least: float) -> tuple[Expr, Expr]:
 
 def exp2(m: Arithmetic, x: Expr) -> Expr:
     """2^x; the reduction x = n + r is exact."""
-    vanishes, x = _above(m, x, -151.0 if m.real == F32 else -1076.0)
-    x = m.at_most(x, 129.0 if m.real == F32 else 1025.0)
+    least, most = (-151.0, 129.0) if m.real == F32 else (-1076.0, 1025.0)
+    return _scaled(m, x, least, most, partial(_exp2, m))
+
+
+def _exp2(m: Arithmetic, x: Expr) -> Expr:
+    """2^x within the range of the numbers."""
     n, shifted = m.nearest(x, 1.0, 2 * m.bias)
-    p = m.polynomial(m.sub(x, n), (1.0, *(EXP2_F32 if m.real == F32 else EXP2_F64)))
-    return m.select(vanishes, 0.0, m.scale(p, n, shifted))
+    return m.scale(m.polynomial(m.sub(x, n), (1.0, *(EXP2_F32 if m.real == F32 else EXP2_F64))), n, shifted)
 
 
 def expm1(m: Arithmetic, x: Expr) -> Expr:
