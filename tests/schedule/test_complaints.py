@@ -61,6 +61,7 @@ HINTS = [
     's.specialize()', 's.specialize(N=8)', 's.specialize("x", N=8)', 's.annotate("i")', 's.annotate("i", a="#")', 's.annotate("i", a=None)',
     's.annotate("i", a=float("nan"))', 's.annotate("x", a=1)', 's.prefetch("D", "k", 1)',
     's.prefetch("A", "x", 1)', 's.prefetch("A", "k", 0)', 's.prefetch("A", "k", 1.5)', 's.prefetch("A", "k", 2**30)',
+    's.prefetch("A", "i", 1, at="x")', 's.prefetch("A", "k", 1, at="i")',
     's.stream("A")', 's.stream("D")',
 ]
 TAILS = [

@@ -20,6 +20,7 @@ STEPS = [
     (MATMUL, 's.vectorize("j").reorder("C.jo", "C.k", "C.ji").prefetch("B", "k", 8).prefetch("A", "i", 2)'),
     (MATMUL, 's.prefetch("B", "k", 3).reorder("k", "i", "j").vectorize("C.j")'),
     (MATMUL, 's.jam("i", 2).prefetch("A", "k", 2)'),
+    (MATMUL, 's.prefetch("A", "i", 1, at="k")'),
     (GATHER, 's.prefetch("E", "k", 4)'),
     (GATHER, 's.prefetch("E", "k", 4).vectorize("d")'),
     (GATHER, 's.vectorize("d").prefetch("E", "k", 4).parallel("k")'),
@@ -81,6 +82,20 @@ def test_buffers_of_threads_are_not_asked_for_outside_of_them():
 def test_reads_in_loops_inside_unrolled_ones_are_asked_for_there():
     s = tx.schedule(CENTRED, N=8).unroll("Y.i").prefetch("T", "Y.i", 1)
     assert show_kernel(s.kernel).count("prefetch T[min(i + 1, 7), j]") == 1
+
+
+def test_lanes_that_lie_side_by_side_are_asked_for_line_by_line():
+    s = tx.schedule(CENTRED, M=100).split("Y.j", 40).vectorize("Y.ji").prefetch("T", "Y.i", 1)
+    assert re.findall(r"prefetch T\[min\(i \+ 1, N - 1\), (.*)\]", show_kernel(s.kernel)) == ["jo * 40", "jo * 40 + 16", "jo * 40 + 32"]
+    s = tx.schedule(MATMUL, M=8).vectorize("i", 4).prefetch("A", "C.io", 1)
+    assert show_kernel(s.kernel).count("prefetch") == 1
+
+
+def test_a_prefetch_at_a_loop_stands_in_no_other_one():
+    op = tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])  Y[i, j] = X[i, j] - m[i] }")
+    for at, count in ((None, 2), ("m.j", 1), ("Y.j", 1), ("Y.i", 2)):
+        s = tx.schedule(op).compute_at("m", "Y.i").prefetch("X", "Y.i", 1, at=at)
+        assert show_kernel(s.kernel).count("prefetch X[min(i + 1, N - 1), j]") == count
 
 
 def test_a_prefetch_is_an_instruction():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 
 from texpr import poly
-from texpr.ir.build import add, compare, conjunction, minimum, sub
+from texpr.ir.build import add, compare, conjunction, integer, minimum, sub
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
@@ -45,32 +45,35 @@ def annotate(kernel: Kernel, loop: str | Var, notes: Mapping[str, object]) -> Ke
     return replace_loops(kernel, found, lambda n: replace(n, notes=tuple({**dict(n.notes), **notes}.items())))
 
 
-def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int) -> Kernel:
+def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, at: str | Var | None = None) -> Kernel:
     """Ask for what reads of a tensor need `distance` iterations of `loop` later. A hint: always legal. Software prefetching elsewhere.
 
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
     It stands in front of each statement that reads or updates the tensor, outside of vector and unrolled loops, and asks for their first
-    element; in front of an instruction it asks for each row that this takes. It follows a buffer into another layout, and goes where its
-    tensor goes. Machines that have no such instruction leave it out.
+    element, of lanes that lie side by side for each line; in front of an instruction it asks for each row that this takes. It follows a
+    buffer into another layout, and goes where its tensor goes. Machines that have no such instruction leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
+        at: the only loop in which it stands, if not in all that read the tensor: one inside of `loop` that computes while memory is idle.
     Raises:
-        ScheduleError: no such tensor, nothing under the loop reads it, a bad distance, or an address that depends on data which might not
+        ScheduleError: no such tensor, nothing under the loops reads it, a bad distance, or an address that depends on data which might not
             be there that early.
     Source: Mowry, Lam and Gupta, Design and Evaluation of a Compiler Algorithm for Prefetching, ASPLOS 1992.
     """
     t, found = find_tensor(kernel, tensor), find_loops(kernel, loop)
     if not isinstance(distance, int) or isinstance(distance, bool) or not 1 <= distance <= FARTHEST:
         raise ScheduleError(f"prefetch distance {distance!r} is not an integer from 1 to 2^20", span_of(kernel, found[0]), code="prefetch")
-    users = [n for n in found if any(_reads(s, t) for s in stores(n))]
+    within = found if at is None else find_loops(kernel, at)
+    users = [n for n in found if any(_reads(s, t) for inner in _below(n, within) for s in stores(inner))]
     if not users:
-        raise ScheduleError(f"nothing under `{found[0].var.name}` reads {tensor}", span_of(kernel, found[0]), code="prefetch",
+        place = "" if at is None else f"`{within[0].var.name}` under "
+        raise ScheduleError(f"nothing under {place}`{found[0].var.name}` reads {tensor}", span_of(kernel, found[0]), code="prefetch",
                             help=f"name a loop around a statement that reads {tensor}")
     for n in users:
         _check_addresses(kernel, n, t, distance)
-    return replace_loops(kernel, users, lambda n: replace(n, body=_asking(n, t, distance)))
+    return replace_loops(kernel, users, lambda n: replace(n, body=_asking(n, t, distance, within)))
 
 
 def stream(kernel: Kernel, tensor: str) -> Kernel:
@@ -115,26 +118,47 @@ def _reads(s: Store, t: Tensor) -> list[Read]:
     return found
 
 
-def _asking(loop: For, t: Tensor, distance: int) -> tuple[Stmt, ...]:
-    """The body of the loop with a prefetch in front of each reader."""
+def _below(loop: For, within: Sequence[For]) -> list[For]:
+    """Those of the loops that are the loop or lie in it."""
+    return [n for n in walk(loop) if isinstance(n, For) and any(n is other for other in within)]
+
+
+def _asking(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple[Stmt, ...]:
+    """The body of the loop with a prefetch in front of each reader in one of the loops `within`."""
     ahead = _ahead(loop, distance)
+    inside = {id(s) for n in _below(loop, within) for s in stores(n)}
 
     def over(s: Stmt) -> tuple[Stmt, ...]:
         match s:
             case Store():
-                return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t)), s)
+                return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t) if id(s) in inside), s)
             case For(kind=kind) if kind.startswith(INSTRUCTION):
-                return (*(_lines(s, r, ahead) for inside in stores(s) for r in _reads(inside, t)), s)
+                return (*(_lines(s, r, ahead) for each in stores(s) for r in _reads(each, t) if id(each) in inside), s)
             case For() | If():
                 below = [b for each in s.body for b in over(each)]
                 if isinstance(s, For) and s.kind not in ("vector", "unroll"):
                     return (replace(s, body=tuple(below)),)
-                first = {s.var: index(0)} if isinstance(s, For) else {}
-                hints = (folded(b, first) for b in below if isinstance(b, Prefetch))
-                return (*hints, replace(s, body=tuple(b for b in below if not isinstance(b, Prefetch))))
+                hints = [b for b in below if _is_hint(b)]
+                lines = (line for b in hints for line in (_in_front(s, b) if isinstance(s, For) else (b,)))
+                return (*lines, replace(s, body=tuple(b for b in below if not any(b is h for h in hints))))
         return (s,)
 
     return tuple(p for s in loop.body for p in over(s))
+
+
+def _is_hint(s: Stmt) -> bool:
+    """Whether it only asks: a prefetch, or a loop of nothing else."""
+    return isinstance(s, Prefetch) or isinstance(s, For) and all(map(_is_hint, s.body))
+
+
+def _in_front(loop: For, hint: Stmt) -> tuple[Stmt, ...]:
+    """What asks in front of a loop for what its iterations need: the first of each line along lanes, the first element of others."""
+    extent = integer(loop.extent)
+    if loop.kind != "vector" or extent is None or not isinstance(hint, Prefetch):
+        return (folded(hint, {loop.var: index(0)}),)
+    elements = LINE // hint.tensor.dtype.bytes
+    starts = range(0, extent, elements) if Access(hint.tensor, hint.indices).stride(loop.var) == 1 else (0,)
+    return tuple(folded(hint, {loop.var: index(n)}) for n in starts)
 
 
 def _lines(nest: For, read: Read, ahead: Mapping[Var, Expr]) -> Stmt:
