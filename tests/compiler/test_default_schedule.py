@@ -165,11 +165,12 @@ def test_what_is_read_across_is_transposed_in_registers(name):
     assert (s.compile()(*arrays) == tx.interpret(op, *arrays)).all()
 
 
-@pytest.mark.parametrize(
-    "n, m, streams", [(4096, 4096, True), (4096, 1024, True), (2048, 1024, False), (512, 512, False), (4096, 4095, False)])
-def test_outputs_that_caches_do_not_hold_are_written_past_them(n, m, streams):
-    """Where the machine says that this pays, and rows begin at whole lines."""
-    op = tx.op("op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + b[j] }")
+@pytest.mark.parametrize("value, n, m, streams", [
+    ("X[i, j]", 4096, 4096, True), ("X[i, j]", 4096, 1024, False), ("exp(X[i, j])", 4096, 1024, True), ("exp(X[i, j])", 2048, 1024, False),
+    ("X[i, j]", 512, 512, False), ("X[i, j]", 4096, 4095, False)])
+def test_outputs_that_caches_do_not_hold_are_written_past_them(value, n, m, streams):
+    """Where the machine says that this pays, and rows begin at whole lines; behind arithmetic also where all caches together might do."""
+    op = tx.op(f"op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] {{ Y[i, j] = {value} + b[j] }}")
     naive = tx.schedule(op, N=n, M=m).kernel
     machine = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2)
     for pays in (False, True):

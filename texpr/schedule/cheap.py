@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from texpr.ir.build import integer, product
-from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor
+from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.machine import Machine
-from texpr.ir.traverse import children, equal, walk
+from texpr.ir.traverse import children, equal, variables, walk
 from texpr.schedule.loops import paths
 from texpr.schedule.nests import TYPICAL_EXTENT
 
@@ -25,20 +25,28 @@ def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     if len(written) != 1 or written[0][1].update is not None or written[0][1].start or _conditions_read(kernel, tensor):
         return False
     (around, producer) = written[0]
-    uses = 0
+    uses, in_rows = 0, _is_in_rows(around, producer, producer.indices)
     for above, s in placed:
         reads = [n for n in walk(s) if isinstance(n, Read) and n.tensor is tensor]
         if not reads:
             continue
-        if s is producer or _iterations(above) > _iterations(around):
+        if s is producer or iterations(above) > iterations(around):
             return False
         uses += len(_distinct(reads))
-    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (FAR if _is_far(tensor, machine) else WORTH)
+        in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, s, r.indices) for r in reads)
+    far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
+    return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (FAR if far else WORTH)
 
 
-def _is_far(tensor: Tensor, machine: Machine) -> bool:
-    """Whether the caches of a core do not hold the tensor, so that it goes to memory and comes back."""
-    count = integer(product(tensor.shape))
+def _is_in_rows(above: tuple[For | If, ...], s: Store, indices: tuple[Expr, ...]) -> bool:
+    """Whether each iteration of the outermost loop around a statement uses a row of its own: such loops can be joined."""
+    loops = [n for n in above if isinstance(n, For)]
+    return len(loops) > 1 and len(indices) > 1 and indices[0] is loops[0].var
+
+
+def _is_far(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
+    """Whether the caches of a core do not hold what is used together of a tensor, so that it goes to memory and comes back."""
+    count = integer(product(shape))
     return count is not None and bool(machine.caches) and count * tensor.dtype.bytes > machine.caches[-1]
 
 
@@ -47,7 +55,8 @@ def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
     return any(isinstance(n, Read) and n.tensor is tensor for n in walk(*heads))
 
 
-def _iterations(above: tuple[For | If, ...]) -> int:
+def iterations(above: tuple[For | If, ...]) -> int:
+    """How often what stands in these loops runs, about: conditions count for none, symbolic extents as a typical one."""
     total = 1
     for n in above:
         if isinstance(n, For):
@@ -64,13 +73,13 @@ def _distinct(reads: list[Read]) -> list[Read]:
     return found
 
 
-def operations(value: Expr) -> int:
-    """What the value costs, index arithmetic left out."""
+def operations(value: Expr, along: Var | None = None) -> int:
+    """What the value costs, index arithmetic left out; what is the same for all values of a variable costs nothing if one is given."""
     found: list[Expr] = []
     stack: list[Expr] = [value]
     while stack:
         e = stack.pop()
-        if not any(e is other for other in found):
+        if not any(e is other for other in found) and (along is None or along in variables(e)):
             found.append(e)
             stack += [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr)]
     return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found)

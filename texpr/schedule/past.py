@@ -6,17 +6,42 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
+from texpr.ir.loop import For, Store
+from texpr.schedule.cheap import iterations, operations
+from texpr.schedule.loops import paths
 from texpr.schedule.packing import LINE
 from texpr.schedule.plan import Plan
 
+LIGHT = 2
+"""Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
 
-def goes_past_caches(plan: Plan, tensor: Tensor) -> bool:
-    """Whether an output is written past the caches: they would not hold what the kernel uses, and its rows begin at whole lines."""
-    caches, used = plan.machine.caches, [_bytes(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs)]
-    size, row = _bytes(tensor), integer(tensor.shape[-1]) if tensor.shape else None
-    if not plan.machine.streams or not caches or size is None or row is None or row * tensor.dtype.bytes % LINE:
-        return False
-    return size > caches[:2][-1] and sum(n or 0 for n in used) >= caches[-1]
+
+def past_caches(plan: Plan) -> list[str]:
+    """Outputs that are written past the caches: those would not hold what the kernel uses, and rows begin at whole lines.
+
+    What waits for memory gains much where all caches together hold what it uses; behind arithmetic, memory is idle anyway.
+    """
+    caches, used = plan.machine.caches, sum(_bytes(t) or 0 for t in (*plan.kernel.inputs, *plan.kernel.outputs))
+    if not plan.machine.streams or not caches or used < caches[-1]:
+        return []
+    if used <= sum(caches) and _arithmetic(plan) < LIGHT * used:
+        return []
+    return [t.name for t in plan.kernel.outputs if (_bytes(t) or 0) > caches[:2][-1] and _is_in_lines(t)]
+
+
+def _is_in_lines(tensor: Tensor) -> bool:
+    row = integer(tensor.shape[-1])
+    return row is not None and row * tensor.dtype.bytes % LINE == 0
+
+
+def _arithmetic(plan: Plan) -> int:
+    """Operations of a run of the kernel, without those that are the same for all iterations of an innermost loop."""
+    total = 0
+    for above, s in paths(plan.kernel):
+        loops = [n for n in above if isinstance(n, For)]
+        if isinstance(s, Store) and loops:
+            total += iterations(above) * operations(s.value, along=loops[-1].var)
+    return total
 
 
 def _bytes(tensor: Tensor) -> int | None:
