@@ -59,10 +59,11 @@ def test_legal(case: Case):
 def _arrays(s: tx.Schedule, sizes: dict[Var, int]) -> list[np.ndarray]:
     arrays = random_arrays(s.program, sizes)
     reassociated = any(dict(step.options).get("reassoc") for step in s.steps)
-    online = any(step.name == "online" for step in s.steps)
+    rewritten = any(step.name in ("online", "reciprocal") for step in s.steps)
     for tensor, array in zip(s.program.inputs, arrays):
-        if online and tensor.dtype.is_float:
-            array[...] = np.clip(np.rint(array), -4, 4) * 200  # exponentials of differences are 0 and 1
+        if rewritten and tensor.dtype.is_float:
+            # Exponentials of differences are 0 and 1, products with powers of two exact.
+            array[...] = np.sign(array) * 256 * 2.0 ** np.clip(np.rint(array), -4, 4)
         elif tensor.distinct:
             array[...] = np.random.default_rng(0).permuted(np.broadcast_to(np.arange(array.shape[-1]), array.shape), axis=-1)
         elif reassociated:

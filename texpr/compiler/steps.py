@@ -144,6 +144,10 @@ class Steps:
         """Leave out the terms of a sum that have a factor outside of its tensor, which is 0; see `texpr.schedule.trim`."""
         return self._step("trim", loop, **({"finite": finite} if finite else {}))
 
+    def reciprocal(self, tensor: str) -> Self:
+        """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
+        return self._step("reciprocal", tensor)
+
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})
@@ -210,9 +214,9 @@ class Steps:
         """Write an output past the caches; see `texpr.schedule.stream`."""
         return self._step("stream", tensor)
 
-    def prefetch(self, tensor: str, loop: str | Var, distance: int) -> Self:
-        """Ask for an input's elements some iterations early; see `texpr.schedule.prefetch`."""
-        return self._step("prefetch", tensor, loop, distance)
+    def prefetch(self, tensor: str, loop: str | Var, distance: int, *, at: str | Var | None = None) -> Self:
+        """Ask for a tensor's elements some iterations early; see `texpr.schedule.prefetch`."""
+        return self._step("prefetch", tensor, loop, distance, **({} if at is None else {"at": at}))
 
     def contract(self) -> Self:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""

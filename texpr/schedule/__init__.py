@@ -32,6 +32,7 @@ from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
+from texpr.schedule.reciprocal import reciprocal
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scalable import vectorize_scalable
 from texpr.schedule.scope import scope
@@ -47,6 +48,6 @@ from texpr.schedule.trim import trim
 __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
     "fold", "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified",
-    "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle",
-    "tensorize", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
+    "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream",
+    "swizzle", "tensorize", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
 ]

@@ -23,10 +23,11 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
 from texpr.schedule import any_length
+from texpr.schedule.ahead import ask_ahead
 from texpr.schedule.along import along_reduction
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
-from texpr.schedule.chains import chained
+from texpr.schedule.chains import chained, serves_rows
 from texpr.schedule.cheap import cheap, crowded, operations, values_of
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
@@ -34,15 +35,16 @@ from texpr.schedule.earlier import blocked
 from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
-from texpr.schedule.past import goes_past_caches
+from texpr.schedule.past import past_caches
 from texpr.schedule.plan import Plan
+from texpr.schedule.rewritten import rewritten
 from texpr.schedule.script import Step
 from texpr.schedule.squares import squared
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
 from texpr.schedule.wavefront import side_by_side, wavefront
-from texpr.schedule.windows import terms_outside, windowed
+from texpr.schedule.windows import windowed
 from texpr.schedule.woven import weave, woven_loops
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
@@ -85,8 +87,8 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
-    for name in [] if machine.gpu_threads else [n for nest in find_nests(kernel) for n in terms_outside(plan, nest)]:
-        plan.step("trim", name, finite=True)
+    if not machine.gpu_threads:
+        rewritten(plan)
     if not (machine.gpu_threads and attended(plan)):
         for tensor in kernel.temporaries:
             if cheap(plan.kernel, tensor, machine):
@@ -99,9 +101,9 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
         separated(plan)
         for name, (first, last) in ends.items():
             plan.step("peel", name, first, last)
-    for tensor in plan.kernel.outputs:
-        if goes_past_caches(plan, tensor):
-            plan.step("stream", tensor.name)
+        ask_ahead(plan)
+    for name in past_caches(plan):
+        plan.step("stream", name)
     return plan.steps, plan.kernel
 
 
@@ -269,8 +271,8 @@ def _bare(plan: Plan, nest: Nest, loop: For) -> None:
 
 
 def _joined(plan: Plan, nest: Nest) -> Nest:
-    """Join neighbouring loops that walk through all memory of the statement as one."""
-    while len(nest.spatial) >= 2 and not nest.recurrent:
+    """Join neighbouring loops that walk through all memory of the statement as one, if no loops of a user are to be joined with them."""
+    while len(nest.spatial) >= 2 and not nest.recurrent and not serves_rows(plan, nest):
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
         if not nest.reduction and size is not None and size >= 2 * plan.lanes(nest) and _rows_together(plan, nest, inner) is not None:

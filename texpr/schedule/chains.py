@@ -18,7 +18,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest, constant_extent
+from texpr.schedule.nests import Nest, constant_extent, find_nests
 from texpr.schedule.plan import Plan
 
 LEAST_BLOCK, MOST_BLOCK = 16, 512
@@ -46,6 +46,14 @@ def chained(plan: Plan, nests: Sequence[Nest]) -> Mapping[str, int]:
             depths |= dict.fromkeys((n.label for n in found.nests), 1)
         del left[len(left) - (1 if found is None else len(found.nests)):]
     return depths
+
+
+def serves_rows(plan: Plan, nest: Nest) -> bool:
+    """Whether an element of an intermediate is used by many of another nest, which has its loops and more."""
+    target = nest.main.tensor
+    return target in plan.kernel.temporaries and nest.label == target.name and not nest.reduction and any(
+        len(user.spatial) > len(nest.spatial) and not user.reduction and not user.recurrent
+        for user in find_nests(plan.kernel) for a in user.accesses[1:] if a.tensor is target)
 
 
 def _inside(plan: Plan, found: _Chain) -> Mapping[str, int]:

@@ -125,6 +125,7 @@ reorder("F.0.ko", "F.0.ki", "F.0.ji")
 vectorize("F.0.ji")"""),
     "triangle": (TRIANGLE, 'split("i", 8)\nsplit("j", 16)\nseparate("jo")'),
     "convolution, trimmed": (CONVOLUTION, 'trim("r", finite=True)\ntrim("q", finite=True)\nseparate("r")'),
+    "attention, divided once": (ATTENTION, 'reciprocal("O")'),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
     "attention": (ATTENTION, """\
 split("O.i", 8)

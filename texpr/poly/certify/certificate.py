@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from html import escape
 
 import islpy as isl
@@ -19,6 +19,8 @@ from texpr.ir.traverse import equal
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import Frame, NotAffine, Parameters
+from texpr.poly.certify.inverses import LAW as QUOTIENT
+from texpr.poly.certify.inverses import with_inverses
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
@@ -60,6 +62,7 @@ class Certificate:
         flushed: those whose sums take denormal numbers for zeros, since an instruction does.
         online: those whose sums are computed with a maximum that runs along, by the law of `running`.
         trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
+        inverted: those whose quotients are products with reciprocals.
     """
 
     kernel: str
@@ -69,11 +72,12 @@ class Certificate:
     flushed: tuple[str, ...] = ()
     online: tuple[str, ...] = ()
     trimmed: tuple[str, ...] = ()
+    inverted: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
-        return not self.reassociated and not self.contracted and not self.online and not self.trimmed
+        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted)
 
     @property
     def seconds(self) -> float:
@@ -89,6 +93,7 @@ class Certificate:
         said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
         said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
         said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
+        said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -102,6 +107,27 @@ class Certificate:
                        for name, (questions, seconds) in self.obligations.items())
         return (f"<table><caption>{escape(self.kernel)}: {escape(self.rounding)}</caption>"
                 f"<tr><th>obligation</th><th>questions</th><th>ms</th><th></th></tr>{rows}</table>")
+
+
+@dataclass(frozen=True, slots=True)
+class _Laws:
+    """The tensors for which each law was needed to derive the program's equations from those that the loops compute."""
+
+    online: tuple[str, ...] = ()
+    trimmed: tuple[str, ...] = ()
+    inverted: tuple[str, ...] = ()
+
+
+def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
+    """Prove that equations say what other ones say.
+
+    Raises:
+        Refuted: that is not so, or not proven.
+    """
+    said, inverted = with_inverses(program, computed)
+    said, trimmed = with_trimmed(said, computed, parameters, facts)
+    online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
+    return _Laws(online, trimmed, inverted)
 
 
 QUOTA = 20_000_000
@@ -128,11 +154,10 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         parameters.inputs |= set(program.inputs)
         _of_the_program(kernel, program)
         facts = _facts(kernel, program, parameters)
-        computed, online, trimmed = program, (), ()
+        computed, laws = program, _Laws()
         if kernel.program is not None and not equal(kernel.program.equations, program.equations):
             computed = kernel.program
-            said, trimmed = with_trimmed(program, computed, parameters, facts)
-            online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
+            laws = _derived(program, computed, parameters, facts)
         direct, source = put_back(cut, parameters, facts)
         origin = {**whole.origin, **{new: whole.origin.get(old, old) for new, old in origin.items()}}
         stores.update(origin | {new: origin.get(old, old) for new, old in source.items()})
@@ -140,10 +165,10 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
         proof = Proof(extract(direct, parameters), Meaning(computed), named, facts)
         while True:
             try:
-                return replace(_certified(proof, computed, whole.kernel), online=online, trimmed=trimmed)
+                return replace(_certified(proof, computed, whole.kernel), **asdict(laws))
             except Refuted as e:
                 if (inside := made_inside(proof)) is not None and (found := _if_proven(inside, computed, whole.kernel)) is not None:
-                    return replace(found, online=online, trimmed=trimmed)
+                    return replace(found, **asdict(laws))
                 if not isinstance(e, Reused):
                     raise
                 proof, source = told_apart(proof, e)

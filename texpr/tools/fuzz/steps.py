@@ -127,6 +127,10 @@ def _trim(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names),), (("finite", True),) if rng.random() < 0.8 else ())
 
 
+def _reciprocal(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice([t.name for t in (*kernel.outputs, *kernel.temporaries)] or names),))
+
+
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
 
@@ -156,7 +160,8 @@ def _annotate(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 def _prefetch(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     tensors = [t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)]
-    return Step(kind, (rng.choice(tensors), rng.choice(names), rng.randint(1, 3)))
+    at = (("at", rng.choice(names)),) if rng.random() < 0.3 else ()
+    return Step(kind, (rng.choice(tensors), rng.choice(names), rng.randint(1, 3)), at)
 
 
 def _stream(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -263,7 +268,7 @@ _MAKERS: dict[str, _Maker] = {
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "expand": _cache, "vectorize_scalable": _scalable,
+    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "expand": _cache, "vectorize_scalable": _scalable,
 }
 
 

@@ -1,0 +1,19 @@
+"""What a default schedule rewrites in the equations, before any loop is changed."""
+
+from __future__ import annotations
+
+from texpr.schedule.nests import find_nests
+from texpr.schedule.plan import Plan
+from texpr.schedule.reciprocal import divided
+from texpr.schedule.windows import terms_outside
+
+SHARED = 16
+"""Elements that are divided by one number, from which on its reciprocal is worth a place of its own."""
+
+
+def rewritten(plan: Plan) -> None:
+    """Leave out terms that padding makes 0, and divide once by what divides many."""
+    for name in [n for nest in find_nests(plan.kernel) for n in terms_outside(plan, nest)]:
+        plan.step("trim", name, finite=True)
+    for name in divided(plan.kernel, SHARED):
+        plan.step("reciprocal", name)
