@@ -11,6 +11,7 @@ import texpr as tx
 from tests.schedule.drawing import TEXTS
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.verify import verify_kernel
+from texpr.passes.chunk import chunk_vectors
 from texpr.passes.place import place
 from texpr.targets import find_target
 
@@ -172,3 +173,11 @@ def test_a_copy_for_one_size_runs_for_that_size():
     for n in (7, 8, 9):
         a, b = np.random.default_rng(n).random((2, 3, 5), np.float32)[0], np.random.default_rng(n).random((5, n), np.float32)
         np.testing.assert_array_equal(s.compile()(a, b), tx.interpret(MATMUL, a, b))
+
+
+def test_lanes_in_several_registers_ask_once_for_what_they_share():
+    s = tx.schedule(MATMUL, N=64).reorder("i", "k", "j").prefetch("A", "i", 1).vectorize("j")
+    chunked = show_kernel(chunk_vectors(s.kernel, 64))
+    assert chunked.count("prefetch A") == 1 and chunked.count("C_acc[i, 48 + j] +=") + chunked.count("C_acc[i, j + 48] +=") == 1
+    s = tx.schedule(MATMUL, N=64).reorder("i", "k", "j").prefetch("B", "k", 1).vectorize("j")
+    assert show_kernel(chunk_vectors(s.kernel, 64)).count("prefetch B") == 4

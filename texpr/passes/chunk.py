@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from texpr.ir.build import add, integer
 from texpr.ir.expr import Add, Expr, Max, Min, Mul, Node, Read, Var, index
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import is_plain, rewrite, variables, walk
 from texpr.passes.renew import folded, folded_anew
 
@@ -67,12 +67,14 @@ def _joined(loop: For, lanes: int, extent: int) -> For | None:
 
 
 def _chunk(loop: For, at: int, width: int, extent: int) -> list[Stmt]:
+    """Lanes from `at` on. What is asked for early and is the same for all lanes is asked for once."""
     if width == extent:
         return [loop]
+    own = [s for s in loop.body if not at or not isinstance(s, Prefetch) or loop.var in variables(*s.indices)]
     if width == 1:
-        return [folded_anew(s, {loop.var: index(at)}) for s in loop.body]
+        return [folded_anew(s, {loop.var: index(at)}) for s in own]
     if not at:
         return [replace(loop, extent=index(width))]
     var = Var(loop.var.name)
-    body = tuple(folded_anew(s, {loop.var: add(var, index(at))}) for s in loop.body)
+    body = tuple(folded_anew(s, {loop.var: add(var, index(at))}) for s in own)
     return [replace(loop, var=var, extent=index(width), body=body)]
