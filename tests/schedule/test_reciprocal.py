@@ -70,6 +70,19 @@ def test_one_reciprocal_serves_equal_divisors():
     np.testing.assert_allclose(s.compile()(x, d), tx.interpret(BY_COLUMN, x, d), rtol=1e-6, atol=1e-3)
 
 
+@pytest.mark.parametrize("equations", [
+    "Y[i, j] = X[i, j] / max(d[i], 1.0)  Y[i, j] += X[i, j] / max(d[i], 2.0)",
+    "Y[i, j] = X[i, j]  Y[i, j] += X[i, j] / max(d[i], 2.0)",
+    "Y[i, 0] = X[i, 0] / max(d[i], 1.0)  Y[i, j] = X[i, j] / max(Y[i, 0], 1.0) for j in 1..M",
+    "Y[0, j] = X[0, j]  Y[i, j] = X[i, j] / max(Y[i - 1, 0], 1.0) / max(d[i], 2.0) for i in 1..N"])
+def test_several_equations_of_a_tensor(equations: str):
+    op = tx.op(f"op f(X: f32[N, M], d: f32[N]) -> Y: f32[N, M] require N >= 1, M >= 1 {{ {equations} }}")
+    s = tx.schedule(op).reciprocal("Y")
+    assert s.certificate().inverted == ("Y",)
+    x, d = np.random.default_rng(0).standard_normal((6, 5)).astype("f4"), 3 * np.random.default_rng(1).random(6, "f4")
+    np.testing.assert_allclose(s.compile()(x, d), tx.interpret(op, x, d), rtol=1e-6)
+
+
 def test_a_divisor_is_read_only_where_it_was():
     """Rows without elements have no divisor."""
     op = tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { s[i] = max(j: abs(X[i, j]))  Y[i, j] = X[i, j] / max(s[i], 1e-9) }")

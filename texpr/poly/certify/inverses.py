@@ -33,19 +33,20 @@ def with_inverses(said: Program, computed: Program) -> tuple[Program, tuple[str,
         assert isinstance(e.value, Div)
         if name not in single_definitions(computed) or not reciprocal_is_normal(e.value.rhs, tensors, definitions):
             raise Refuted("values", f"a divisor whose reciprocal is {name} may be too small for that", None)
-    products = {e.target.name: e for e in computed.equations if isinstance(e, Equation) and any(_reads(e, name) for name in inverses)}
+    waiting = {name: [e for e in computed.equations if isinstance(e, Equation) and e.target.name == name] for name in known}
     equations: list[Equation | Invoke] = []
     names: list[str] = []
     for old in said.equations:
-        new = products.get(old.target.name) if isinstance(old, Equation) else None
-        if new is None or not isinstance(old, Equation):
+        left = waiting[old.target.name] if isinstance(old, Equation) else []
+        new = left.pop(0) if left else None
+        if new is None or not isinstance(old, Equation) or not any(_reads(new, name) for name in inverses):
             equations.append(old)
             continue
         changed = _with_products(old, new, inverses)
         equations += [e for name, e in inverses.items() if _reads(changed, name) and e not in equations]
         equations.append(changed)
         names.append(old.target.name)
-    return replace(said, equations=tuple(equations)), tuple(names)
+    return replace(said, equations=tuple(equations)), tuple(dict.fromkeys(names))
 
 
 def _with_products(old: Equation, new: Equation, inverses: dict[str, Equation]) -> Equation:
