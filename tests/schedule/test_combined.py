@@ -7,7 +7,7 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
-from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.interpret_loop import ORDERS, interpret_kernel
 from texpr.ir.show_loop import show_kernel
 from texpr.passes.place import place
 
@@ -113,3 +113,14 @@ def test_threads_inside_lanes_have_no_buffers_of_their_own(outside: str, legal: 
     s.replay("\n".join(steps))
     placed = show_kernel(place(s.kernel))
     assert placed.index("parallel") < placed.index("let t_acc")
+
+
+def test_buffers_of_copies_for_other_sizes_are_empty():
+    """For Q = 1 the sums of the copy for Q = 4 would have a row of W - 3 = -2 elements."""
+    op = tx.op("op smooth(X: f32[W], w: f32[Q]) -> Y: f32[W - Q + 1] require Q >= 1, Q <= W { Y[i] = sum(q: X[i + q] * w[q]) + 1 }")
+    s = tx.schedule(op).specialize(Q=4)
+    for width, taps in ((1, 1), (2, 2), (5, 4), (6, 5)):
+        arrays = [np.arange(width, dtype="f4"), np.arange(taps, dtype="f4")]
+        wanted = tx.interpret(op, *arrays)
+        np.testing.assert_array_equal(interpret_kernel(s.kernel, arrays, {"W": width, "Q": taps})[0], wanted)
+        np.testing.assert_array_equal(s.compile()(*arrays), wanted)

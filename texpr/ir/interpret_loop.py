@@ -54,7 +54,9 @@ def interpret_kernel(
         buffers[tensor] = load(array, tensor.dtype)
     allocated = (node.tensor for node in walk(kernel) if isinstance(node, Alloc))
     for tensor in (*kernel.outputs, *kernel.temporaries, *allocated):
-        fresh = np.full(flat_shape(tensor, values), poison(tensor.dtype), compute_dtype(tensor.dtype))
+        # Buffers of copies for some sizes (`specialize`) are empty where a size that is another one would make them less than that.
+        shape = tuple(max(0, n) for n in flat_shape(tensor, values))
+        fresh = np.full(shape, poison(tensor.dtype), compute_dtype(tensor.dtype))
         buffers[tensor] = fresh.view(_Recorded) if order == "apart" else fresh
     with quiet():
         _KernelWriter(kernel, buffers, values, watch).function(order)()
