@@ -197,6 +197,21 @@ def test_summary(golden):
     golden("\n\n".join([model.summary((2, 1, 8, 8)), Residual().summary((1, 4), dtype="f64"), nn.ReLU().summary((3,))]))
 
 
+RECURRENT = 5 * 2 * 4 * 4 * (8 + 4) * 2 + 5 * 2 * 4 * 4 * (8 + 4) * 2
+"""Two layers in two directions: times, batch, gates, hidden, what is given (8 features, then both directions' 4) and hidden."""
+ATTENTION = 2 * 5 * 8 * 3 * 8 + 2 * (2 * 2 * 5 * 5 * 4) + 2 * 5 * 8 * 8
+"""Projections of queries, keys and values; scores and what they weigh, of two heads; the projection of the results."""
+
+
+@pytest.mark.parametrize(("layer", "shapes", "expected"), [
+    (nn.LSTM(8, 4, num_layers=2, bidirectional=True, dropout=0.1), [(5, 2, 8)], RECURRENT),
+    (nn.MultiheadAttention(8, 2, batch_first=True), [(2, 5, 8)] * 3, ATTENTION),
+    (nn.Sequential(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)), [(2, 5, 8)], ATTENTION + 2 * 2 * 5 * 8 * 16 + 2 * 80)])
+def test_summary_counts_the_products_of_layers_around_others(layer: nn.Module, shapes: list[tuple[int, ...]], expected: int):
+    assert layer.summary(*shapes).splitlines()[-1].split()[-1] == f"{expected:,}"
+    assert layer.eval().summary(*shapes).splitlines()[-1].split()[-1] == f"{expected:,}"
+
+
 def test_summary_refuses():
     assert complaint(lambda: small().summary(4)) == """\
 error[arguments]: summary takes the shapes of the inputs, batch included, and a dtype

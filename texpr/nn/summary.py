@@ -18,7 +18,8 @@ from texpr.support.errors import CallError
 def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -> str:
     """Layers in the order in which they compute, with output shapes, parameters, and multiply-adds (MACs) of the forward pass.
 
-    A layer that is used twice is listed twice, its parameters once.
+    A layer that is used twice is listed twice, its parameters once. A module around others stands behind them, with what is its own: the
+    products of attention, those of a recurrent layer.
 
     Args:
         input_shapes: of the inputs, batch included.
@@ -33,13 +34,16 @@ def summary(model: Module, *input_shapes: tuple[int, ...], dtype: str = "f32") -
     capture = Capture("summary")
     rows: list[tuple[str, str, int, int]] = []
     counted: set[Parameter] = set()
+    inside: set[int] = set()
 
     def note(module: Module, inputs: tuple[Any, ...], outputs: Any, first: int, last: int) -> None:
-        if module._modules:
-            return
         own = [p for p in module._parameters.values() if p not in counted]
+        calls = [capture.equations[k] for k in range(first, last) if k not in inside]
+        macs = sum(_macs(e) for e in calls if isinstance(e, Invoke))
         counted.update(own)
-        macs = sum(_macs(e) for e in capture.equations[first:last] if isinstance(e, Invoke))
+        inside.update(range(first, last))
+        if module._modules and not own and not macs:
+            return
         label = ": ".join(part for part in (names.get(module, "?"), type(module).__name__) if part)
         rows.append((label, _shapes(outputs), sum(p.size for p in own), macs))
 
