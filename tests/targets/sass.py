@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_.]*)(?: ([^;]*))?;")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Zx0-9_.]*)(?: ([^;]*))?;")
 _LABEL = re.compile(r"^(\.L\w+):")
 
 

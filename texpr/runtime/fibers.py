@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime import jit
+from texpr.runtime.groups import with_groups
 from texpr.runtime.lanes import WARP, renamed, shims
 
 Extents = tuple[int, int, int]
@@ -157,6 +158,7 @@ def translated(text: str) -> str:
     text = _BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(sites)})", text)
     text = _REGISTER.sub(_index, text).replace("@llvm.nvvm.read.ptx.sreg.", "@fiber.")
     text = re.sub(r"^declare void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32\)$", "", text, flags=re.MULTILINE)
+    text = with_groups(text)
     collectives = list(shims(text))
     text = renamed(text)
     unknown = _GPU_DECLARATION.search(text)

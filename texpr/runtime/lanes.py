@@ -190,11 +190,16 @@ def _commit(body: _Body, site: int, name: str, given: list[str], types: list[str
     return ""
 
 
+def _fence(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """What fibers store is seen by all of them at once."""
+    return ""
+
+
 def _wait_for(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     body.do(f"call void @fiber_wait_for(i32 {given[0]})")
     return ""
 
 
 _SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
-                            "cp.async.commit.group": _commit, "cp.async.wait.group": _wait_for,
+                            "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
                             "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product}

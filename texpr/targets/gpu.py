@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from math import gcd
 
@@ -22,9 +22,12 @@ from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
 from texpr.targets.sync import Threads, Uses, uses_of
-from texpr.targets.warps import LANES, emit_warp
+from texpr.targets.warpgroups import PATTERN, described, emit_together, lanes_of
+from texpr.targets.warps import LANES as WARP
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
+FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
+"""Shows what this thread stored to shared memory to the tensor cores, which read it by descriptors."""
 STATIC_BYTES = 48 * 1024
 """Of shared memory: what code may have without its launches saying so."""
 LOCAL_BYTES = 512 * 1024
@@ -75,6 +78,7 @@ class GpuEmitter(Emitter):
         self.shared_bytes, self.most_shared, self.dynamic = 0, most_shared, static is not None
         self.copies: dict[Tensor, frozenset[str]] = {}
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous}
+        self.described = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in described(n)}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest) if static is None else static.threads
         self.positions = POSITIONS
@@ -287,14 +291,16 @@ class GpuEmitter(Emitter):
     def _warp(self, loop: For) -> None:
         """An instruction of a whole warp. Where several warps stand, those do it whose loops stand around it, else the first one."""
         name = loop.kind.removeprefix(INSTRUCTION)
-        if integer(self.where.extent("x")) != LANES or "x" in self.bound:
-            raise CompileError(f"{name} is run by a warp: {LANES} threads along thread.x, and no loop over them around it", code="target",
-                               help=f"bind loops of {LANES} iterations to thread.x, and loops over warps to thread.y")
-        self._meet((loop,))
+        lanes = lanes_of(name)
+        if integer(self.where.extent("x")) != lanes or "x" in self.bound:
+            who = "warp" if lanes == WARP else "warpgroup"
+            raise CompileError(f"{name} is run by a {who}: {lanes} threads along thread.x, and no loop over them around it", code="target",
+                               help=f"bind loops of {lanes} iterations to thread.x, and loops over {who}s to thread.y")
+        self._meet((loop,), frozenset("x") if described(loop) else frozenset())
         others = sorted(self.where.several - set(self.bound) - {"x"})
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
         with self.known.scope():
-            self._if(condition, lambda: emit_warp(self, loop))
+            self._if(condition, lambda: emit_together(self, loop))
 
     def in_first_lane(self, work: Callable[[], None]) -> None:
         """What one lane does for its warp."""
@@ -355,15 +361,19 @@ class GpuEmitter(Emitter):
     def _positions(self) -> set[Var]:
         return {*self.thread_axes, *self.positions.values()}
 
-    def _meet(self, body: tuple[Stmt, ...]) -> None:
-        """A barrier, if the statements use what other threads have used since the last one; note what they use."""
-        uses = self._uses(body)
+    def _meet(self, body: tuple[Stmt, ...], every: Set[str] = frozenset()) -> None:
+        """A barrier, if the statements use what other threads have used since the last one; note what they use. `every` are axes all of
+        whose threads read for each other.
+        """
+        uses = self._uses(body, every)
         if self.since.conflicts(uses, self.threads):
             self.barrier()
         self.since.add(uses)
 
     def barrier(self) -> None:
         """All threads of the block meet, active or not."""
+        if self.described:
+            self.intrinsic(FENCE, "void")
         self.intrinsic(BARRIER, "void", "i32 0")
         self.since = Uses()
         self.meets = True
@@ -383,9 +393,9 @@ class GpuEmitter(Emitter):
             else:
                 self.condition(condition, body)
 
-    def _uses(self, body: tuple[Stmt, ...]) -> Uses:
+    def _uses(self, body: tuple[Stmt, ...], every: Set[str] = frozenset()) -> Uses:
         inside = {axis_of(n) for n in walk(*body) if isinstance(n, For) and is_thread(n)}
-        return uses_of(body, self.threads, self.where.several - inside - set(self.bound), self.copies, self.arriving)
+        return uses_of(body, self.threads, self.where.several - inside - set(self.bound) - every, self.copies, self.arriving)
 
     # Buffers.
 
@@ -408,24 +418,26 @@ class GpuEmitter(Emitter):
         for axis in self.bound:
             extent = _constant(self.where.extent(axis), tensor, "shared memory")
             copies, copy = copies * extent, add(mul(copy, index(extent)), self.positions[axis])
-        name = self._shared(size * copies)
+        begins = PATTERN if tensor in self.described else ALIGNMENT
+        size = -(-size // begins) * begins if copies > 1 else size
+        name = self._shared(size * copies, begins)
         self.spaces[tensor] = SHARED
         offset = self.index(mul(copy, index(size)))
         self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}") if copies > 1 else name
 
-    def _shared(self, size: int) -> str:
-        """The address of so many bytes of shared memory."""
-        start = self.shared_bytes
-        self.shared_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+    def _shared(self, size: int, begins: int) -> str:
+        """The address, a multiple of `begins`, of so many bytes of shared memory."""
+        start = -(-self.shared_bytes // begins) * begins
+        self.shared_bytes = start + -(-size // ALIGNMENT) * ALIGNMENT
         if self.shared_bytes > self.most_shared:
             raise CompileError(f"{self.symbol} needs {self.shared_bytes} bytes of shared memory; there are {self.most_shared}",
                                code="target", help="use smaller tiles")
         if self.dynamic:
             whole = f"@{self.symbol}_dynamic"
-            self.shared = [f"{whole} = external addrspace({SHARED}) global [0 x i8], align {ALIGNMENT}"]
+            self.shared = [f"{whole} = external addrspace({SHARED}) global [0 x i8], align {PATTERN if self.described else ALIGNMENT}"]
             return f"getelementptr (i8, ptr addrspace({SHARED}) {whole}, i64 {start})" if start else whole
         name = f"@{self.symbol}_shared{len(self.shared)}"
-        self.shared.append(f"{name} = internal addrspace({SHARED}) global [{size} x i8] undef, align {ALIGNMENT}")
+        self.shared.append(f"{name} = internal addrspace({SHARED}) global [{size} x i8] undef, align {begins}")
         return name
 
 

@@ -25,7 +25,7 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, variables, w
 from texpr.passes.unify import instance
 from texpr.support.errors import CompileError
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_thread
-from texpr.targets.warps import held
+from texpr.targets.warpgroups import held
 
 POSITIONS = {axis: Var(f"thread.{axis}") for axis in AXES}
 """The index of a thread along each axis."""

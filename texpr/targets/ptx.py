@@ -11,6 +11,7 @@ from texpr.ir.loop import ExternCall, Kernel, Stmt, Store
 from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
+from texpr.targets import warpgroups
 from texpr.targets.base import Launch, Target, symbol_of
 from texpr.targets.function import Value
 from texpr.targets.geometry import THREADS_OF_A_BLOCK, check_private, geometry
@@ -45,8 +46,9 @@ def target(name: str) -> Target | None:
     threads, blocks, shared = _MULTIPROCESSORS[processor]
     reserved = 1024 if processor >= FIRST_RESERVING else 0
     running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
+    instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
-                      instructions=instructions_of(processor), asynchronous=processor >= FIRST_ASYNCHRONOUS)
+                      instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS)
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
 

@@ -1,0 +1,206 @@
+"""Instructions that the 128 threads of a warpgroup run together: products of tiles that lie in shared memory, with sums in registers.
+
+The warpgroup is thread.x of a block whose thread.x is 128. Its four warps have 16 rows of the sums each; inside these, lanes hold what
+lanes of a warp hold of the sums of a smaller product (`warps`). Each instruction begins and ends its product: operands and sums are as
+any other memory before and after it, so barriers stand where those of other statements do. Only what was stored to shared memory has to
+be shown to the tensor cores, by a fence before each barrier.
+
+Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say it.
+
+Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), NVIDIA 2022.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product as pairs
+from typing import TYPE_CHECKING
+
+from texpr.ir.build import add, floordiv, integer, mod, mul
+from texpr.ir.expr import Expr, Tensor, Var, index
+from texpr.ir.instructions import INSTRUCTIONS, Instruction
+from texpr.ir.loop import INSTRUCTION, For, If
+from texpr.ir.swizzle import Swizzle
+from texpr.ir.traverse import walk
+from texpr.passes.flatten import flat_index
+from texpr.passes.renew import folded
+from texpr.passes.unify import Match, instance
+from texpr.support.errors import CompileError
+from texpr.targets import warps
+from texpr.targets.function import Value
+
+if TYPE_CHECKING:
+    from texpr.targets.gpu import GpuEmitter
+
+LANES = 128
+_ROWS, _TERMS = 64, 16
+_LIES = Swizzle(8, 8, 64)
+PATTERN = 1024
+"""Bytes after which the swizzle begins anew: operands begin at multiples of them."""
+_DESCRIPTOR = 1 << 62 | PATTERN // 16 << 32 | 1 << 16
+"""All but the address: rows of 128 bytes exchanged, eight rows after eight others."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """C[64, n] += A[64, 16] * B[n, 16], rows of A and B in shared memory."""
+
+    n: int
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The sums of a tile of 64 rows: set to 0, or stored to memory, where conditions may leave some out."""
+
+    n: int
+    stores: bool
+
+
+for _n in (64, 128, 256):
+    for _t in ("bf16", "f16"):
+        _name = f"wgmma_{_t}_n{_n}"
+        INSTRUCTIONS[_name] = Instruction(
+            _name, f"""kernel {_name}(A: {_t}[{_ROWS}, 64], B: {_t}[{_n}, 64]) -> (C: f32[{_ROWS}, T, {_n}, U])
+  for i in 0..{_ROWS}
+    for j in 0..{_n}
+      for k in 0..{_TERMS}
+        C[i, 0, j, 0] += f32(A[i, k]) * f32(B[j, k])  reassoc
+""", _Product(_n, _t), flushes=True)
+    _name = f"wgmma_n{_n}"
+    INSTRUCTIONS[f"zero_{_name}"] = Instruction(f"zero_{_name}", f"""kernel zero_{_name}() -> (C: f32[{_ROWS}, T, {_n}, U])
+  for i in 0..{_ROWS}
+    for j in 0..{_n}
+      C[i, 0, j, 0] = 0.0
+""", _Sums(_n, False))
+    INSTRUCTIONS[f"store_{_name}"] = Instruction(
+        f"store_{_name}", f"""kernel store_{_name}(A: f32[{_ROWS}, P, {_n}, Q]) -> (C: f32[{_ROWS}, T, {_n}, U])
+  for i in 0..{_ROWS}
+    for j in 0..{_n}
+      C[i, 0, j, 0] = A[i, 0, j, 0]
+""", _Sums(_n, True), masked=True)
+
+NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
+"""What a processor of 9.0 has under the name that ends in `a`. LLVM ends the process over one that the processor lacks."""
+
+
+def lanes_of(name: str) -> int:
+    """How many threads along thread.x run an instruction together."""
+    return LANES if name in NAMES else warps.LANES
+
+
+def described(loop: For) -> tuple[Tensor, ...]:
+    """The buffers that an instruction reads by descriptors of shared memory."""
+    name = loop.kind.removeprefix(INSTRUCTION)
+    if not isinstance(INSTRUCTIONS[name].emit, _Product):
+        return ()
+    operands = instance(name, loop).operands
+    return operands["A"][0], operands["B"][0]
+
+
+def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """As for a warp (`warps.held`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in a lane."""
+    match INSTRUCTIONS[name].emit:
+        case _Product(n) | _Sums(n):
+            half, tile, inside = Var("io"), Var("jo"), Var("ji")
+            row = add(_row(lane), mul(half, index(8)))
+            return {"i": row, "j": add(add(mul(tile, index(8)), _column(lane)), inside)}, {half: 2, tile: n // 8, inside: 2}
+    return warps.held(name, operand, lane)
+
+
+def _row(lane: Expr) -> Expr:
+    return add(mul(floordiv(lane, index(32)), index(16)), floordiv(mod(lane, index(32)), index(4)))
+
+
+def _column(lane: Expr) -> Expr:
+    return mul(mod(lane, index(4)), index(2))
+
+
+def emit_together(emitter: GpuEmitter, loop: For) -> None:
+    """Write the instruction of a warp or a warpgroup that runs the nest of `loop`; that the target has it was checked."""
+    name = loop.kind.removeprefix(INSTRUCTION)
+    match INSTRUCTIONS[name].emit:
+        case _Product() as p:
+            _emit_product(emitter, p, instance(name, loop))
+        case _Sums() as sums:
+            _emit_sums(emitter, sums, instance(name, loop), loop)
+        case _:
+            warps.emit_warp(emitter, loop)
+
+
+def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
+    f = emitter.function
+    operands = [_operand(emitter, match, name) for name in ("A", "B")]
+    places = _places(emitter, match, "C", p.n)
+    sums = [f.define(f"load float, {at}, align 4") for at in places]
+    symbol, result = f"@texpr.wgmma.m{_ROWS}n{p.n}k{_TERMS}.{p.dtype}", f"{{ {', '.join(['float'] * len(sums))} }}"
+    emitter.declared[symbol] = _wrapper(symbol, result, p, len(sums))
+    after = f.define(f"call {result} {symbol}({', '.join([*(f'float {x}' for x in sums), *operands])})")
+    for k, at in enumerate(places):
+        f.emit(f"store float {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align 4")
+
+
+def _operand(emitter: GpuEmitter, match: Match, name: str) -> str:
+    """The typed address at which a tile of 16 terms begins, in the first of eight rows."""
+    tensor, indices = match.operands[name]
+    if tensor.scope != "shared" or tensor.swizzle != _LIES:
+        raise CompileError(f"wgmma reads rows of 128 bytes of shared memory under {_LIES}, and {tensor.name} does not lie so",
+                           code="target", help=f'scope("{tensor.name}", "shared"), then swizzle("{tensor.name}", 8, 8, 64)')
+    zero = {w: index(0) for w in match.loops.values()}
+    flat, period = flat_index(tensor, tuple(folded(i, zero) for i in indices)), _LIES.row * _LIES.count
+    extents = emitter.threads.extents
+    near = [(t, c % period) for t, c in flat.terms if c % period]
+    last = flat.constant % period + sum(c * ((integer(extents[t]) or period) - 1 if isinstance(t, Var) and t in extents else period)
+                                        for t, c in near)
+    if last + _TERMS > _LIES.row or any(c % _TERMS for c in (flat.constant, *(c for _, c in near))):
+        raise CompileError(f"wgmma reads {_TERMS} terms of one row of {tensor.name}, from every eighth row on, "
+                           "and these may begin elsewhere", code="target", help="use tiles of 64 terms, cut into steps of 16, and of rows that are a multiple of 8")
+    return emitter.place(tensor, indices, zero)
+
+
+def _wrapper(symbol: str, result: str, p: _Product, count: int) -> str:
+    """A function for one instruction, which an emulator replaces by its name."""
+    sums = ", ".join(f"float %s{k}" for k in range(count))
+    registers = ", ".join(f"${k}" for k in range(count))
+    text = ("wgmma.fence.sync.aligned; "
+            f"wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{_TERMS}.f32.{p.dtype}.{p.dtype} "
+            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, 0, 0; "
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;")
+    kept = ",".join(["=f"] * count + [str(k) for k in range(count)] + ["l", "l", "~{memory}"])
+    lines = [f"define internal {result} {symbol}({sums}, ptr addrspace(3) %a, ptr addrspace(3) %b) alwaysinline convergent nounwind {{"]
+    for x in "ab":
+        lines += [f"  %{x}0 = ptrtoint ptr addrspace(3) %{x} to i32", f"  %{x}1 = lshr i32 %{x}0, 4", f"  %{x}2 = and i32 %{x}1, 16383",
+                  f"  %{x}3 = zext i32 %{x}2 to i64", f"  %{x}4 = or i64 %{x}3, {_DESCRIPTOR}"]
+    lines += [f'  %r = call {result} asm sideeffect "{text}", "{kept}"({sums}, i64 %a4, i64 %b4) convergent', f"  ret {result} %r", "}"]
+    return "\n".join(lines)
+
+
+def _emit_sums(emitter: GpuEmitter, sums: _Sums, match: Match, loop: For) -> None:
+    f = emitter.function
+    if not sums.stores:
+        for at in _places(emitter, match, "C", sums.n):
+            f.emit(f"store float 0.0, {at}, align 4")
+        return
+    conditions = [n.cond for n in walk(loop) if isinstance(n, If)]
+    lane = emitter.positions["x"]
+    target, indices = match.operands["C"]
+    for (i, j), at in zip(_elements(sums.n), _places(emitter, match, "A", sums.n)):
+        values = _values(match, i=add(index(i), _row(lane)), j=add(index(j), _column(lane)))
+        value = Value(f.define(f"load float, {at}, align 4"), target.dtype)
+        element = tuple(folded(e, values) for e in indices)
+        emitter.where_holds([folded(c, values) for c in conditions], partial(emitter.store, target, element, value))
+
+
+def _elements(n: int) -> list[tuple[int, int]]:
+    """What the first lane holds, in the order of its registers."""
+    return [(8 * h, 8 * c + b) for c, h, b in pairs(range(n // 8), range(2), range(2))]
+
+
+def _places(emitter: GpuEmitter, match: Match, operand: str, n: int) -> list[str]:
+    tensor, indices = match.operands[operand]
+    return [emitter.register(tensor, indices, _values(match, i=index(i), j=index(j))) for i, j in _elements(n)]
+
+
+def _values(match: Match, **places: Expr) -> dict[Var, Expr]:
+    return {w: places.get(v.name, index(0)) for v, w in match.loops.items()}
