@@ -155,7 +155,8 @@ def _operand(emitter: GpuEmitter, match: Match, name: str) -> str:
                                         for t, c in near)
     if last + _TERMS > _LIES.row or any(c % _TERMS for c in (flat.constant, *(c for _, c in near))):
         raise CompileError(f"wgmma reads {_TERMS} terms of one row of {tensor.name}, from every eighth row on, "
-                           "and these may begin elsewhere", code="target", help="use tiles of 64 terms, cut into steps of 16, and of rows that are a multiple of 8")
+                           "and these may begin elsewhere", code="target",
+                           help="use tiles of 64 terms, cut into steps of 16, and of rows that are a multiple of 8")
     return emitter.place(tensor, indices, zero)
 
 
