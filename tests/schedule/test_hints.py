@@ -178,6 +178,6 @@ def test_a_copy_for_one_size_runs_for_that_size():
 def test_lanes_in_several_registers_ask_once_for_what_they_share():
     s = tx.schedule(MATMUL, N=64).reorder("i", "k", "j").prefetch("A", "i", 1).vectorize("j")
     chunked = show_kernel(chunk_vectors(s.kernel, 64))
-    assert chunked.count("prefetch A") == 1 and chunked.count("C_acc[i, 48 + j] +=") + chunked.count("C_acc[i, j + 48] +=") == 1
+    assert chunked.count("prefetch A") == 1 and chunked.count("C_acc[i, j + 48] +=") == 1
     s = tx.schedule(MATMUL, N=64).reorder("i", "k", "j").prefetch("B", "k", 1).vectorize("j")
     assert show_kernel(chunk_vectors(s.kernel, 64)).count("prefetch B") == 4

@@ -39,7 +39,7 @@ def test_the_picture(golden):
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-@given(st.floats(2.0**-126, 2.0**127, width=32), st.lists(NUMBERS, min_size=1, max_size=20))
+@given(st.floats(2.0**-126, float(np.finfo(np.float32).max), width=32), st.lists(NUMBERS, min_size=1, max_size=20))
 def test_products_are_near_the_quotients(divisor: float, values: list[float]):
     """Relative to the exact quotient by 2^-23, by 2^-21 where the reciprocal is below the normal numbers; and results that are."""
     op = _divided("max(d[i], 1.1754944e-38)")
@@ -87,7 +87,7 @@ def test_a_divisor_is_read_only_where_it_was():
     """Rows without elements have no divisor."""
     op = tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { s[i] = max(j: abs(X[i, j]))  Y[i, j] = X[i, j] / max(s[i], 1e-9) }")
     s = tx.schedule(op).reciprocal("Y")
-    assert "if 0 < M" in str(s) or "require" in str(s)
+    assert "require M >= 1 or N == 0" in str(s)
     assert s.compile()(np.zeros((0, 3), "f4")).shape == (0, 3)
 
 
@@ -128,14 +128,15 @@ def test_sums_that_need_not_hold_the_greatest_exponential(change: tuple[str, str
                                    "sum(k: X[i, k] / max(d[i], 1)) + X[i, j]"])
 def test_refuses_what_has_no_divisor_of_its_own(value: str):
     op = tx.op(f"op f(X: f32[N, M], d: f32[N]) -> Y: f32[N, M] {{ Y[i, j] = {value} }}")
-    with pytest.raises(ScheduleError, match="`Y` is not divided by floats that are the same along one of its axes"):
+    with pytest.raises(ScheduleError, match="`Y` is not divided by floats that are the same along one of its axes") as e:
         tx.schedule(op).reciprocal("Y")
+    assert f"{value}\n" in str(e.value) or f"{value} }}" in str(e.value)
 
 
 def test_refuses_other_tensors_and_later_steps():
     with pytest.raises(ScheduleError) as e:
         tx.schedule(SOFTMAX).reciprocal("Z")
-    assert "error[reciprocal]: no equation defines 'Z'\n    tensors: m, e, Y_sum, Y" in str(e.value)
+    assert "error[tensor]: there is no tensor `Z`\n    tensors: X, Y, m, e, Y_sum" in str(e.value)
     with pytest.raises(ScheduleError, match="reciprocal rewrites the equations, before their loops are changed"):
         tx.schedule(SOFTMAX).split("Y.j", 4).reciprocal("Y")
 

@@ -62,7 +62,7 @@ def _least(e: Expr, known: Mapping[int, float], tensors: Bounds, definitions: Ma
         case Mul(a, b):
             return 0.0 if equal(a, b) else _of_product(of(a), of(b))
         case Div(a, b):
-            return 0.0 if of(a) >= 0 and of(b) >= 0 else -inf
+            return 0.0 if of(a) >= 0 and of(b) > 0 else -inf  # 1 / -0 is -inf
         case Max(a, b):
             return max(of(a), of(b))
         case Min(a, b) | Select(_, a, b):
@@ -71,7 +71,7 @@ def _least(e: Expr, known: Mapping[int, float], tensors: Bounds, definitions: Ma
             return sqrt(max(of(a), 0.0))
         case Call(function) if function in NEVER_NEGATIVE:
             return 0.0
-        case Cast(a) if a.dtype.is_float or isinstance(a, Const):
+        case Cast(a) if e.dtype.is_float and (a.dtype.is_float or isinstance(a, Const)):
             return of(a)
         case Reduce("max" | "min", body=body):
             return of(body)
@@ -88,7 +88,7 @@ def _rounded(bound: float, dtype: DType | None) -> float:
     """The bound as a number of a type: no result that rounds is below it."""
     if dtype is None or not dtype.is_float or dtype.bits < 32:
         return -inf if dtype is None or dtype.is_float else bound
-    return float(numpy_dtype(dtype).type(max(min(bound, 3e38), -inf)))
+    return float(numpy_dtype(dtype).type(min(bound, 3e38)))
 
 
 def _has_greatest(total: Reduce, definitions: Mapping[str, Equation]) -> bool:

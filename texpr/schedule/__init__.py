@@ -6,8 +6,8 @@ whether every dependence keeps its direction, and so do `tile`, `jam`, `fission`
 (`leaves`); `skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent;
 `rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use
 it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest
-as one instruction whose meaning is that nest. `online` and `trim` alone rewrite equations: sums of exponentials with a maximum that
-runs along, sums without terms that are 0.
+as one instruction whose meaning is that nest. `online`, `trim` and `reciprocal` alone rewrite equations: sums of exponentials with
+a maximum that runs along, sums without terms that are 0, products with reciprocals for quotients.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.

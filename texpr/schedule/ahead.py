@@ -6,15 +6,13 @@ some, not while it computes from the first cache.
 
 from __future__ import annotations
 
-from math import prod
-
-from texpr.ir.build import integer
-from texpr.ir.expr import Expr, Read, Tensor
+from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
 from texpr.schedule.cheap import FUNCTION, operations
 from texpr.schedule.loops import all_loops, qualified
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 SHARE = 8
 """Of the second cache, which a row and the next one may fill beside all else."""
@@ -27,7 +25,7 @@ def ask_ahead(plan: Plan) -> None:
         for tensor in plan.kernel.inputs:
             nests = [n for n in row.body if isinstance(n, For) and _reads_row(n, tensor, row)]
             busy = next((n for n in nests[1:] if _is_busy(n, tensor)), None)
-            if busy is not None and _bytes(tensor.shape, tensor) > caches[-1] >= SHARE * _bytes(tensor.shape[1:], tensor):
+            if busy is not None and bytes_of(tensor) > caches[-1] >= SHARE * bytes_of(tensor, tensor.shape[1:]):
                 plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(busy))
 
 
@@ -41,8 +39,3 @@ def _is_busy(nest: For, tensor: Tensor) -> bool:
     inner = [n for n in walk(nest) if isinstance(n, For) and any(isinstance(s, Store) for s in n.body)]
     return any(operations(s.value, along=n.var) >= FUNCTION for n in inner for s in n.body if isinstance(s, Store)
                and any(isinstance(r, Read) and r.tensor is tensor for r in walk(s.value)))
-
-
-def _bytes(shape: tuple[Expr, ...], tensor: Tensor) -> int:
-    """Of so much of a tensor; 0 if a size is symbolic."""
-    return prod(integer(n) or 0 for n in shape) * tensor.dtype.bytes

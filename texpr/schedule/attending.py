@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from math import prod
 
-from texpr.ir.build import integer
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest
 from texpr.schedule.plan import Plan
 from texpr.schedule.staging import on_blocks
+from texpr.schedule.tensors import bytes_of
 
 ROWS, TERMS = 64, 64
 """Rows and terms of a block."""
@@ -102,7 +101,7 @@ class Work(ABC):
     def shared_bytes(self) -> int:
         """What is said to be in shared memory; of tensors that nests fill, which are larger before they are placed, a tile."""
         shared = [t for t in self.plan.kernel.temporaries if t.scope == "shared"]
-        return sum(ROWS * TERMS * t.dtype.bytes if t.name in self.parts.nests else prod(integer(n) or 0 for n in t.shape) * t.dtype.bytes
+        return sum(ROWS * TERMS * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
                    for t in shared)
 
     def done(self) -> list[str] | None:

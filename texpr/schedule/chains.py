@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from texpr.ir.build import integer, product
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Kernel
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent, find_nests
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 LEAST_BLOCK, MOST_BLOCK = 16, 512
 """Iterations of a block: with fewer too little is read again."""
@@ -77,7 +77,7 @@ def _is_by_rows(plan: Plan, found: _Chain) -> bool:
     for nest in found.nests:
         for tensor in {a.tensor for a in nest.accesses[1:] if a.stride(nest.spatial[0].var) and a.tensor in plan.kernel.inputs}:
             readers[tensor] = readers.get(tensor, 0) + 1
-    shared = sum((integer(product(t.shape)) or 0) * t.dtype.bytes for t, count in readers.items() if count > 1)
+    shared = sum(bytes_of(t) for t, count in readers.items() if count > 1)
     return plan.nearby < shared <= plan.nearby * constant_extent(found.nests[-1].spatial[0])
 
 
@@ -106,7 +106,7 @@ def _alike(nest: Nest, other: Nest) -> int:
 def _bytes(kernel: Kernel, chain: _Chain, depth: int) -> int:
     """Of the intermediates in one iteration of the first `depth` loops."""
     labels = {n.label for n in chain.nests}
-    total = sum((integer(product(t.shape)) or 0) * t.dtype.bytes for t in kernel.temporaries if t.name in labels)
+    total = sum(bytes_of(t) for t in kernel.temporaries if t.name in labels)
     return total // max(1, prod(constant_extent(n) for n in chain.nests[-1].spatial[:depth]))
 
 

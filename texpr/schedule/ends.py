@@ -20,6 +20,7 @@ from texpr.schedule.loops import stores
 from texpr.schedule.nests import Access, Nest
 from texpr.schedule.packing import turned, with_last
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 MOST_BYTES = 16384
 """Of a row in a buffer: half of a first cache."""
@@ -73,7 +74,7 @@ def turned_ends(plan: Plan, tensors: Sequence[Crossed], at: str) -> None:
             plan.back(before)
             if each.written:
                 return
-        elif not each.written and prod(integer(n) or 0 for n in each.tensor.shape) * each.tensor.dtype.bytes > plan.nearby > 0:
+        elif not each.written and bytes_of(each.tensor) > plan.nearby > 0:
             plan.step("prefetch", each.tensor.name, at, 1)
 
 

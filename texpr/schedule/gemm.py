@@ -19,6 +19,7 @@ from texpr.schedule.nests import Access, Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
 from texpr.schedule.staging import fragments, is_product, neighbours, on_blocks, shared, shared_units
+from texpr.schedule.tensors import bytes_of
 
 TALL = 16
 """Rows of an instruction's tile."""
@@ -210,7 +211,7 @@ def _begun_ahead(plan: Plan, c: _Contraction, terms: str) -> None:
     """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for."""
     if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return
-    shared = sum(prod(integer(n) or 0 for n in t.shape) * t.dtype.bytes for t in plan.kernel.temporaries if t.scope == "shared")
+    shared = sum(bytes_of(t) for t in plan.kernel.temporaries if t.scope == "shared")
     running = plan.machine.multiprocessor
     room = plan.machine.shared_bytes if running is None else min(plan.machine.shared_bytes, running.shared_bytes // 2 - running.reserved)
     buffers = min(MOST_BUFFERS, room // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Store
@@ -11,6 +9,7 @@ from texpr.schedule.cheap import iterations, operations
 from texpr.schedule.loops import paths
 from texpr.schedule.packing import LINE
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 LIGHT = 2
 """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
@@ -21,12 +20,12 @@ def past_caches(plan: Plan) -> list[str]:
 
     What waits for memory gains much where all caches together hold what it uses; behind arithmetic, memory is idle anyway.
     """
-    caches, used = plan.machine.caches, sum(_bytes(t) or 0 for t in (*plan.kernel.inputs, *plan.kernel.outputs))
+    caches, used = plan.machine.caches, sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
     if not plan.machine.streams or not caches or used < caches[-1]:
         return []
     if used <= sum(caches) and _arithmetic(plan) < LIGHT * used:
         return []
-    return [t.name for t in plan.kernel.outputs if (_bytes(t) or 0) > caches[:2][-1] and _is_in_lines(t)]
+    return [t.name for t in plan.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
 
 def _is_in_lines(tensor: Tensor) -> bool:
@@ -42,8 +41,3 @@ def _arithmetic(plan: Plan) -> int:
         if isinstance(s, Store) and loops:
             total += iterations(above) * operations(s.value, along=loops[-1].var)
     return total
-
-
-def _bytes(tensor: Tensor) -> int | None:
-    sizes = [integer(n) for n in tensor.shape]
-    return None if None in sizes else prod(n for n in sizes if n is not None) * tensor.dtype.bytes

@@ -14,7 +14,7 @@ from texpr.ir.expr import Axis, Const, Div, Expr, Mul, Node, Read, Reduce, Selec
 from texpr.ir.least import least_of_tensors, reciprocal_is_normal, single_definitions
 from texpr.ir.loop import Kernel
 from texpr.ir.show_types import unused
-from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, equal, free_variables, rewrite, variables, walk
 from texpr.passes.lazy import lazy_logic
 from texpr.passes.lower import loops_of
@@ -22,6 +22,7 @@ from texpr.passes.ranges import needed_by
 from texpr.passes.renew import with_fresh_variables
 from texpr.poly import always
 from texpr.schedule.equations import equations_of
+from texpr.schedule.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 
 STEP = "reciprocal"
@@ -32,8 +33,8 @@ def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
 
     Y[i, j] = X[i, j] / d[i]   ->   Y_inv[i] = 1 / d[i];  Y[i, j] = X[i, j] * Y_inv[i]
 
-    A product is rounded twice: relative to the quotient it is wrong by at most 2^-23 in f32 and 2^-52 in f64, or by 2^-21 and 2^-50 where
-    the divisor is above a quarter of the largest number. It is a first step of a schedule.
+    A product is rounded twice: relative to the exact quotient it is wrong by at most 2^-23 in f32 and 2^-52 in f64, or by 2^-21 and 2^-50
+    where the divisor is above a quarter of the largest number. It is a first step of a schedule.
 
     Args:
         tensor: whose equations divide.
@@ -41,10 +42,12 @@ def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
         ScheduleError: another step was applied, no such tensor, no equation of it divides floats by what is the same along one of its axes,
             or such a divisor may be so small that its reciprocal is infinite.
     """
-    program = equations_of(kernel, STEP)
-    quotients = {id(e): each for e in _defining(program, tensor) if (each := list(_quotients(e)))}
+    program, target = equations_of(kernel, STEP), find_tensor(kernel, tensor)
+    defining = [e for e in program.equations if isinstance(e, Equation) and e.target.name == target.name]
+    quotients = {id(e): each for e in defining if (each := list(_quotients(e)))}
     if not quotients:
-        raise ScheduleError(f"`{tensor}` is not divided by floats that are the same along one of its axes", code=STEP,
+        span = defining[0].span if defining else target.span
+        raise ScheduleError(f"`{tensor}` is not divided by floats that are the same along one of its axes", span, code=STEP,
                             help="name a tensor with an equation such as Y[i, j] = X[i, j] / d[i]")
     tensors, definitions = least_of_tensors(program), single_definitions(program)
     for e in program.equations:
@@ -83,14 +86,6 @@ def _uses(e: Equation, q: Div) -> int:
     for a in e.axes:
         extent = integer(a.hi)
         found *= 1 if a in over else 1 << 20 if extent is None else extent
-    return found
-
-
-def _defining(program: Program, tensor: str) -> list[Equation]:
-    found = [e for e in program.equations if isinstance(e, Equation) and e.target.name == tensor]
-    if not found:
-        known = dict.fromkeys(e.target.name for e in program.equations if isinstance(e, Equation))
-        raise ScheduleError(f"no equation defines {tensor!r}", code=STEP, notes=[f"tensors: {', '.join(known) or 'none'}"])
     return found
 
 

@@ -6,13 +6,11 @@ of neighbouring sums goes through memory in its order. Every sum adds its terms 
 
 from __future__ import annotations
 
-from math import prod
-
-from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 LONG_RUN = 64 << 10
 """Bytes from which on a run is long."""
@@ -35,7 +33,7 @@ def in_memory_order(plan: Plan, nest: Nest, vector: For) -> tuple[str, str] | No
         run, leap = a.stride(last.var), a.stride(first.var)
         if run is None or leap is None or not 0 < run < leap or run * a.tensor.dtype.bytes >= LONG_RUN:
             return None
-    sizes = [prod(integer(n) or 0 for n in a.tensor.shape) * a.tensor.dtype.bytes for a in moving]
+    sizes = [bytes_of(a.tensor) for a in moving]
     block = _block(constant_extent(last), 2 * plan.machine.cores)
     if sum(sizes) <= plan.nearby or block < 2 or constant_extent(first) < LEAST_LEAPS:
         return None

@@ -1,10 +1,12 @@
-"""Finding tensors by name, and names for new ones."""
+"""Finding tensors by name, names for new ones, and how large they are."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
+from math import prod
 
-from texpr.ir.expr import Tensor
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Tensor
 from texpr.ir.loop import Kernel
 from texpr.ir.show_types import RESERVED, unused
 from texpr.support.errors import ScheduleError
@@ -54,3 +56,8 @@ def unused_name(kernel: Kernel, name: str) -> str:
                             help="letters, digits and underscores, no digit first, no word of the language")
     taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries)} | {v.name for v in kernel.sizes}
     return unused(name, taken | RESERVED)
+
+
+def bytes_of(tensor: Tensor, shape: tuple[Expr, ...] | None = None) -> int:
+    """Of a tensor, or of a part of it that has another shape; 0 if a size is symbolic."""
+    return prod(integer(n) or 0 for n in (tensor.shape if shape is None else shape)) * tensor.dtype.bytes

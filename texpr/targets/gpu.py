@@ -289,7 +289,7 @@ class GpuEmitter(Emitter):
         self.since.add(before)
 
     def _warp(self, loop: For) -> None:
-        """An instruction of a whole warp. Where several warps stand, those do it whose loops stand around it, else the first one."""
+        """An instruction of a whole warp or warpgroup. Where several stand, those do it whose loops stand around it, else the first one."""
         name = loop.kind.removeprefix(INSTRUCTION)
         lanes = lanes_of(name)
         if integer(self.where.extent("x")) != lanes or "x" in self.bound:

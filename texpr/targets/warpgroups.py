@@ -13,22 +13,19 @@ Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import product as pairs
 from typing import TYPE_CHECKING
 
 from texpr.ir.build import add, floordiv, integer, mod, mul
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
-from texpr.ir.loop import INSTRUCTION, For, If
+from texpr.ir.loop import INSTRUCTION, For
 from texpr.ir.swizzle import Swizzle
-from texpr.ir.traverse import walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
 from texpr.targets import warps
-from texpr.targets.function import Value
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
@@ -50,12 +47,10 @@ class _Product:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """The sums of a tile of 64 rows: set to 0, or stored to memory, where conditions may leave some out."""
+class _Sums(warps.Sums):
+    """Those of a warpgroup."""
 
-    n: int
-    stores: bool
+    __slots__ = ()
 
 
 for _n in (64, 128, 256):
@@ -68,18 +63,7 @@ for _n in (64, 128, 256):
       for k in 0..{_TERMS}
         C[i, 0, j, 0] += f32(A[i, k]) * f32(B[j, k])  reassoc
 """, _Product(_n, _t), flushes=True)
-    _name = f"wgmma_n{_n}"
-    INSTRUCTIONS[f"zero_{_name}"] = Instruction(f"zero_{_name}", f"""kernel zero_{_name}() -> (C: f32[{_ROWS}, T, {_n}, U])
-  for i in 0..{_ROWS}
-    for j in 0..{_n}
-      C[i, 0, j, 0] = 0.0
-""", _Sums(_n, False))
-    INSTRUCTIONS[f"store_{_name}"] = Instruction(
-        f"store_{_name}", f"""kernel store_{_name}(A: f32[{_ROWS}, P, {_n}, Q]) -> (C: f32[{_ROWS}, T, {_n}, U])
-  for i in 0..{_ROWS}
-    for j in 0..{_n}
-      C[i, 0, j, 0] = A[i, 0, j, 0]
-""", _Sums(_n, True), masked=True)
+    warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
 """What a processor of 9.0 has under the name that ends in `a`. LLVM ends the process over one that the processor lacks."""
@@ -102,7 +86,7 @@ def described(loop: For) -> tuple[Tensor, ...]:
 def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var, int]]:
     """As for a warp (`warps.held`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in a lane."""
     match INSTRUCTIONS[name].emit:
-        case _Product(n) | _Sums(n):
+        case _Product(n) | _Sums(_, n):
             half, tile, inside = Var("io"), Var("jo"), Var("ji")
             row = add(_row(lane), mul(half, index(8)))
             return {"i": row, "j": add(add(mul(tile, index(8)), _column(lane)), inside)}, {half: 2, tile: n // 8, inside: 2}
@@ -123,8 +107,9 @@ def emit_together(emitter: GpuEmitter, loop: For) -> None:
     match INSTRUCTIONS[name].emit:
         case _Product() as p:
             _emit_product(emitter, p, instance(name, loop))
-        case _Sums() as sums:
-            _emit_sums(emitter, sums, instance(name, loop), loop)
+        case _Sums(_, n, stores):
+            lane = emitter.positions["x"]
+            warps.emit_sums(emitter, instance(name, loop), loop, stores, _elements(n), _row(lane), _column(lane))
         case _:
             warps.emit_warp(emitter, loop)
 
@@ -132,7 +117,7 @@ def emit_together(emitter: GpuEmitter, loop: For) -> None:
 def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
     f = emitter.function
     operands = [_operand(emitter, match, name) for name in ("A", "B")]
-    places = _places(emitter, match, "C", p.n)
+    places = [warps.place(emitter, match, "C", i=i, j=j) for i, j in _elements(p.n)]
     sums = [f.define(f"load float, {at}, align 4") for at in places]
     symbol, result = f"@texpr.wgmma.m{_ROWS}n{p.n}k{_TERMS}.{p.dtype}", f"{{ {', '.join(['float'] * len(sums))} }}"
     emitter.declared[symbol] = _wrapper(symbol, result, p, len(sums))
@@ -177,31 +162,6 @@ def _wrapper(symbol: str, result: str, p: _Product, count: int) -> str:
     return "\n".join(lines)
 
 
-def _emit_sums(emitter: GpuEmitter, sums: _Sums, match: Match, loop: For) -> None:
-    f = emitter.function
-    if not sums.stores:
-        for at in _places(emitter, match, "C", sums.n):
-            f.emit(f"store float 0.0, {at}, align 4")
-        return
-    conditions = [n.cond for n in walk(loop) if isinstance(n, If)]
-    lane = emitter.positions["x"]
-    target, indices = match.operands["C"]
-    for (i, j), at in zip(_elements(sums.n), _places(emitter, match, "A", sums.n)):
-        values = _values(match, i=add(index(i), _row(lane)), j=add(index(j), _column(lane)))
-        value = Value(f.define(f"load float, {at}, align 4"), target.dtype)
-        element = tuple(folded(e, values) for e in indices)
-        emitter.where_holds([folded(c, values) for c in conditions], partial(emitter.store, target, element, value))
-
-
 def _elements(n: int) -> list[tuple[int, int]]:
     """What the first lane holds, in the order of its registers."""
     return [(8 * h, 8 * c + b) for c, h, b in pairs(range(n // 8), range(2), range(2))]
-
-
-def _places(emitter: GpuEmitter, match: Match, operand: str, n: int) -> list[str]:
-    tensor, indices = match.operands[operand]
-    return [emitter.register(tensor, indices, _values(match, i=index(i), j=index(j))) for i, j in _elements(n)]
-
-
-def _values(match: Match, **places: Expr) -> dict[Var, Expr]:
-    return {w: places.get(v.name, index(0)) for v, w in match.loops.items()}

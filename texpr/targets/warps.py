@@ -15,7 +15,7 @@ Source: PTX ISA 8.0, 9.7.13 (warp level matrix multiply-accumulate instructions)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product as pairs
@@ -74,10 +74,11 @@ class _Product:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
-    """The sums of a tile: set to 0, or stored to memory, where conditions may leave some out."""
+class Sums:
+    """The sums of a tile of m rows and n columns: set to 0, or stored to memory, where conditions may leave some out."""
 
     m: int
+    n: int
     stores: bool
 
 
@@ -128,24 +129,25 @@ _product("mma_i8", _Product("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8
 _product("mma_f64", _Product("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
 
 
-def _sums(name: str, t: str, m: int) -> None:
-    """What surrounds the products of a tile of `m` rows: `zero_NAME` and `store_NAME`."""
+def around_products(name: str, t: str, m: int, n: int, kind: type[Sums] = Sums) -> None:
+    """What surrounds the products of a tile of `m` rows and `n` columns: `zero_NAME` and `store_NAME`."""
     zero = "0.0" if t[0] == "f" else "0"
-    INSTRUCTIONS[f"zero_{name}"] = Instruction(f"zero_{name}", f"""kernel zero_{name}() -> (C: {t}[{m}, T, 8, U])
+    INSTRUCTIONS[f"zero_{name}"] = Instruction(f"zero_{name}", f"""kernel zero_{name}() -> (C: {t}[{m}, T, {n}, U])
   for i in 0..{m}
-    for j in 0..8
+    for j in 0..{n}
       C[i, 0, j, 0] = {zero}
-""", _Sums(m, False))
-    INSTRUCTIONS[f"store_{name}"] = Instruction(f"store_{name}", f"""kernel store_{name}(A: {t}[{m}, P, 8, Q]) -> (C: {t}[{m}, T, 8, U])
+""", kind(m, n, False))
+    text = f"""kernel store_{name}(A: {t}[{m}, P, {n}, Q]) -> (C: {t}[{m}, T, {n}, U])
   for i in 0..{m}
-    for j in 0..8
+    for j in 0..{n}
       C[i, 0, j, 0] = A[i, 0, j, 0]
-""", _Sums(m, True), masked=True)
+"""
+    INSTRUCTIONS[f"store_{name}"] = Instruction(f"store_{name}", text, kind(m, n, True), masked=True)
 
 
-_sums("mma_f32", "f32", 16)
-_sums("mma_i32", "i32", 16)
-_sums("mma_f64", "f64", 8)
+around_products("mma_f32", "f32", 16, 8)
+around_products("mma_i32", "i32", 16, 8)
+around_products("mma_f64", "f64", 8, 8)
 
 
 def _loads(t: str, load: _Load) -> None:
@@ -166,7 +168,7 @@ _loads("i8", _Load(4, False))
 
 OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Fold | _Quads)),
          75: frozenset(n for n in INSTRUCTIONS if n.startswith("ldmatrix_")),
-         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))}
+         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | Sums))}
 """Instructions by the first processor that has them. LLVM ends the process over one that the processor lacks."""
 
 
@@ -191,8 +193,8 @@ def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var,
             return _held(lane, {"i": m, "j": n}, along="j", width=2)
         case _Product(_, m, n, k, _, w):
             return _held(lane, {"i": m, "k": k} if operand == "A" else {"k": k, "j": n}, along="k", width=w)
-        case _Sums(m):
-            return _held(lane, {"i": m, "j": 8}, along="j", width=2)
+        case Sums(m, n):
+            return _held(lane, {"i": m, "j": n}, along="j", width=2)
         case _Load(w, turned) if operand == "B":
             return _held(lane, {"i": 16, "k": 8 * w}, along="i" if turned else "k", width=w)
     return {}, {}
@@ -227,8 +229,10 @@ def emit_warp(emitter: GpuEmitter, loop: For) -> None:
             _emit_quads(emitter, update, match)
         case _Product() as p:
             _emit_product(emitter, p, match)
-        case _Sums() as sums:
-            _emit_sums(emitter, sums, match, loop)
+        case Sums(m, _, stores):
+            lane = emitter.positions["x"]
+            places = [(8 * h, b) for h, b in pairs(range(m // 8), range(2))]
+            emit_sums(emitter, match, loop, stores, places, floordiv(lane, index(4)), mul(mod(lane, index(4)), index(2)))
         case _Load() as load:
             _emit_load(emitter, load, match)
         case other:
@@ -238,7 +242,7 @@ def emit_warp(emitter: GpuEmitter, loop: For) -> None:
 def _emit_fold(emitter: GpuEmitter, update: str, match: Match) -> None:
     f, (tensor, _) = emitter.function, match.operands["P"]
     lane = emitter.positions["x"]
-    address = emitter.place(*match.operands["P"], _values(match, l=lane))
+    address = emitter.place(*match.operands["P"], values_of(match, l=lane))
     value = Value(f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype)
     distance = LANES // 2
     while distance:
@@ -253,12 +257,12 @@ def _emit_quads(emitter: GpuEmitter, update: str, match: Match) -> None:
     f, (tensor, _) = emitter.function, match.operands["P"]
     lane = emitter.positions["x"]
     row, four = floordiv(lane, index(4)), index(4)
-    address = emitter.place(*match.operands["P"], _values(match, g=row, t=mod(lane, four)))
+    address = emitter.place(*match.operands["P"], values_of(match, g=row, t=mod(lane, four)))
     value = Value(f.define(f"load {memory_type(tensor.dtype)}, {address}, align {tensor.dtype.bytes}"), tensor.dtype)
     for distance in (2, 1):
         value = emitter.folded(update, value, _from_lane(emitter, value, distance))
     total, at = match.operands["S"]
-    element = tuple(folded(i, _values(match, g=row)) for i in at)
+    element = tuple(folded(i, values_of(match, g=row)) for i in at)
     first = compare("==", mod(lane, four), index(0))
     emitter.where_holds([first], lambda: emitter.store(total, element, emitter.folded(update, emitter.loaded(total, element), value)))
 
@@ -282,7 +286,7 @@ def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
     tiles = range(p.k // (4 * w))
     left = [_word(emitter, match, "A", p, i=8 * h, k=4 * w * q) for q in tiles for h in range(p.m // 8)]
     right = [_word(emitter, match, "B", p, k=4 * w * q, j=0) for q in tiles]
-    places = [_place(emitter, match, "C", i=8 * h, j=b) for h in range(p.m // 8) for b in range(2)]
+    places = [place(emitter, match, "C", i=8 * h, j=b) for h in range(p.m // 8) for b in range(2)]
     t = memory_type(total)
     sums = [f.define(f"load {t}, {at}, align {total.bytes}") for at in places]
     result = f"{{ {', '.join([t] * len(sums))} }}"
@@ -291,18 +295,20 @@ def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
         f.emit(f"store {t} {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align {total.bytes}")
 
 
-def _emit_sums(emitter: GpuEmitter, sums: _Sums, match: Match, loop: For) -> None:
-    f, t = emitter.function, match.operands["C"][0].dtype
+def emit_sums(
+    emitter: GpuEmitter, match: Match, loop: For, stores: bool, places: Iterable[tuple[int, int]], row: Expr, column: Expr
+) -> None:
+    """Set to 0, or store, what each lane holds of a tile: `places` in the first lane, so many rows and columns further in others."""
+    f, (target, indices) = emitter.function, match.operands["C"]
+    t = target.dtype
     conditions = [n.cond for n in walk(loop) if isinstance(n, If)]
-    for h, b in pairs(range(sums.m // 8), range(2)):
-        if not sums.stores:
-            f.emit(f"store {memory_type(t)} {constant(0, t).text}, {_place(emitter, match, 'C', i=8 * h, j=b)}, align {t.bytes}")
+    for i, j in places:
+        if not stores:
+            f.emit(f"store {memory_type(t)} {constant(0, t).text}, {place(emitter, match, 'C', i=i, j=j)}, align {t.bytes}")
             continue
-        lane = emitter.positions["x"]
-        values = _values(match, i=add(index(8 * h), floordiv(lane, index(4))), j=add(mul(mod(lane, index(4)), index(2)), index(b)))
-        value = f.define(f"load {memory_type(t)}, {_place(emitter, match, 'A', i=8 * h, j=b)}, align {t.bytes}")
-        target, at = match.operands["C"]
-        element = tuple(folded(i, values) for i in at)
+        values = values_of(match, i=add(index(i), row), j=add(column, index(j)))
+        value = f.define(f"load {memory_type(t)}, {place(emitter, match, 'A', i=i, j=j)}, align {t.bytes}")
+        element = tuple(folded(e, values) for e in indices)
         emitter.where_holds([folded(c, values) for c in conditions], partial(emitter.store, target, element, Value(value, t)))
 
 
@@ -311,11 +317,11 @@ def _word(emitter: GpuEmitter, match: Match, operand: str, p: _Product, **first:
     f, element = emitter.function, memory_type(match.operands[operand][0].dtype)
     size = match.operands[operand][0].dtype.bytes
     if _side_by_side(emitter, match, operand):
-        return f.define(f"load {p.word}, {_place(emitter, match, operand, **first)}, align {p.width * size}")
+        return f.define(f"load {p.word}, {place(emitter, match, operand, **first)}, align {p.width * size}")
     vector = f"<{p.width} x {element}>"
     word = "poison"
     for b in range(p.width):
-        at = _place(emitter, match, operand, **{**first, "k": first["k"] + b})
+        at = place(emitter, match, operand, **{**first, "k": first["k"] + b})
         word = f.define(f"insertelement {vector} {word}, {element} {f.define(f'load {element}, {at}, align {size}')}, i64 {b}")
     return word if vector == p.word else f.define(f"bitcast {vector} {word} to {p.word}")
 
@@ -333,7 +339,7 @@ def _emit_load(emitter: GpuEmitter, load: _Load, match: Match) -> None:
                            help=f'cache_read("{tensor.name}", ...), then scope(..., "shared")')
     lane, half = emitter.positions["x"], index(16)
     row, column = mod(lane, half), mul(floordiv(lane, half), index(4 * load.width))
-    places = _values(match, i=row, k=column)
+    places = values_of(match, i=row, k=column)
     if tensor.swizzle is not None:
         check_inside(tensor, flat_index(tensor, tuple(folded(i, places) for i in indices)), _ROW // tensor.dtype.bytes)
     address = emitter.place(tensor, indices, places)
@@ -350,20 +356,21 @@ def _keep(emitter: GpuEmitter, load: _Load, match: Match, word: str, **first: in
     f, t = emitter.function, match.operands["B"][0].dtype
     along = "i" if load.turned else "k"
     if _side_by_side(emitter, match, "B", along):
-        f.emit(f"store i32 {word}, {_place(emitter, match, 'B', **first)}, align 4")
+        f.emit(f"store i32 {word}, {place(emitter, match, 'B', **first)}, align 4")
         return
     vector = f"<{load.width} x {memory_type(t)}>"
     parts = f.define(f"bitcast i32 {word} to {vector}")
     for b in range(load.width):
-        at = _place(emitter, match, "B", **{**first, along: first[along] + b})
+        at = place(emitter, match, "B", **{**first, along: first[along] + b})
         f.emit(f"store {memory_type(t)} {f.define(f'extractelement {vector} {parts}, i64 {b}')}, {at}, align {t.bytes}")
 
 
-def _values(match: Match, **places: Expr) -> dict[Var, Expr]:
+def values_of(match: Match, **places: Expr) -> dict[Var, Expr]:
+    """What the loops of a nest stand at for an element of an instruction's operand, named by the loops of its meaning; others at 0."""
     return {w: places.get(v.name, index(0)) for v, w in match.loops.items()}
 
 
-def _place(emitter: GpuEmitter, match: Match, operand: str, **places: int) -> str:
+def place(emitter: GpuEmitter, match: Match, operand: str, **places: int) -> str:
     """The address in registers of an element of the first lane; every lane has its own there."""
     tensor, indices = match.operands[operand]
-    return emitter.register(tensor, indices, _values(match, **{name: index(n) for name, n in places.items()}))
+    return emitter.register(tensor, indices, values_of(match, **{name: index(n) for name, n in places.items()}))

@@ -69,7 +69,7 @@ def _exp(m: Arithmetic, x: Expr) -> Expr:
 
 
 def _scaled(m: Arithmetic, x: Expr, least: float, most: float, power: Callable[[Expr], Expr]) -> Expr:
-    """A power of x, which is 0 below `least`: what one instruction scales is rounded to 0 there at no cost."""
+    """A power of x, which is 0 below `least`: an instruction that scales rounds to 0 there, elsewhere it is selected."""
     if SCALE in m.native:
         return power(m.at_most(m.at_least(x, least), most))
     vanishes, x = _above(m, x, least)

@@ -28,10 +28,10 @@ def with_inverses(said: Program, computed: Program) -> tuple[Program, tuple[str,
     inverses = {e.target.name: e for e in computed.equations if isinstance(e, Equation) and e.target.name not in known and _is_inverse(e)}
     if not inverses:
         return said, ()
-    tensors, definitions = least_of_tensors(said), single_definitions(said)
+    tensors, definitions, alone = least_of_tensors(said), single_definitions(said), single_definitions(computed)
     for name, e in inverses.items():
         assert isinstance(e.value, Div)
-        if name not in single_definitions(computed) or not reciprocal_is_normal(e.value.rhs, tensors, definitions):
+        if name not in alone or not reciprocal_is_normal(e.value.rhs, tensors, definitions):
             raise Refuted("values", f"a divisor whose reciprocal is {name} may be too small for that", None)
     waiting = {name: [e for e in computed.equations if isinstance(e, Equation) and e.target.name == name] for name in known}
     equations: list[Equation | Invoke] = []
