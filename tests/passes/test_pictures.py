@@ -8,8 +8,10 @@ import pytest
 
 import texpr as tx
 from tests.schedule.drawing import TEXTS
+from texpr.ir.loop import For
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.show_tensor import show_program
+from texpr.ir.traverse import statements
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
@@ -101,6 +103,11 @@ def test_registers_are_added_before_lanes_are(terms, dtype, golden):
     """Where they are full, and terms as wide as sums in registers."""
     s = tx.schedule(tx.op(f"op f(X: {dtype}[N]) -> y: {dtype} {{ y = sum(i: X[i]) }}"), N=terms).rfactor("i", reassoc=True)
     golden(show_kernel(chunk_vectors(s.vectorize("i").vectorize("i_sum").kernel, 64)))
+
+
+def test_loops_of_one_iteration_are_written_out():
+    kernel = tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = 2 * X[i, j] }"), N=3, M=1).kernel
+    assert [loop.var.name for loop in statements(expand_unrolled(kernel)) if isinstance(loop, For)] == ["i"]
 
 
 def test_unroll_and_guards(golden):

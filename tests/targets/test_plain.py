@@ -8,7 +8,7 @@ import texpr as tx
 from tests.targets.assembly import inner_loops
 from texpr.compiler import pipeline
 from texpr.targets import emit_llvm, find_target, llvm
-from texpr.targets.plain import is_plain
+from texpr.targets.plain import is_plain, sums_in_registers
 
 SCALED = "op scaled(X: f32[N, M], b: f32[{of}]) -> Y: f32[N, M] {{ Y[i, j] = X[i, j] * b[{at}] }}"
 
@@ -43,3 +43,37 @@ def test_few_passes_or_none_make_loops_as_short(name: str):
     few, all_of_them = (llvm.generate(each, native.triple, native.cpu, native.features).assembly
                         for each in (text, text.replace(fewer, llvm.BY_FUNCTION)))
     assert sum(map(len, inner_loops(few))) <= 1.01 * sum(map(len, inner_loops(all_of_them)))
+
+
+PRODUCT = "op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+WINDOW = """op window(X: f32[2, N, 14, 14], F: f32[N, N, 3, 3]) -> Y: f32[2, N, 14, 14] {
+  Y[n, o, y, x] = sum(c, r, s: X[n, c, y + r - 1, x + s - 1 | 0] * F[o, c, r, s]) }"""
+
+
+@pytest.mark.parametrize(("text", "size", "expected"), [
+    (PRODUCT, 64, True), (WINDOW, 64, True),
+    ("op rows(X: f32[N, N]) -> y: f32[N] { y[i] = sum(j: X[i, j]) }", 64, True),
+    ("op columns(X: f32[N, N]) -> y: f32[N] { y[j] = sum(i: X[i, j]) }", 4096, False),
+    ("op some(c: bool[N], X: f32[N, N]) -> y: f32[N] { y[i] = sum(j: if c[j] then X[i, j] else 0) }", 64, False),
+    (PRODUCT, 999, False),
+    (SCALED.format(of="N", at="i"), 1024, False),
+])
+def test_sums_in_registers_are_seen(text: str, size: int, expected: bool):
+    program, target = tx.op(text).program(), find_target("native")
+    final = pipeline.prepared(tx.Schedule(program, dict.fromkeys(program.sizes, size)).auto().kernel, target)
+    assert sums_in_registers(final) is expected
+
+
+@pytest.mark.parametrize("text", [PRODUCT, WINDOW])
+def test_few_passes_keep_sums_in_registers(text: str):
+    """The longest inner loop, that of the sums, is as long as after all passes, and neither reads nor writes the stack."""
+    native = find_target("native")
+    if not native.machine.vector_registers >= 32:
+        pytest.skip("tiles for fewer registers are others")
+    _, few = emitted(tx.op(text), 64, scheduled=True)
+    assert llvm.REGISTERS in few
+    longest = []
+    for each in (few, few.replace(llvm.REGISTERS, llvm.BY_FUNCTION)):
+        loops = inner_loops(llvm.generate(each, native.triple, native.cpu, native.features).assembly)
+        longest.append(max((loop for loop in loops if any("fmadd" in n for n in loop)), key=len))
+    assert len(longest[0]) <= 1.05 * len(longest[1]) and not any("rsp" in n for n in longest[0])

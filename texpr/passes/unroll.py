@@ -1,4 +1,4 @@
-"""Unrolled loops are written out."""
+"""Unrolled loops are written out, and those of one iteration inside of others."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ from texpr.passes.renew import folded, folded_anew
 
 
 def expand_unrolled(kernel: Kernel) -> Kernel:
-    """for v in 0..2 unroll: S   ->   S[v := 0]; S[v := 1]"""
+    """for v in 0..2 unroll: S   ->   S[v := 0]; S[v := 1]        for w: for v in 0..1: S   ->   for w: S[v := 0]"""
 
     def rule(node: Node) -> Node | None:
         if not isinstance(node, For | If | Kernel):
             return None
         body: list[Stmt] = []
+        inside = not isinstance(node, Kernel)  # an outermost loop may be a launch
         for s in node.body:
-            body += _copies(s) if isinstance(s, For) and s.kind == "unroll" else (s,)
+            body += _copies(s) if isinstance(s, For) and (s.kind == "unroll" or (inside and _is_single(s))) else (s,)
         return None if all(a is b for a, b in zip(body, node.body)) and len(body) == len(node.body) else replace(node, body=tuple(body))
 
     return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
+
+
+def _is_single(loop: For) -> bool:
+    return loop.kind == "serial" and integer(loop.extent) == 1
 
 
 def _copies(loop: For) -> list[Stmt]:

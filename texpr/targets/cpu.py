@@ -10,7 +10,7 @@ from texpr.targets import llvm
 from texpr.targets.base import symbol_of
 from texpr.targets.carried import carries
 from texpr.targets.function import Function, Value
-from texpr.targets.plain import is_plain
+from texpr.targets.plain import is_plain, sums_in_registers
 from texpr.targets.statements import Emitter
 
 _RUNTIME = """declare void @tx_parallel(ptr, ptr, i64)
@@ -89,7 +89,7 @@ def _passes(emitter: Emitter) -> str:
     if carries(emitter.kernel):
         return ""
     if not is_plain(emitter.kernel):
-        return llvm.BY_FUNCTION
+        return llvm.REGISTERS if emitter.adds_addresses and sums_in_registers(emitter.kernel) else llvm.BY_FUNCTION
     floats = all(t.dtype.is_float for t in emitter.kernel.outputs)
     return llvm.NONE if floats and not emitter.rare_functions else llvm.FEW
 

@@ -18,6 +18,9 @@ _ready = False
 BY_FUNCTION = '"texpr-passes"="by function"'
 """An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
 values that loops carry from iteration to iteration in memory stay in registers."""
+REGISTERS = '"texpr-passes"="registers"'
+"""An attribute in a text whose sums are in registers (`plain.sums_in_registers`), for a processor that adds up addresses as it loads. Four
+of LLVM's passes over functions make small buffers into registers and compute equal values once, which takes a third of what all take."""
 FEW = '"texpr-passes"="few"'
 """An attribute in a text of loops over elements (`plain.is_plain`), where most of what LLVM's passes over functions look for is not there:
 three of them take half of the time for the same code. Code generation moves addresses out of loops."""
@@ -60,20 +63,26 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
         passes.run(module, builder)
     if NONE in text:
         return module
-    if FEW not in text and BY_FUNCTION not in text:
+    if not any(each in text for each in (FEW, REGISTERS, BY_FUNCTION)):
         with _freed(builder.getModulePassManager()) as passes:
             passes.run(module, builder)
         return module
-    with _freed(_few_passes() if FEW in text else builder.getFunctionPassManager()) as passes:
+    with _freed(builder.getFunctionPassManager() if BY_FUNCTION in text else _few_passes(buffers=REGISTERS in text)) as passes:
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)
     return module
 
 
-def _few_passes() -> Any:
-    """Equal values are computed once, made of fewer instructions, and blocks are joined."""
+def _few_passes(*, buffers: bool) -> Any:
+    """Equal values are computed once, made of fewer instructions, and blocks are joined.
+
+    Args:
+        buffers: those on the stack become registers first.
+    """
     passes = llvm.create_new_function_pass_manager()
+    if buffers:
+        passes.add_sroa_pass()
     passes.add_new_gvn_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()

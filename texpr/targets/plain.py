@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.ir.expr import Expr, Read, Select, Var
-from texpr.ir.loop import For, Kernel, Poll, Stmt, Store
-from texpr.ir.traverse import children, walk
+from texpr.ir.loop import For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.traverse import children, variables, walk
 from texpr.passes.flatten import flat_index
 
 
@@ -31,6 +31,38 @@ def _is_plain(s: Stmt, innermost: Var | None) -> bool:
         case Poll():
             return True
     return False
+
+
+def sums_in_registers(kernel: Kernel) -> bool:
+    """Whether the loops of a kernel leave little to LLVM: no conditions but those of copies; sums lie at fixed places of buffers, so that
+    they are in registers; all else that is read moves with the loop around it, so that no load could be moved out of it.
+    """
+    stack: list[tuple[Stmt, Var | None, frozenset[Var]]] = [(s, None, frozenset()) for s in kernel.body]
+    while stack:
+        s, innermost, lanes = stack.pop()
+        match s:
+            case For(kind="vector"):
+                stack += [(each, innermost, lanes | {s.var}) for each in s.body]
+            case For():
+                stack += [(each, s.var, lanes) for each in s.body]
+            case Store():
+                if not _is_left_alone(s, innermost, lanes):
+                    return False
+            case If():
+                return False
+    return True
+
+
+def _is_left_alone(s: Store, innermost: Var | None, lanes: frozenset[Var]) -> bool:
+    reads = {id(n): n for n in walk(s.value) if isinstance(n, Read)}
+    if s.update is not None and not (_is_fixed(s, lanes) and reads.keys() == _unconditional(s.value)):
+        return False
+    return innermost is None or all(_is_fixed(r, lanes) or innermost in variables(*r.indices) for r in reads.values())
+
+
+def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:
+    """Whether an element lies at the same place of a buffer on the stack in all iterations of loops around, but for lanes."""
+    return at.tensor.scope == "stack" and variables(*at.indices) <= lanes
 
 
 def _unconditional(root: Expr) -> set[int]:

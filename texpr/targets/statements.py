@@ -21,7 +21,13 @@ _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
 
 class Emitter(Accesses):
-    """Emits the functions of one kernel for a CPU; targets that differ override single methods."""
+    """Emits the functions of one kernel for a CPU; targets that differ override single methods.
+
+    Attributes:
+        adds_addresses: loads take a base, an index and an offset, so that no sums of them need registers.
+    """
+
+    adds_addresses = False
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()

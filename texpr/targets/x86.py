@@ -66,6 +66,8 @@ def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: 
 class WideEmitter(Emitter):
     """AVX-512 has instructions for a product with a power of two, and for extremes; stores past the caches wait for sfence."""
 
+    adds_addresses = True
+
     def drained(self) -> list[str]:
         self.declared["llvm.x86.sse.sfence"] = "declare void @llvm.x86.sse.sfence()"
         return ["  call void @llvm.x86.sse.sfence()"]
