@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from texpr.ir.expr import Expr, Read, Select, Var
-from texpr.ir.loop import For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.expr import Expr, Read, Select, Tensor, Var
+from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.traverse import children, variables, walk
 from texpr.passes.flatten import flat_index
 
@@ -35,29 +36,44 @@ def _is_plain(s: Stmt, innermost: Var | None) -> bool:
 
 def sums_in_registers(kernel: Kernel) -> bool:
     """Whether the loops of a kernel leave little to LLVM: no conditions but those of copies; sums lie at fixed places of buffers, so that
-    they are in registers; all else that is read moves with the loop around it, so that no load could be moved out of it.
+    they are in registers; all else that is read moves with the loop around it, so that no load could be moved out of it, but for what
+    is done to a sum in the iteration that makes it.
     """
-    stack: list[tuple[Stmt, Var | None, frozenset[Var]]] = [(s, None, frozenset()) for s in kernel.body]
+    stack = [(s, _Around(None, frozenset(), frozenset())) for s in kernel.body]
     while stack:
-        s, innermost, lanes = stack.pop()
+        s, around = stack.pop()
         match s:
             case For(kind="vector"):
-                stack += [(each, innermost, lanes | {s.var}) for each in s.body]
+                stack += [(each, replace(around, lanes=around.lanes | {s.var})) for each in s.body]
             case For():
-                stack += [(each, s.var, lanes) for each in s.body]
+                own = frozenset(each.tensor for each in s.body if isinstance(each, Alloc))
+                stack += [(each, _Around(s.var, own, around.lanes)) for each in s.body]
             case Store():
-                if not _is_left_alone(s, innermost, lanes):
+                if not _is_left_alone(s, around):
                     return False
             case If():
                 return False
     return True
 
 
-def _is_left_alone(s: Store, innermost: Var | None, lanes: frozenset[Var]) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The loops around a statement: the variable of the innermost that counts, the buffers that an iteration of it has, and variables of
+    lanes."""
+
+    innermost: Var | None
+    buffers: frozenset[Tensor]
+    lanes: frozenset[Var]
+
+
+def _is_left_alone(s: Store, around: _Around) -> bool:
     reads = {id(n): n for n in walk(s.value) if isinstance(n, Read)}
-    if s.update is not None and not (_is_fixed(s, lanes) and reads.keys() == _unconditional(s.value)):
-        return False
-    return innermost is None or all(_is_fixed(r, lanes) or innermost in variables(*r.indices) for r in reads.values())
+    if s.update is not None:
+        if not (_is_fixed(s, around.lanes) and reads.keys() == _unconditional(s.value)):
+            return False
+    elif any(r.tensor in around.buffers for r in reads.values()):
+        return True
+    return around.innermost is None or all(_is_fixed(r, around.lanes) or around.innermost in variables(*r.indices) for r in reads.values())
 
 
 def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:
