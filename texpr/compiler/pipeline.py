@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import takewhile
 
 from texpr.ir.expr import Var
 from texpr.ir.instructions import read_with
@@ -25,7 +26,7 @@ from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
 from texpr.passes.offset import offset_signed
 from texpr.passes.place import place
-from texpr.passes.polls import insert_polls, work
+from texpr.passes.polls import SHORT, insert_polls, most_work, work
 from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
@@ -125,11 +126,21 @@ INSTANT = 256
 """Innermost bodies, of a vector each, that are over before another thread could use the GIL. (NumPy keeps it below 500 elements.)"""
 
 
+_SIZES = tuple(1 << k for k in range(25))
+
+
 def duration(final: Kernel) -> Duration:
     """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads, and if not, whether it is over at once."""
     if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final)):
         return "long"
     return "instant" if sum(map(work, final.body)) <= INSTANT else "brief"
+
+
+def brief_up_to(final: Kernel) -> int:
+    """A `long` kernel as it is emitted is brief where none of its sizes is larger than this: too little work for anybody to interrupt it."""
+    if not final.sizes or any(isinstance(n, ExternCall) for n in walk(final)):
+        return 0
+    return max(takewhile(lambda largest: most_work(final, largest) < SHORT, _SIZES), default=0)
 
 
 def object_code(final: Kernel, target: Target, *, kept: bool) -> bytes:

@@ -41,6 +41,7 @@ class Built:
         certificate: what was proven of its loops, in words; empty if nothing was.
         buffers: its temporaries, which are asked about their size before a call.
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
+        brief_up_to: sizes up to which a `long` one is brief, as `pipeline.brief_up_to` has it.
         externs: it calls functions of this process, which its loops name.
     """
 
@@ -48,6 +49,7 @@ class Built:
     certificate: str
     buffers: tuple[Buffer, ...]
     duration: Duration
+    brief_up_to: int
     externs: bool
 
 
@@ -83,9 +85,9 @@ def find(key: str, program: Program) -> Built | None:
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
         case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
-              "externs": bool(externs)} if code:
+              "brief_up_to": int(brief), "externs": bool(externs)} if code:
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs)
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs)
     return None
 
 
@@ -99,7 +101,8 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
 def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs}
+    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
+            "externs": built.externs}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 
