@@ -176,10 +176,11 @@ class CompiledKernel(callable.Callable):
 
     def _build(self, key: str) -> Built:
         final = pipeline.prepared(self.kernel, self.target)
-        certificate = self._prove()
-        code = pipeline.object_code(final, self.target, kept=not key)
-        buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
-        built = Built(code, certificate, buffers, pipeline.duration(final), pipeline.brief_up_to(final), externs)
+        with pipeline.object_code(final, self.target, kept=not key) as code:
+            certificate = self._prove()
+            buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
+            duration, brief_up_to = pipeline.duration(final), pipeline.brief_up_to(final)
+            built = Built(code(), certificate, buffers, duration, brief_up_to, externs)
         if key:
             stored.keep(key, built)
         return built

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from itertools import takewhile
@@ -137,21 +138,34 @@ def duration(final: Kernel) -> Duration:
 
 
 def brief_up_to(final: Kernel) -> int:
-    """A `long` kernel as it is emitted is brief where none of its sizes is larger than this: too little work for anybody to interrupt it."""
+    """A `long` kernel as it is emitted is brief where none of its sizes is larger than this: there is too little work to interrupt."""
     if not final.sizes or any(isinstance(n, ExternCall) for n in walk(final)):
         return 0
     return max(takewhile(lambda largest: most_work(final, largest) < SHORT, _SIZES), default=0)
 
 
-def object_code(final: Kernel, target: Target, *, kept: bool) -> bytes:
-    """Object code for this machine of a kernel as it is emitted.
+@contextmanager
+def object_code(final: Kernel, target: Target, *, kept: bool) -> Iterator[Callable[[], bytes]]:
+    """Object code for this machine of a kernel as it is emitted: LLVM makes it while the block runs, what the block gets waits for it.
 
     Args:
         kept: look for what LLVM made of this text before in the disk cache, and keep it there. Who keeps kernels as a whole needs neither.
     """
     with timed("code", "emission"):
         text, _ = emit_llvm(final, target)
-    return _cached(text, target, native_object) if kept else _made(text, target, native_object)
+    if kept:
+        code = _cached(text, target, lambda text, target: native_object(text, target).alone())
+        yield lambda: code
+        return
+    with timed("code", "llvm"):
+        making = native_object(text, target)
+    with making:
+        yield lambda: _waited(making)
+
+
+def _waited(making: Callable[[], bytes]) -> bytes:
+    with timed("code", "llvm"):
+        return making()
 
 
 def assembly(text: str, target: Target) -> str:
@@ -163,14 +177,11 @@ def _cached(text: str, target: Target, make: Callable[[str, Target], bytes]) -> 
     store, key = shared(), _key(text, target)
     code = store.get(key)
     if code is None:
-        code = _made(text, target, make)
+        with timed("code", "llvm"):
+            code = make(text, target)
         store.put(key, code)
     return code
 
-
-def _made(text: str, target: Target, make: Callable[[str, Target], bytes]) -> bytes:
-    with timed("code", "llvm"):
-        return make(text, target)
 
 
 def _key(text: str, target: Target) -> str:

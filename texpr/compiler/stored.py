@@ -1,9 +1,9 @@
 """Compiled kernels on disk: what a kernel needs to run, without its loops: a line of JSON, then its object code.
 
-A record is found by what was asked for: the program as printed, its sizes, the schedule as text, the target with its machine record,
-and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven and compiled before, perhaps by
-another process, and none of that is done again. What is damaged, incomplete or of another form counts as absent.
-"""
+A record is found by what was asked for: the program as printed (or the text it was made from), its sizes, the schedule as text, the
+target with its machine record, and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven
+and compiled before, perhaps by another process, and none of that is done again. What is damaged, incomplete or of another form counts as
+absent. """
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from texpr.runtime.spec import Duration
 from texpr.support.options import current
 from texpr.support.version import identity
 from texpr.targets import Target
+
+MOST_ORIGINS = 1024
+_origins: dict[Program, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def usable() -> bool:
 def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:
     """Everything that a compiled kernel depends on."""
     numbers = sorted((v.name, n) for v, n in sizes.items())
-    return "\0".join(("kernel", identity(), program_text(program), repr(numbers), schedule, *_target(target)))
+    return "\0".join(("kernel", identity(), _origins.get(program) or program_text(program), repr(numbers), schedule, *_target(target)))
 
 
 def find(key: str, program: Program) -> Built | None:
@@ -104,6 +107,13 @@ def keep(key: str, built: Built) -> None:
     data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
             "externs": built.externs}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
+
+
+def remember_origin(program: Program, origin: str) -> None:
+    """Say what a program was made from, all of it: where that is known, finding its kernels takes no printing."""
+    if len(_origins) >= MOST_ORIGINS:
+        _origins.clear()
+    _origins[program] = origin
 
 
 @lru_cache(maxsize=1024)
