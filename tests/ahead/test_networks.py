@@ -67,6 +67,7 @@ def test_training_steps_are_the_same(tmp_path: Path):
     step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True))
     step.save(tmp_path / "step.o", X, LABELS, header=tmp_path / "step.h")
     plan = step.plan((X.shape, F32), (LABELS.shape, I64))
+    assert any(len(n.lengths) > 1 for n in plan.launches), "updates are one loop in Python, and calls of its kernel in C"
     state = np.frombuffer((tmp_path / "step.o.weights").read_bytes(), np.uint8)
     arrays = [(X, False), (LABELS, False), (np.zeros((), np.float32), True), (np.zeros((4, 10), np.float32), True), (state, True)]
     loss, output, after = run(tmp_path, "step", "step.o", "step.h", arrays, times=3)

@@ -477,3 +477,10 @@ def test_rows_are_not_computed_where_they_would_keep_iterations_from_running_at_
     }""")
     s = tx.schedule(op, N=400, M=300).auto("x86-64-v4")
     assert 'parallel("Y.io")' in s.script() and 'parallel("T.io")' in s.script()
+
+
+def test_loops_of_one_iteration_may_go_while_nests_are_scheduled():
+    """Peeling a nest drops loops of one iteration, of other nests as well, which are no longer looked for then."""
+    sizes = {"L": 33, "B": 23, "I": 45, "H": 55}
+    gru = tx.schedule(tx.ops.gru_bidirectional, **sizes).auto()
+    assert 'peel("g.ko", 0, 1)' in gru.script() and "joo" in gru.script() and "joo" not in str(gru)

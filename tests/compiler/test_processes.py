@@ -151,7 +151,7 @@ def test_a_second_process_compiles_nothing(tmp_path: Path):
     cache = {"TEXPR_CACHE_DIR": str(tmp_path / "cache")}
     assert run(CACHED, **cache) == "2\n"
     assert run(CACHED, **cache) == "0\n"
-    assert run(CACHED.replace("* 2 +", "* 2.0 +"), **cache) == "0\n"
+    assert run(CACHED.replace("= tx.op(", "= tx.op(  "), **cache) == "0\n"  # the text of the operator counts, not that of the program
     assert run(CACHED.replace("* 2 +", "* 3 - X[i] +"), **cache) == "2\n"
 
 

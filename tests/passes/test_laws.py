@@ -137,6 +137,19 @@ def test_long_loops_are_polled():
                 assert polls.work(loop) <= polls.SHORT
 
 
+@pytest.mark.parametrize("name", ["matmul", "sequence", "lag", "nothing"])
+def test_what_is_brief_for_all_sizes_is_brief_for_each(name: str):
+    """The bound of a symbolic kernel's work holds at every size up to the one it was asked for, and is near it."""
+    program = PROGRAMS[name]
+    symbolic = insert_polls(lower(program))
+    for largest in (1, 7, 64, 5000):
+        constant = lower(specialize(program, dict.fromkeys(program.sizes, largest)))
+        assert all(isinstance(loop.extent, Const) for loop in walk(constant) if isinstance(loop, For))
+        least, most = sum(map(polls.work, constant.body)), polls.most_work(symbolic, largest)
+        assert least <= most <= 4 * least + 2 * polls.WORK
+        assert most <= polls.most_work(symbolic, largest + 1)
+
+
 def test_interpreters_agree_where_a_pass_makes_buffers():
     program = PROGRAMS["softmax"]
     sizes = dict(zip(program.sizes, (3, 5)))

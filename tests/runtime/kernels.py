@@ -164,9 +164,9 @@ define i32 @result(ptr %slots) {
 """
 
 
-def kernel(text, symbol, *arguments, sizes=(), checks=(), duration="long", name=None):
+def kernel(text, symbol, *arguments, sizes=(), checks=(), duration="long", name=None, brief_up_to=0):
     library = link(text, symbol)
-    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration), library)
+    return make_callable(library[symbol], CallSpec(name or symbol, arguments, sizes, checks, duration, brief_up_to), library)
 
 
 def add(duration="long", n="N", checks=()):
@@ -179,5 +179,5 @@ def outer():
     return kernel(OUTER, "outer", *arguments, sizes=("M", "N"))
 
 
-def slow(symbol="slow"):
-    return kernel(SLOW, symbol, Argument("steps", I64, ()), Argument("X", F32, ()), Argument("Y", F32, (), True))
+def slow(symbol="slow", brief_up_to=0):
+    return kernel(SLOW, symbol, Argument("steps", I64, ()), Argument("X", F32, ()), Argument("Y", F32, (), True), brief_up_to=brief_up_to)

@@ -176,10 +176,11 @@ class CompiledKernel(callable.Callable):
 
     def _build(self, key: str) -> Built:
         final = pipeline.prepared(self.kernel, self.target)
-        certificate = self._prove()
-        code = pipeline.object_code(final, self.target, kept=not key)
-        buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
-        built = Built(code, certificate, buffers, pipeline.duration(final), externs)
+        with pipeline.object_code(final, self.target, kept=not key) as code:
+            certificate = self._prove()
+            buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
+            duration, brief_up_to = pipeline.duration(final), pipeline.brief_up_to(final)
+            built = Built(code(), certificate, buffers, duration, brief_up_to, externs)
         if key:
             stored.keep(key, built)
         return built
@@ -311,7 +312,7 @@ class CompiledKernel(callable.Callable):
         arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.native:
-            spec = replace(spec, duration=self._built.duration)
+            spec = replace(spec, duration=self._built.duration, brief_up_to=self._built.brief_up_to)
             for buffer in self._built.buffers:
                 refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
         return self._symbolic(spec, sizes) if self.symbolic else spec, sizes, packs

@@ -16,6 +16,7 @@ from typing import overload
 import numpy as np
 
 from texpr import lang
+from texpr.compiler import stored
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.schedule import Schedule, scripted
 from texpr.compiler.shapes import Kernels
@@ -34,6 +35,8 @@ from texpr.runtime.spec import Argument
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.suggest import did_you_mean
 
+_SHORT_TEXT = 4000
+"""Characters of a text that takes less time to hash than its operator takes to print."""
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
 
@@ -67,7 +70,10 @@ class Op(callable.Callable):
         filled = self.signature.provable(constants or {})
         key = (tuple(chosen.items()), _constants_key(filled), absent)
         if key not in self._programs:
-            self._programs[key] = self._make(chosen, filled, absent)
+            self._programs[key] = made = self._make(chosen, filled, absent)
+            make, arguments = self._origin
+            if make is op and len(arguments[0]) <= _SHORT_TEXT:
+                stored.remember_origin(made, repr((arguments, key[:2], sorted(absent))))
         return self._programs[key]
 
     def _general(self, *arrays: object, **options: object) -> object:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
+from itertools import takewhile
 
 from texpr.ir.expr import Var
 from texpr.ir.instructions import read_with
@@ -25,7 +27,7 @@ from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
 from texpr.passes.offset import offset_signed
 from texpr.passes.place import place
-from texpr.passes.polls import insert_polls, work
+from texpr.passes.polls import SHORT, insert_polls, most_work, work
 from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
@@ -125,6 +127,9 @@ INSTANT = 256
 """Innermost bodies, of a vector each, that are over before another thread could use the GIL. (NumPy keeps it below 500 elements.)"""
 
 
+_SIZES = tuple(1 << k for k in range(25))
+
+
 def duration(final: Kernel) -> Duration:
     """Whether a kernel as it is emitted looks for Ctrl-C or waits for other threads, and if not, whether it is over at once."""
     if any(isinstance(n, Poll | ExternCall) or (isinstance(n, For) and n.kind == "parallel") for n in walk(final)):
@@ -132,15 +137,35 @@ def duration(final: Kernel) -> Duration:
     return "instant" if sum(map(work, final.body)) <= INSTANT else "brief"
 
 
-def object_code(final: Kernel, target: Target, *, kept: bool) -> bytes:
-    """Object code for this machine of a kernel as it is emitted.
+def brief_up_to(final: Kernel) -> int:
+    """A `long` kernel as it is emitted is brief where none of its sizes is larger than this: there is too little work to interrupt."""
+    if not final.sizes or any(isinstance(n, ExternCall) for n in walk(final)):
+        return 0
+    return max(takewhile(lambda largest: most_work(final, largest) < SHORT, _SIZES), default=0)
+
+
+@contextmanager
+def object_code(final: Kernel, target: Target, *, kept: bool) -> Iterator[Callable[[], bytes]]:
+    """Object code for this machine of a kernel as it is emitted: LLVM makes it while the block runs, what the block gets waits for it.
 
     Args:
         kept: look for what LLVM made of this text before in the disk cache, and keep it there. Who keeps kernels as a whole needs neither.
     """
     with timed("code", "emission"):
         text, _ = emit_llvm(final, target)
-    return _cached(text, target, native_object) if kept else _made(text, target, native_object)
+    if kept:
+        code = _cached(text, target, lambda text, target: native_object(text, target).alone())
+        yield lambda: code
+        return
+    with timed("code", "llvm"):
+        making = native_object(text, target)
+    with making:
+        yield lambda: _waited(making)
+
+
+def _waited(making: Callable[[], bytes]) -> bytes:
+    with timed("code", "llvm"):
+        return making()
 
 
 def assembly(text: str, target: Target) -> str:
@@ -152,14 +177,11 @@ def _cached(text: str, target: Target, make: Callable[[str, Target], bytes]) -> 
     store, key = shared(), _key(text, target)
     code = store.get(key)
     if code is None:
-        code = _made(text, target, make)
+        with timed("code", "llvm"):
+            code = make(text, target)
         store.put(key, code)
     return code
 
-
-def _made(text: str, target: Target, make: Callable[[str, Target], bytes]) -> bytes:
-    with timed("code", "llvm"):
-        return make(text, target)
 
 
 def _key(text: str, target: Target) -> str:

@@ -1,9 +1,9 @@
 """Compiled kernels on disk: what a kernel needs to run, without its loops: a line of JSON, then its object code.
 
-A record is found by what was asked for: the program as printed, its sizes, the schedule as text, the target with its machine record,
-and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven and compiled before, perhaps by
-another process, and none of that is done again. What is damaged, incomplete or of another form counts as absent.
-"""
+A record is found by what was asked for: the program as printed (or the text it was made from), its sizes, the schedule as text, the
+target with its machine record, and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven
+and compiled before, perhaps by another process, and none of that is done again. What is damaged, incomplete or of another form counts as
+absent. """
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from texpr.runtime.spec import Duration
 from texpr.support.options import current
 from texpr.support.version import identity
 from texpr.targets import Target
+
+MOST_ORIGINS = 1024
+_origins: dict[Program, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Built:
         certificate: what was proven of its loops, in words; empty if nothing was.
         buffers: its temporaries, which are asked about their size before a call.
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
+        brief_up_to: sizes up to which a `long` one is brief, as `pipeline.brief_up_to` has it.
         externs: it calls functions of this process, which its loops name.
     """
 
@@ -48,6 +52,7 @@ class Built:
     certificate: str
     buffers: tuple[Buffer, ...]
     duration: Duration
+    brief_up_to: int
     externs: bool
 
 
@@ -65,7 +70,7 @@ def usable() -> bool:
 def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:
     """Everything that a compiled kernel depends on."""
     numbers = sorted((v.name, n) for v, n in sizes.items())
-    return "\0".join(("kernel", identity(), program_text(program), repr(numbers), schedule, *_target(target)))
+    return "\0".join(("kernel", identity(), _origins.get(program) or program_text(program), repr(numbers), schedule, *_target(target)))
 
 
 def find(key: str, program: Program) -> Built | None:
@@ -83,9 +88,9 @@ def find(key: str, program: Program) -> Built | None:
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
         case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
-              "externs": bool(externs)} if code:
+              "brief_up_to": int(brief), "externs": bool(externs)} if code:
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs)
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs)
     return None
 
 
@@ -99,8 +104,16 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
 def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs}
+    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
+            "externs": built.externs}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
+
+
+def remember_origin(program: Program, origin: str) -> None:
+    """Say what a program was made from, all of it: where that is known, finding its kernels takes no printing."""
+    if len(_origins) >= MOST_ORIGINS:
+        _origins.clear()
+    _origins[program] = origin
 
 
 @lru_cache(maxsize=1024)

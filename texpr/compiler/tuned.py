@@ -52,8 +52,11 @@ def path_of(program: Program, sizes: Mapping[Var, int], directory: Path | None =
 
 def chosen_script(program: Program, sizes: Mapping[Var, int]) -> str | None:
     """The schedule that later calls of a program use, if it was tuned; `options(tuned=False)` has none."""
-    if not current().tuned or len(sizes) < len(program.sizes) or (path := path_of(program, sizes)) is None:
+    options = current()
+    if not options.tuned or len(sizes) < len(program.sizes) or options.cache_dir is None or not (options.cache_dir / "tuned").is_dir():
         return None
+    path = path_of(program, sizes)
+    assert path is not None
     try:
         changed = os.stat(path).st_mtime_ns
     except OSError:

@@ -10,8 +10,9 @@ a Program or a list that can be printed:
 2. `kept`: functions of elements that are computed again and again are stored.
    `fusion`: a tensor computed element by element is computed where it is read, a reduction ends with what is done to its result.
    `layouts`: matrices that recurrences multiply with are turned before them.
-   `groups`: what is left is shared out among kernels. All follow a cost model (bytes saved against operations done again) and keep their
-   decisions: `Plan.explain()`.
+   `groups`: what is left is shared out among kernels.
+   `sweeps`: results that are computed alike, such as the updates of all parameters, are one loop.
+   All follow a cost model (bytes saved against operations done again) and keep their decisions: `Plan.explain()`.
 3. `launches`, `kernels`: each group is a Program whose tensors are named by position, so that groups of one structure (layers of one
    shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all kernels are.
 4. `memory`: one block, places from lifetimes, 64-byte aligned; views are other tensors' memory.

@@ -76,7 +76,7 @@ def export(program: Exported, target_name: str, where: str) -> Library:
     _check_place(program, where)
     kernels = _kernels(program.launches, target)
     parts = _Parts(program, where, target)
-    text = parts.text([(kernels[n.kernel][0], n) for n in program.launches])
+    text = parts.text([(kernels[n.kernel][0], part) for n in program.launches for part in n.parts()])
     artifact = link_kernels([k.alone(name) for name, k in kernels.values()], text, symbol_of(program.name), target)
     return Library(artifact, parts.function(k for _, k in kernels.values()), parts.given)
 
@@ -154,7 +154,7 @@ class _Parts:
 
     def text(self, calls: Sequence[tuple[str, Launch]]) -> str:
         """LLVM IR of the function, over kernels of these names."""
-        most = max((len(n.inputs) + len(n.outputs) for _, n in calls), default=1)
+        most = max((len(n.inputs) + len(n.outputs) + len(n.lengths) for _, n in calls), default=1)
         each = (line for k, (name, launch) in enumerate(calls) for line in self._call(k, name, launch))
         lines = [*self._entry(most), *each, *self._end(len(calls))]
         declared = [f'declare i32 @"{symbol_of(name)}"(ptr)' for name in dict.fromkeys(name for name, _ in calls)]
@@ -178,6 +178,8 @@ class _Parts:
         for j, t in enumerate((*launch.inputs, *launch.outputs)):
             yield from (f"  %a{k}.{j} = {self._address(t)}", f"  %i{k}.{j} = ptrtoint ptr %a{k}.{j} to i64",
                         f"  %w{k}.{j} = getelementptr i64, ptr %words, i64 {j}", f"  store i64 %i{k}.{j}, ptr %w{k}.{j}, align 8")
+        for j, length in enumerate(launch.lengths, len(launch.inputs) + len(launch.outputs)):
+            yield from (f"  %w{k}.{j} = getelementptr i64, ptr %words, i64 {j}", f"  store i64 {length}, ptr %w{k}.{j}, align 8")
         yield from (f'  %r{k} = call i32 @"{symbol_of(name)}"(ptr %words)', f"  %good{k} = icmp eq i32 %r{k}, 0",
                     f"  br i1 %good{k}, label %launch{k + 1}, label %leave")
 

@@ -34,7 +34,7 @@ class Decision:
     """Whether a tensor was fused into those who read it, and why.
 
     Attributes:
-        kind: `keep`, `inline`, `parts`, `epilogue` or `together`.
+        kind: `keep`, `inline`, `parts`, `epilogue`, `together` or `sweep`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.
@@ -203,7 +203,7 @@ class Fusion:
         found = [(r, u) for r in readers for u in uses(r, tensor)]
         cost = operations(producer.value)
         extra = cost * max(0, sum(u.times for _, u in found) - size)
-        inputs = sum(tensor_bytes(t) for t in reads(producer) if t is not tensor)
+        inputs = sum(tensor_bytes(t) for t in reads(producer) if t is not tensor and t.dims)  # numbers stay in registers
         saved = tensor_bytes(tensor) * (1 + len(readers)) - inputs * (len(readers) - 1)
 
         def no(reason: str) -> Decision:

@@ -32,6 +32,7 @@ class Group:
         view_of: what it is a view of, if it is one.
         apart: whether it shares its kernel with no other.
         reduces: whether it has a reduction.
+        parts: of a sweep, the groups whose elements it computes in one loop (`sweeps`).
     """
 
     equations: Equations
@@ -42,6 +43,7 @@ class Group:
     view_of: Tensor | None = field(init=False)
     apart: bool = field(init=False)
     reduces: bool = field(init=False)
+    parts: tuple[Group, ...] = ()
 
     def __post_init__(self) -> None:
         self.targets = dict.fromkeys(t for e in self.equations for t in targets_of(e))
@@ -62,7 +64,7 @@ def targets_of(equation: Equation | Invoke) -> tuple[Tensor, ...]:
 
 
 def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
-    """The kernels of a program, producers first.
+    """The kernels of a program, in no order.
 
     Args:
         join: tensors may share a kernel; else each has its own, those aside that need each other.
@@ -82,7 +84,7 @@ def grouped(program: Program, join: bool) -> tuple[list[Group], list[Decision]]:
             _merge(into, group, result)
             group = into
         maker |= dict.fromkeys(group.targets, group)
-    return _ordered(result), decisions
+    return result, decisions
 
 
 def _units(program: Program) -> list[Group]:
@@ -190,7 +192,7 @@ def _merge(into: Group, group: Group, groups: list[Group]) -> None:
             other.above |= into.above
 
 
-def _ordered(groups: Sequence[Group]) -> list[Group]:
+def ordered(groups: Sequence[Group]) -> list[Group]:
     """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then."""
     done: set[Group] = set()
     result: list[Group] = []

@@ -19,17 +19,17 @@ _lock = threading.RLock()
 
 
 def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native") -> CompiledKernel:
-    """The default kernel of `program` for these sizes and a target.
+    """The default kernel of `program` for these sizes and a target; sizes that are not given stay symbolic.
 
     Programs that are equal without being the same object (gradients that were derived twice) share a kernel.
     """
     with _lock:
-        return _compiled(_representative(program), tuple(sizes[v] for v in program.sizes), target)
+        return _compiled(_representative(program), tuple(sizes.get(v) for v in program.sizes), target)
 
 
 @lru_cache(maxsize=4096)
-def _compiled(program: Program, numbers: tuple[int, ...], target: str) -> CompiledKernel:
-    sizes = dict(zip(program.sizes, numbers))
+def _compiled(program: Program, numbers: tuple[int | None, ...], target: str) -> CompiledKernel:
+    sizes = {v: n for v, n in zip(program.sizes, numbers) if n is not None}
     return default_kernel(program, sizes) if target == "native" else Schedule(program, sizes).auto(target).compile(target)
 
 

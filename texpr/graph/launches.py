@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from texpr.compiler import CompiledKernel
 from texpr.graph.cost import operations
 from texpr.graph.fusion import Decision
-from texpr.graph.groups import Group, as_program, grouped
+from texpr.graph.groups import Group, as_program, grouped, ordered
 from texpr.graph.kernels import kernel_for
 from texpr.graph.passes.flatten import shape_of
+from texpr.graph.sweeps import flat, length_of, swept
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Program
@@ -25,8 +26,9 @@ class Launch:
     Attributes:
         program: what it computes; its sizes may be symbolic.
         kernel: compiled for the sizes of this call.
-        inputs, outputs: tensors of the captured program, in the kernel's order.
+        inputs, outputs: tensors of the captured program, in the kernel's order; of a sweep those of each part.
         operations: float operations of one run.
+        lengths: of a sweep, how many elements each part has, which is the kernel's only size.
     """
 
     program: Program
@@ -34,6 +36,17 @@ class Launch:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     operations: int
+    lengths: tuple[int, ...] = ()
+
+    def parts(self) -> Iterator[Launch]:
+        """The calls of the kernel: one, or one for each part of a sweep."""
+        if len(self.lengths) < 2:
+            yield self
+            return
+        inputs, outputs = len(self.program.inputs), len(self.program.outputs)
+        for k, length in enumerate(self.lengths):
+            yield replace(self, inputs=self.inputs[k * inputs : (k + 1) * inputs], outputs=self.outputs[k * outputs : (k + 1) * outputs],
+                          operations=self.operations * length // sum(self.lengths), lengths=(length,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,14 +64,17 @@ class Launches:
     decisions: tuple[Decision, ...]
 
 
-def make_launches(program: Program, join: bool, kernel_of: KernelOf = kernel_for) -> Launches:
+def make_launches(program: Program, join: bool, sweep: bool, kernel_of: KernelOf = kernel_for) -> Launches:
     """Compile what the outputs of `program` need.
 
     Args:
         kernel_of: gives the kernel of a program at some sizes.
         join: equations of several tensors may share a kernel.
+        sweep: results that are computed alike share a loop.
     """
     groups, decisions = grouped(program, join)
+    groups, sweeps = swept(groups, set(program.outputs)) if sweep else (groups, [])
+    groups = ordered(groups)
     needed = _needed(groups, program)
     views: dict[Tensor, Tensor] = {}
     order: list[Launch] = []
@@ -68,10 +84,29 @@ def make_launches(program: Program, join: bool, kernel_of: KernelOf = kernel_for
         if source is not None and target not in program.outputs:
             views[target] = views.get(source, source)
             continue
+        if group.parts:
+            order.append(_sweep(group, kernel_of))
+            continue
         callee, inputs, outputs = as_program(group, needed)
         sizes, _ = bind_sizes(callee.inputs, [shape_of(t) for t in inputs])
         order.append(Launch(callee, kernel_of(callee, sizes), inputs, outputs, operations(callee, sizes)))
-    return Launches(tuple(order), views, tuple(decisions))
+    return Launches(tuple(order), views, (*decisions, *sweeps))
+
+
+def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
+    lengths = tuple(map(length_of, group.parts))
+    program = flat(group.parts[0])
+    assert program is not None
+    inputs, outputs = (tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets))
+    return Launch(program, kernel_of(program, {}), inputs, outputs, operations(program, {program.sizes[0]: sum(lengths)}), lengths)
+
+
+def _sources(group: Group) -> tuple[Tensor, ...]:
+    return tuple(group.sources)
+
+
+def _targets(group: Group) -> tuple[Tensor, ...]:
+    return tuple(group.targets)
 
 
 def _needed(groups: Sequence[Group], program: Program) -> set[Tensor]:

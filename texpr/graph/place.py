@@ -18,7 +18,8 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.spec import RangeCheck
-from texpr.runtime.steps import Entry, RangeEntry, sequence
+from texpr.runtime.steps import Entry, RangeEntry, SweepEntry, sequence, sweep
+from texpr.schedule.auto import PARALLEL_WORK
 from texpr.support.errors import CallError
 from texpr.support.options import current
 from texpr.targets import target_of
@@ -36,6 +37,8 @@ class Place(Protocol):
     """Memory, and kernels over it."""
 
     name: str
+    sweeps: bool
+    """Whether one launch can run a kernel on the elements of many tensors."""
 
     def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
         """The default kernel for these sizes."""
@@ -71,6 +74,7 @@ class Host:
     """This machine."""
 
     name = gpu.HOST
+    sweeps = True
 
     def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
         """Machine code of this process."""
@@ -106,6 +110,8 @@ class Host:
 
 class OnDevice:
     """A device. Kernels are queued on its current stream; calls do not wait for them."""
+
+    sweeps = False
 
     def __init__(self, device: gpu.Device) -> None:
         self.device, self.name = device, device.name
@@ -179,7 +185,11 @@ class Scalars:
             self._there.set(self._here)
 
 
-def _entry(launch: Launch, arrays: Arrays) -> Entry:
+def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
+    if launch.lengths:
+        parts = [[arrays[t] for t in (*part.inputs, *part.outputs)] for part in launch.parts()]
+        shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= PARALLEL_WORK
+        return sweep(launch.kernel.address, parts, launch.lengths, shared)
     return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs)))
 
 

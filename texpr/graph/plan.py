@@ -21,7 +21,7 @@ from texpr.graph.kept import with_kept
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
 from texpr.graph.layouts import laid_out
 from texpr.graph.memory import lifetimes, make_arena
-from texpr.graph.passes import FUSE, by_laws, optimized
+from texpr.graph.passes import FUSE, SWEEP, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
 from texpr.graph.place import OnDevice, Place, Scalars, device_of, on_host, place_for
 from texpr.graph.profile import Profile, shapes_of, watching
@@ -393,13 +393,13 @@ def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: P
     loose = options.reassociate if reassociate is None else reassociate
     better = optimized(program, constants, level, left_out, loose)
     if level < 3 or FUSE in left_out:
-        return better, make_launches(better, False, place.kernel)
+        return better, make_launches(better, False, False, place.kernel)
     better, kept = with_kept(better)
     better, decisions = fused(better)
     if "algebra" not in left_out:
         better = by_laws(better, loose)
     better, layouts = laid_out(better)
-    made = make_launches(better, True, place.kernel)
+    made = make_launches(better, True, place.sweeps and SWEEP not in left_out, place.kernel)
     return better, Launches(made.order, made.views, (*kept, *decisions, *layouts, *made.decisions))
 
 

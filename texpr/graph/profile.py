@@ -154,7 +154,9 @@ def profile() -> Iterator[Profile]:
 
 
 def shapes_of(launch: Launch) -> str:
-    """Shapes of the inputs and outputs."""
+    """Shapes of the inputs and outputs; of a sweep, how many elements its parts have."""
+    if launch.lengths:
+        return f"{len(launch.lengths)} parts of {' '.join(map(str, launch.lengths))}"
     return " ".join("x".join(map(str, shape_of(t))) or "1" for t in (*launch.inputs, *launch.outputs))
 
 

@@ -132,6 +132,15 @@ def _interval(root: Expr, known: Mapping[Var, Interval | None], found: dict[int,
     return found.get(id(root))
 
 
+def interval_of(e: Expr, known: Mapping[Var, Interval | None]) -> Interval | None:
+    """Bounds of index arithmetic where its variables are within theirs, in exact integers; None where nothing is known."""
+    found: dict[int, Interval | None] = {}
+    for node in postorder(e):
+        if isinstance(node, Expr) and node.dtype != BOOL:
+            found[id(node)] = _bounds(node, [found.get(id(c)) for c in children(node)], known)
+    return found.get(id(e))
+
+
 def _too_large(program: Program, node: Expr, bounds: Interval, known: Mapping[Var, Interval | None]) -> ResourceError:
     far = max(bounds, key=abs)
     used = ", ".join(f"{v.name} = {b[0]}" for v in sorted(variables(node), key=lambda v: v.name) if (b := known.get(v)) and b[0] == b[1])
@@ -177,7 +186,7 @@ def _combined(node: Expr, a: Interval, b: Interval) -> Interval:
             return min(a[0], b[0]), min(a[1], b[1])
         case FloorDiv():
             far = max(map(abs, a))
-            return -far, far
+            return (a[0] // b[0], a[1] // b[0]) if b[0] == b[1] > 0 else (-far, far)
         case Mod():
             far = max(map(abs, b))
             return -far, far

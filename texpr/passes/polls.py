@@ -8,6 +8,7 @@ from texpr.ir.affine import ceiling
 from texpr.ir.build import add, floordiv, minimum, mul, sub
 from texpr.ir.expr import Node, Var, index
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Poll, Stmt
+from texpr.ir.reach import interval_of
 from texpr.ir.traverse import rewrite
 from texpr.passes.renew import folded
 
@@ -75,6 +76,28 @@ def work(s: Stmt) -> int:
             extent = ceiling(node.extent)
             times = times * (_UNKNOWN if extent is None else 1 if node.kind == "vector" else extent)
             stack += [(b, times) for b in node.body]
+        elif isinstance(node, If):
+            stack += [(b, times) for b in node.body]
+        else:
+            total += times
+    return total
+
+
+def most_work(kernel: Kernel, largest: int) -> int:
+    """An upper bound on how many innermost bodies a kernel runs, a vector counted as one, where no size is above `largest`.
+
+    Where an extent is not bounded by sizes, such as one that data gives, it is as much as any.
+    """
+    known: dict[Var, tuple[int, int] | None] = {size: (0, largest) for size in kernel.sizes}
+    total = 0
+    stack: list[tuple[Stmt, int]] = [(s, 1) for s in kernel.body]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, For) and not node.kind.startswith(INSTRUCTION):
+            count = interval_of(node.extent, known)
+            most = _UNKNOWN if count is None else max(0, count[1])
+            known[node.var] = None if count is None else (0, max(0, most - 1))
+            stack += [(b, times * (1 if node.kind == "vector" else most)) for b in node.body]
         elif isinstance(node, If):
             stack += [(b, times) for b in node.body]
         else:

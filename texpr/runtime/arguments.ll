@@ -1,11 +1,40 @@
 ; From argument objects to slots: checks, sizes, new outputs. What is checked, and the words of a specification: see call.ll.
 
-%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64 }
+%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64 }
 %ndarray = type { i64, ptr, ptr, i32, ptr, ptr, ptr, ptr, i32 }      ; PyArrayObject: ..., data, nd, dimensions, strides, base, descr, flags
 
 declare void @PyErr_Clear()
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
+
+; One reference more, and one less. An object's first word is the number of them where it is small, in every CPython with a GIL; that of
+; an immortal object, or of one that goes now, is left to CPython.
+define internal void @keep(ptr %object) #1 {
+  %count = load i64, ptr %object
+  %more = add i64 %count, 1
+  %usual = icmp ult i64 %more, 2147483648
+  br i1 %usual, label %here, label %there
+here:
+  store i64 %more, ptr %object
+  ret void
+there:
+  call void @Py_IncRef(ptr %object)
+  ret void
+}
+
+define internal void @drop(ptr %object) #1 {
+  %count = load i64, ptr %object
+  %less = sub i64 %count, 1
+  %beyond = sub i64 %less, 1
+  %usual = icmp ult i64 %beyond, 2147483647
+  br i1 %usual, label %here, label %there
+here:
+  store i64 %less, ptr %object
+  ret void
+there:
+  call void @Py_DecRef(ptr %object)
+  ret void
+}
 
 define internal ptr @spec_of(ptr %self) #1 {
   %first.at = getelementptr i8, ptr %self, i64 $TUPLE_ITEMS
@@ -118,7 +147,7 @@ known:
 ; Are the values of the inputs where the kernel relies on them to be?
 define internal i1 @ranges_hold(ptr %spec, i64 %checks, ptr %slots, ptr %lengths, ptr %sizes) #0 {
 entry:
-  %first = getelementptr i64, ptr %spec, i64 14
+  %first = getelementptr i64, ptr %spec, i64 15
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %check ]

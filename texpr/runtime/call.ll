@@ -4,7 +4,7 @@
 ; specification, an array of 64-bit words that `call.py` packs:
 ;
 ;   0 entry   1 inputs   2 outputs   3 sizes   4 duration: 0 long, 1 brief, 2 instant   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
-;   11 PyDataMem_SetHandler   12 our memory handler   13 range checks
+;   11 PyDataMem_SetHandler   12 our memory handler   13 range checks   14 brief where no size is larger than this; 0: never
 ;   then for every range check: position of the input, function, and each bound as a constant and a size (constant + size, or -1)
 ;   then, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
 ;   -1-k is size number k
@@ -23,6 +23,34 @@ declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
 @PyTuple_Type = external global i8
 
+; Is no size of this call larger than a limit?
+define internal i1 @sizes_below(ptr %spec, ptr %slots, i64 %limit) #1 {
+entry:
+  %inputs.at = getelementptr %specification, ptr %spec, i64 0, i32 1
+  %inputs = load i64, ptr %inputs.at
+  %outputs.at = getelementptr %specification, ptr %spec, i64 0, i32 2
+  %outputs = load i64, ptr %outputs.at
+  %sizes.at = getelementptr %specification, ptr %spec, i64 0, i32 3
+  %count = load i64, ptr %sizes.at
+  %all = add i64 %inputs, %outputs
+  %sizes = getelementptr i64, ptr %slots, i64 %all
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %small
+one:
+  %at = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %at
+  %k.next = add i64 %k, 1
+  %large = icmp ugt i64 %size, %limit
+  br i1 %large, label %out, label %loop
+small:
+  ret i1 true
+out:
+  ret i1 false
+}
+
 ; Run the kernel without the GIL, again after a signal whose handler did not raise. True if it ran; false with an exception set.
 define internal i1 @run_kernel(ptr %spec, ptr %slots) #0 {
 entry:
@@ -33,6 +61,14 @@ entry:
     i64 1, label %brief
     i64 2, label %instant
   ]
+who:                                                      ; of small arrays, what may take long is brief
+  %limit.at = getelementptr %specification, ptr %spec, i64 0, i32 14
+  %limit = load i64, ptr %limit.at
+  %bounded = icmp ne i64 %limit, 0
+  br i1 %bounded, label %measure, label %long
+measure:
+  %small = call i1 @sizes_below(ptr %spec, ptr %slots, i64 %limit)
+  br i1 %small, label %brief, label %long
 instant:
   %instant.result = call i32 %entry.point(ptr %slots)
   %instant.ok = icmp eq i32 %instant.result, 0
@@ -41,9 +77,11 @@ brief:                                                    ; it cannot be interru
   %brief.thread = call ptr @PyEval_SaveThread()
   %brief.result = call i32 %entry.point(ptr %slots)
   call void @PyEval_RestoreThread(ptr %brief.thread)
-  %brief.ok = icmp eq i32 %brief.result, 0
-  br i1 %brief.ok, label %done, label %fail
-who:
+  switch i32 %brief.result, label %fail [
+    i32 0, label %done
+    i32 1, label %long                                    ; it saw the flag that was up for another one
+  ]
+long:
   %self = call i64 @pthread_self()
   %main.id = load i64, ptr @main_thread
   %main = icmp eq i64 %self, %main.id
@@ -129,7 +167,7 @@ loop:
 one:
   %at = getelementptr ptr, ptr %from, i64 %k
   %object = load ptr, ptr %at
-  call void @Py_IncRef(ptr %object)
+  call void @keep(ptr %object)
   %to = getelementptr ptr, ptr %objects, i64 %k
   store ptr %object, ptr %to
   %k.next = add i64 %k, 1
@@ -185,7 +223,7 @@ define ptr @tx_enter(ptr %object, ptr %arguments, i64 %count, ptr %keywords) #0 
 entry:
   %target.at = getelementptr i8, ptr %object, i64 24
   %target = load ptr, ptr %target.at
-  call void @Py_IncRef(ptr %target)
+  call void @keep(ptr %target)
   %type.at = getelementptr i8, ptr %target, i64 8
   %type = load ptr, ptr %type.at
   %native = icmp eq ptr %type, @PyTuple_Type
@@ -200,7 +238,7 @@ forward:
   br label %end
 end:
   %answer = phi ptr [ %served, %direct ], [ %called, %forward ]
-  call void @Py_DecRef(ptr %target)
+  call void @drop(ptr %target)
   ret ptr %answer
 }
 
@@ -224,17 +262,26 @@ prepare:
   %lengths = alloca i64, i64 %all
   %objects = alloca ptr, i64 %outputs
   %sizes = getelementptr i64, ptr %slots, i64 %all
-  %size.bytes = shl i64 %size.count, 3
-  call void @llvm.memset.p0.i64(ptr %sizes, i8 -1, i64 %size.bytes, i1 false)
+  br label %unbind
+unbind:
+  %s = phi i64 [ 0, %prepare ], [ %s.next, %free ]
+  %unbound = icmp slt i64 %s, %size.count
+  br i1 %unbound, label %free, label %read
+free:
+  %size.at = getelementptr i64, ptr %sizes, i64 %s
+  store volatile i64 -1, ptr %size.at                     ; LLVM would call memset
+  %s.next = add i64 %s, 1
+  br label %unbind
+read:
   %checks.at = getelementptr %specification, ptr %spec, i64 0, i32 13
   %checks = load i64, ptr %checks.at
   %check.words = mul i64 %checks, 6
-  %before = add i64 %check.words, 14
+  %before = add i64 %check.words, 15
   %records = getelementptr i64, ptr %spec, i64 %before
   br label %loop
 loop:
-  %k = phi i64 [ 0, %prepare ], [ %k.next, %next ]
-  %record = phi ptr [ %records, %prepare ], [ %following, %next ]
+  %k = phi i64 [ 0, %read ], [ %k.next, %next ]
+  %record = phi ptr [ %records, %read ], [ %following, %next ]
   %more = icmp slt i64 %k, %given
   br i1 %more, label %take, label %bound
 take:

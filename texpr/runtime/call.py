@@ -84,7 +84,7 @@ def _normal(spec: CallSpec) -> CallSpec:
     )
     assert arguments == tuple(sorted(arguments, key=lambda argument: argument.output)), "inputs come before outputs"
     assert spec.outputs, "a kernel has outputs"
-    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.duration)
+    return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.duration, spec.brief_up_to)
 
 
 def _is_plain(spec: CallSpec) -> bool:
@@ -131,9 +131,9 @@ def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap:
     """The words of a specification. Whoever uses them keeps the objects alive."""
     words = [entry, len(spec.inputs), len(spec.outputs), len(spec.sizes), ("long", "brief", "instant").index(spec.duration)]
     words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray)]
-    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler())]
+    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler()), len(spec.checks), spec.brief_up_to]
     if slow is not None:
-        words += [len(spec.checks), *_check_words(spec), *_argument_words(spec)]
+        words += [*_check_words(spec), *_argument_words(spec)]
     return pack(f"{len(words)}q", *words)
 
 

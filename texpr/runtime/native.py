@@ -37,6 +37,7 @@ EXPORTS = (
     "tx_enter",
     "tx_run",
     "tx_sequence",
+    "tx_sweep",
     "tx_check_range",
     "tx_give_back",
     "tx_end_capsule",

@@ -55,3 +55,64 @@ entry:
   %result = select i1 %holds, i32 0, i32 3
   ret i32 %result
 }
+
+; An entry that runs a kernel on many sets of arrays, as one region of the pool: its slots are the kernel, the slots of its first call, how
+; many bytes lie between those of two calls, how many calls there are, and whether threads share them. The calls write different arrays.
+define i32 @tx_sweep(ptr %slots) #0 {
+entry:
+  %context = alloca { ptr, i32 }, align 8
+  store ptr %slots, ptr %context
+  %result.at = getelementptr { ptr, i32 }, ptr %context, i64 0, i32 1
+  store i32 0, ptr %result.at
+  %count.at = getelementptr i64, ptr %slots, i64 3
+  %count = load i64, ptr %count.at
+  %shared.at = getelementptr i64, ptr %slots, i64 4
+  %shared = load i64, ptr %shared.at
+  %together = icmp ne i64 %shared, 0
+  br i1 %together, label %threads, label %alone
+threads:
+  call void @tx_parallel(ptr @sweep_calls, ptr %context, i64 %count)
+  br label %done
+alone:
+  call void @sweep_calls(ptr %context, i64 0, i64 %count)
+  br label %done
+done:
+  %result = load atomic i32, ptr %result.at monotonic, align 4
+  ret i32 %result
+}
+
+; Calls lo..hi; those after one that did not return 0 are left out.
+define internal void @sweep_calls(ptr %context, i64 %lo, i64 %hi) #0 {
+entry:
+  %slots = load ptr, ptr %context
+  %result.at = getelementptr { ptr, i32 }, ptr %context, i64 0, i32 1
+  %kernel = load ptr, ptr %slots
+  %first.at = getelementptr i64, ptr %slots, i64 1
+  %first = load ptr, ptr %first.at
+  %stride.at = getelementptr i64, ptr %slots, i64 2
+  %stride = load i64, ptr %stride.at
+  br label %loop
+loop:
+  %k = phi i64 [ %lo, %entry ], [ %k.next, %good ]
+  %more = icmp slt i64 %k, %hi
+  br i1 %more, label %ask, label %out
+ask:
+  %word = load atomic i32, ptr @tx_interrupted monotonic, align 8
+  %quiet = icmp eq i32 %word, 0
+  br i1 %quiet, label %run, label %stop
+run:
+  %offset = mul i64 %k, %stride
+  %own = getelementptr i8, ptr %first, i64 %offset
+  %result = call i32 %kernel(ptr %own)
+  %fine = icmp eq i32 %result, 0
+  br i1 %fine, label %good, label %stop
+good:
+  %k.next = add i64 %k, 1
+  br label %loop
+stop:
+  %why = phi i32 [ 1, %ask ], [ %result, %run ]
+  store atomic i32 %why, ptr %result.at monotonic, align 4
+  br label %out
+out:
+  ret void
+}

@@ -66,6 +66,7 @@ class CallSpec:
         checks: facts about values and sizes that the kernel relies on; each raises CallError where they do not hold.
         duration: `long` kernels look for Ctrl-C; `brief` ones do not, and signals wait until they are over; `instant` ones are over before
             another thread could make use of the GIL, which is kept.
+        brief_up_to: a `long` kernel is brief where none of `sizes` is larger than this.
     """
 
     name: str
@@ -73,6 +74,7 @@ class CallSpec:
     sizes: tuple[str | int, ...] = ()
     checks: tuple[Check, ...] = ()
     duration: Duration = "long"
+    brief_up_to: int = 0
 
     @property
     def inputs(self) -> tuple[Argument, ...]:

@@ -14,6 +14,8 @@ from texpr.runtime.spec import Argument, CallSpec
 
 _NO_SIZES = np.empty(0, np.int64)
 _HEAD = 2
+SWEPT = 1 << 14
+"""Elements of one call of a sweep, as many whatever the number of threads; whole lines of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,33 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepEntry:
+    """A kernel that computes element by element, run on the elements of many sets of arrays: all of them are one loop of threads.
+
+    Attributes:
+        calls: the slots of a call in each row: arrays, and how many of their elements it computes.
+        shared: among threads.
+        keep: the arrays.
+    """
+
+    address: int
+    calls: np.ndarray
+    shared: bool
+    keep: object
+
+
+def sweep(address: int, parts: Sequence[Sequence[np.ndarray]], lengths: Sequence[int], shared: bool) -> SweepEntry:
+    """An entry for a kernel over one size, its slots inputs and outputs: scalars, and arrays of so many elements in each part."""
+    rows = []
+    for arrays, length in zip(parts, lengths, strict=True):
+        assert all(a.flags.c_contiguous and a.size == (length if a.ndim else 1) for a in arrays), "an array has another size"
+        for at in range(0, length, SWEPT):
+            places = [a.ctypes.data + (at * a.itemsize if a.ndim else 0) for a in arrays]
+            rows.append([*places, min(SWEPT, length - at)])
+    return SweepEntry(address, np.array(rows, np.int64), shared, tuple(map(tuple, parts)))
+
+
+@dataclass(frozen=True, slots=True)
 class RangeEntry:
     """All elements of a contiguous integer array lie in `lo..hi`, hi excluded."""
 
@@ -33,7 +62,10 @@ class RangeEntry:
     hi: int
 
 
-def sequence(name: str, entries: Sequence[Entry | RangeEntry], failed: Callable[[int], object], keep: object) -> Callable[[], object]:
+AnyEntry = Entry | SweepEntry | RangeEntry
+
+
+def sequence(name: str, entries: Sequence[AnyEntry], failed: Callable[[int], object], keep: object) -> Callable[[], object]:
     """A function without arguments that runs kernels one after the other, in one native call; it keeps their arrays alive.
 
     Interrupted by Ctrl-C whose handler does not raise, it begins anew: no kernel may write what it or one before it reads.
@@ -56,14 +88,23 @@ def sequence(name: str, entries: Sequence[Entry | RangeEntry], failed: Callable[
     return partial(runner, table, _NO_SIZES)
 
 
-def _address(entry: Entry | RangeEntry) -> int:
-    return entry.address if isinstance(entry, Entry) else native.symbols()["tx_check_range"]
+def _address(entry: AnyEntry) -> int:
+    match entry:
+        case Entry():
+            return entry.address
+        case SweepEntry():
+            return native.symbols()["tx_sweep"]
+        case RangeEntry():
+            return native.symbols()["tx_check_range"]
 
 
-def _slots(entry: Entry | RangeEntry) -> list[int]:
+def _slots(entry: AnyEntry) -> list[int]:
     if isinstance(entry, Entry):
         assert all(a.flags.c_contiguous for a in entry.arrays), "an array is not contiguous"
         return [a.ctypes.data for a in entry.arrays]
+    if isinstance(entry, SweepEntry):
+        count, words = entry.calls.shape
+        return [entry.address, entry.calls.ctypes.data, 8 * words, count, int(entry.shared)]
     kind = f"{entry.array.dtype.kind}{8 * entry.array.dtype.itemsize}"
     lo = max(entry.lo, 0) if kind[0] == "u" else entry.lo  # large unsigned values look negative to the native code
     return [checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]

@@ -33,7 +33,7 @@ from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
 from texpr.schedule.loops import find_loops, loops_around, qualified
-from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, find_nests, offsets_of
+from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
 from texpr.schedule.past import past_caches
 from texpr.schedule.plan import Plan
@@ -163,14 +163,14 @@ def _together(plan: Plan, nests: list[_Scheduled]) -> None:
     groups: list[_Group] = []
     copies: list[tuple[Turning, list[str]]] = []
     for each in reversed(nests):
-        nest, label = each.nest, each.nest.label
+        nest, label, names = each.nest, each.nest.label, plan.there(each.names)
         user = next((g for g in reversed(groups) if label.partition(".")[0] in tensors and _attached(plan, nest, label, g)), None)
         if user is None:
-            groups.append(_Group(each.names, nest.work, max(1, len(nest.outer))))
+            groups.append(_Group(names, nest.work, max(1, len(nest.outer))))
         else:
             user.work += nest.work
         if each.turning is not None:
-            copies.append((each.turning, each.names if user is None else user.names))
+            copies.append((each.turning, names if user is None else user.names))
     turned = {turning.equation for turning, _ in copies}
     for turning, names in copies:
         turning.make(plan, names, turned)
@@ -279,8 +279,8 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
             break
         if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):
             break
-        if any(edges(nest, loop) != (0, 0) for loop in (outer, inner)):
-            break  # joined, the guards and clamps at the edges would be everywhere
+        if any(edges(nest, loop) != (0, 0) for loop in (outer, inner)) or size >= plan.lanes(nest) and asks_for(nest, (outer, inner)):
+            break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
         name = outer.var.name + inner.var.name
         if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
             break

@@ -11,7 +11,7 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import variables, walk
+from texpr.ir.traverse import children, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.intervals import interval
 from texpr.schedule.loops import paths
@@ -192,6 +192,18 @@ def edges(nest: Nest, loop: For) -> tuple[int, int]:
             else:
                 last = max(last, n - 1 - low // -c)
     return first, last
+
+
+def asks_for(nest: Nest, loops: Iterable[For]) -> bool:
+    """Whether what is computed depends on an iteration of these loops itself, and not only on what is read there."""
+    wanted = {loop.var for loop in loops}
+    stack: list[Node] = [nest.main.value]
+    while stack:
+        node = stack.pop()
+        if node in wanted:
+            return True
+        stack += () if isinstance(node, Read) else children(node)
+    return False
 
 
 def _nonnegative(node: Node) -> list[Expr]:

@@ -44,6 +44,16 @@ class Plan:
         """The first loop of a name."""
         return find_loops(self.kernel, name)[0]
 
+    def there(self, names: list[str]) -> list[str]:
+        """The names that loops still have: those of one iteration go when another nest is peeled."""
+        return [name for name in names if self._has(name)]
+
+    def _has(self, name: str) -> bool:
+        try:
+            return bool(find_loops(self.kernel, name))
+        except ScheduleError:
+            return False
+
     def is_far(self, nest: Nest, access: Access) -> bool:
         """What a nest reads there does not stay in the second cache."""
         used = prod(constant_extent(n) for n in nest.loops if access.stride(n.var) != 0)

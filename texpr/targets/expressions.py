@@ -188,6 +188,10 @@ class Expressions:
         a, b = self._same(self.value(e.lhs), self.value(e.rhs))
         if a.dtype.is_float:
             flags = " contract" if self.contract and not isinstance(e, Div) else ""
+            if flags and isinstance(e, Add | Sub) and isinstance(e.lhs, Mul) and _is_product(e.rhs):
+                # Of two products the second is joined with the sum, in whatever kernel: LLVM would join the one that has fewer uses.
+                x, y = self._same(self.value(e.lhs.lhs), self.value(e.lhs.rhs))
+                a = self.broadcast(self._one(f"fmul {x}, {y.text}", x.dtype, x.lanes), a.lanes)
             return self._one(f"{_FLOAT[type(e)]}{flags} {a}, {b.text}", a.dtype, a.lanes)
         table = _LOGIC if isinstance(e, And | Or) else _INT
         return self._one(f"{table[type(e)]} {a}, {b.text}", a.dtype, a.lanes)
@@ -428,3 +432,8 @@ def neutral(update: str, t: DType) -> int | float:
         case "min":
             return float("inf") if t.is_float else int_range(t)[1]
     raise AssertionError(f"no update {update}")
+
+
+def _is_product(e: Expr) -> bool:
+    """Whether it is a product, which a sum may be joined with."""
+    return isinstance(e.operand if isinstance(e, Neg) else e, Mul)

@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from texpr.runtime import jit
+from texpr.support.meanwhile import Meanwhile
 from texpr.targets.base import Code
 
 _ready = False
@@ -108,11 +109,17 @@ def generate(text: str, triple: str, cpu: str, features: str) -> Code:
         return Code(str(module), tm.emit_assembly(module), tm.emit_object(module) if has_objects else b"")
 
 
-def object_code(text: str, triple: str, cpu: str, features: str) -> bytes:
-    """Object code alone."""
+def object_code(text: str, triple: str, cpu: str, features: str) -> Meanwhile[bytes]:
+    """Object code alone. Its larger part, making machine code, is done meanwhile."""
     with jit.lock:
         tm = machine(triple, cpu, features)
-        return tm.emit_object(optimized(text, triple, tm))
+        module = optimized(text, triple, tm)
+
+    def emitted() -> bytes:
+        with jit.lock:
+            return tm.emit_object(module)
+
+    return Meanwhile(emitted)
 
 
 def linked(parts: list[str], text: str, symbol: str, triple: str, cpu: str, features: str) -> Code:

@@ -11,6 +11,7 @@ from itertools import chain
 from texpr.ir.loop import Kernel
 from texpr.runtime import child
 from texpr.support.errors import CompileError
+from texpr.support.meanwhile import Meanwhile
 from texpr.targets import aarch64, armv7, llvm, ptx, x86
 from texpr.targets.base import Artifact, Launch, Target
 
@@ -99,10 +100,11 @@ def link_kernels(parts: Sequence[Artifact], text: str, symbol: str, target: Targ
     return Artifact(target, text, code.optimized, code.assembly, code.object_code, ())
 
 
-def native_object(text: str, target: Target) -> bytes:
-    """Object code of what a native target emitted."""
-    if target.build is not None:
-        return target.build(text, target).object_code
+def native_object(text: str, target: Target) -> Meanwhile[bytes]:
+    """Object code of what a native target emitted, made meanwhile."""
+    build = target.build
+    if build is not None:
+        return Meanwhile(lambda: build(text, target).object_code)
     return llvm.object_code(text, target.triple, target.cpu, target.features)
 
 

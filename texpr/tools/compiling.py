@@ -1,4 +1,8 @@
-"""`python -m texpr bench compile`: what making a kernel costs, stage by stage, and what it costs where the disk cache has it."""
+"""`python -m texpr bench compile`: what making a kernel costs, stage by stage, and what it costs where the disk cache has it.
+
+A kernel's time is of the wall clock: LLVM makes machine code on another core while the kernel is proven, where there is one. Its stages are
+processor time of the thread that asks; the last line has what it waits for LLVM.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,13 @@ from texpr.support.trace import collect
 from texpr.tools.measured import COMPILED
 
 DISK_BAR = 1.0
-"""Milliseconds of processor time from an operator to its first result, in a process that has called another one."""
+"""Milliseconds from an operator to its first result, in a process that has called another one."""
 _CHILD = "import sys; from texpr.tools.compiling import in_child; in_child(sys.argv[1])"
 
 
 def lines(runs: int) -> Iterator[str]:
     """The table: per kernel its time from the program to the address of its code, then its stages, then where the disk cache has it."""
-    yield f"{'processor time of one kernel':<44}{'ms':>8}{'bar':>8}"
+    yield f"{'making one kernel':<44}{'ms':>8}{'bar':>8}"
     for name, (text, sizes, bar) in COMPILED.items():
         made = [_made(text, sizes) for _ in range(runs + 1)][1:]  # the first one imports
         yield _line(name, median(total for total, _ in made), bar)
@@ -44,11 +48,11 @@ def _made(text: str, sizes: Mapping[str, int]) -> tuple[float, dict[str, float]]
     """Milliseconds that a kernel takes that was never made, and its stages."""
     made = op(text)
     with tempfile.TemporaryDirectory() as folder, options(cache_dir=folder), collect() as trace:
-        start = time.thread_time()
+        start = time.perf_counter()
         _ = schedule(made, **sizes).auto().compile().address
-        total = (time.thread_time() - start) * 1e3
+        total = (time.perf_counter() - start) * 1e3
     stages = {f"{stage}: {name}": seconds * 1e3 for (stage, name), seconds in trace.seconds.items()}
-    return total, stages | {"all else": total - sum(stages.values())}
+    return total, stages | {"all else, and waiting for LLVM": total - sum(stages.values())}
 
 
 def _from_disk(runs: int) -> list[dict[str, float]]:
@@ -74,8 +78,8 @@ def _first_call(made: Op, sizes: Mapping[str, int]) -> float:
     extents = {v: sizes[v.name] for v in program.sizes}
     # Ones, whose memory is there already.
     arrays = [np.ones([extents[e] for e in t.shape], numpy_dtype(t.dtype)) for t in (*program.inputs, *program.outputs)]  # type: ignore[index]
-    start = time.process_time()
+    start = time.perf_counter()
     made(*arrays)
-    first = time.process_time()
+    first = time.perf_counter()
     made(*arrays)
-    return (2 * first - start - time.process_time()) * 1e3
+    return (2 * first - start - time.perf_counter()) * 1e3

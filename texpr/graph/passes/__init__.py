@@ -32,7 +32,7 @@ from texpr.support.trace import run_passes
 
 Pass = Callable[[Program], Program]
 
-__all__ = ["EXACT", "FUSE", "LAWS", "PASSES", "Law", "Stage", "by_laws", "check_names", "chosen", "optimized"]
+__all__ = ["EXACT", "FUSE", "LAWS", "PASSES", "SWEEP", "Law", "Stage", "by_laws", "check_names", "chosen", "optimized"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,8 @@ PASSES: tuple[Stage, ...] = (
 """All passes, in order."""
 FUSE = "fuse"
 """The name of operator fusion, which groups the equations that are left; from level 3 on."""
+SWEEP = "sweep"
+"""The name of what lets results that are computed alike, such as all updates of an optimizer, share a loop; with fusion."""
 
 
 def check_names(names: Collection[str]) -> None:
@@ -78,7 +80,7 @@ def check_names(names: Collection[str]) -> None:
     Raises:
         CallError: such a name.
     """
-    known = [s.name for s in PASSES if s.optional] + [FUSE]
+    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP]
     for name in names:
         if name not in known:
             raise CallError(f"no pass `{name}` can be left out", code="option",

@@ -1,0 +1,57 @@
+"""Work that needs no Python, such as LLVM's, done on another core while this thread goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from threading import Thread
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from texpr.support.options import current
+
+V = TypeVar("V")
+
+
+class Meanwhile(Generic[V]):
+    """`with Meanwhile(function) as result:` begins the function on a thread of its own; `result()` waits for what it gives.
+
+    It is worth it for a function that spends its time in native code without the GIL. Where the option `threads` is 1, the function runs
+    here, when it is asked for. The block is not left before the function is over.
+
+    Raises:
+        Exception: `result()` raises what the function raised.
+    """
+
+    def __init__(self, function: Callable[[], V]) -> None:
+        self._function, self._found, self._error = function, list[V](), None
+        self._thread = Thread(target=copy_context().run, args=(self._run,), daemon=True) if current().threads > 1 else None
+
+    def __enter__(self) -> Meanwhile[V]:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def __call__(self) -> V:
+        if self._thread is not None:
+            self._thread.join()
+        elif not self._found:
+            self._run()
+        if self._error is not None:
+            raise self._error
+        return self._found[0]
+
+    def alone(self) -> V:
+        """What the function gives, with nothing done beside it."""
+        with self:
+            return self()
+
+    def _run(self) -> None:
+        try:
+            self._found.append(self._function())
+        except Exception as error:
+            self._error = error
