@@ -32,6 +32,15 @@ def test_light_rows_are_left_to_the_hardware():
     assert not any(step.startswith("prefetch") for step in _steps(op, N=65536, M=1024))
 
 
+@pytest.mark.parametrize("value, n, ahead", [
+    ("tanh(X[i, j] + b[j])", 4096, True), ("X[i, j] + b[j]", 4096, False), ("tanh(X[i, j] + b[j])", 16, False),
+    ("tanh(X[j, i] + b[j])", 4096, False)], ids=["functions", "light", "near", "across"])
+def test_vectors_from_memory_are_asked_for_while_functions_are_computed(value, n, ahead):
+    """A kilobyte early, of what nothing else reads."""
+    steps = _steps(tx.op(f"op f(X: f32[N, N], b: f32[N]) -> Y: f32[N, N] {{ Y[i, j] = {value} }}"), N=n)
+    assert [step for step in steps if step.startswith("prefetch")] == ['prefetch("X", "Y.jo", 8)'] * ahead
+
+
 def test_what_a_row_keeps_near_is_not_computed_twice():
     """256 MB of exponentials, of which a row is used at a time."""
     steps = _steps(SOFTMAX, N=65536, M=1024)

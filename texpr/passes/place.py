@@ -12,6 +12,7 @@ from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
 from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, rewrite, walk
 from texpr.passes.hints import drop_hints
+from texpr.passes.joined import with_joined
 from texpr.passes.renew import over_tensors
 
 STACK_BYTES = 16 * 1024
@@ -51,12 +52,15 @@ def place(kernel: Kernel) -> Kernel:
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
 
+    Dimensions that joined loops run through as one are one dimension.
+
     Lanes, and what is written out, share a buffer; where their parts of it are no box of constant extents, each has its own part.
 
     A temporary without uses goes away.
     """
     if not kernel.temporaries:
         return kernel
+    kernel = with_joined(kernel)
     accesses = _accesses(kernel)
     homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses}
     inside: dict[Var, list[Tensor]] = {}
@@ -82,6 +86,9 @@ def place(kernel: Kernel) -> Kernel:
 
 def placed(kernel: Kernel, tensor: Tensor) -> Tensor | None:
     """What `place` makes of one temporary; None if it has no uses."""
+    at = kernel.temporaries.index(tensor)
+    kernel = with_joined(kernel)
+    tensor = kernel.temporaries[at]
     uses = _accesses(kernel).get(tensor)
     return None if uses is None else _home(kernel, tensor, uses).small
 

@@ -1,32 +1,62 @@
-"""Rows that come from memory are asked for while functions of the row before are computed.
+"""What comes from memory is asked for while functions of what came before are computed.
 
 Of nests that are joined by row the first one waits for memory, and the others for arithmetic: hardware foresees lines while it misses
-some, not while it computes from the first cache.
+some, not while it computes from the first cache. So the others ask for the next row. A nest that stands alone asks for its next vectors:
+while it computes some, no more loads fit into the window of instructions that are under way.
 """
 
 from __future__ import annotations
 
+from texpr.ir.build import integer
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Store
 from texpr.ir.traverse import walk
+from texpr.passes.flatten import flat_index
 from texpr.schedule.cheap import FUNCTION, operations
-from texpr.schedule.loops import all_loops, qualified
+from texpr.schedule.loops import all_loops, qualified, stores
+from texpr.schedule.nests import extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of
 
+DISTANCE = 1024
+"""Bytes from a vector to the one that is asked for meanwhile."""
+FEW = 4
+"""Times as far, from where on a loop is long enough."""
 SHARE = 8
 """Of the second cache, which a row and the next one may fill beside all else."""
 
 
 def ask_ahead(plan: Plan) -> None:
-    """Prefetch rows of inputs in the loops of expensive elements, one row early."""
+    """Prefetch inputs in the loops of expensive elements: rows that several nests read one row early, else some vectors."""
     caches = plan.machine.caches[:2]
+    for loop in all_loops(plan.kernel) if caches else ():
+        for tensor in plan.kernel.inputs:
+            alone = bytes_of(tensor) > caches[-1] and len(_readers(plan, tensor)) == 1
+            vector = _vector(loop, tensor) if alone else 0
+            if vector and extent(loop) >= FEW * -(-DISTANCE // vector):
+                plan.step("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
     for row in all_loops(plan.kernel) if caches else ():
         for tensor in plan.kernel.inputs:
             nests = [n for n in row.body if isinstance(n, For) and _reads_row(n, tensor, row)]
             busy = next((n for n in nests[1:] if _is_busy(n, tensor)), None)
             if busy is not None and bytes_of(tensor) > caches[-1] >= SHARE * bytes_of(tensor, tensor.shape[1:]):
                 plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(busy))
+
+
+def _readers(plan: Plan, tensor: Tensor) -> set[int]:
+    """The equations that read a tensor, or copy from it."""
+    return {s.equation for s in stores(plan.kernel) if any(isinstance(n, Read) and n.tensor is tensor for n in walk(s))}
+
+
+def _vector(loop: For, tensor: Tensor) -> int:
+    """Of a loop over vectors of expensive elements alone, the bytes that one takes of a tensor which it walks along; 0 of others."""
+    match loop.body:
+        case (For(var, count, (Store(update=None) as s,), "vector"),) if operations(s.value, along=var) >= FUNCTION:
+            lanes = integer(count) or 0
+            reads = [flat_index(tensor, n.indices) for n in walk(s.value) if isinstance(n, Read) and n.tensor is tensor]
+            runs = reads and all(r.coefficient(var) == 1 and r.coefficient(loop.var) == lanes for r in reads)
+            return lanes * tensor.dtype.bytes if runs else 0
+    return 0
 
 
 def _reads_row(nest: For, tensor: Tensor, row: For) -> bool:

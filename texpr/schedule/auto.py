@@ -4,12 +4,13 @@ It sees loops, strides and reuse, never names of operators. First, equations los
 what is cheap to compute again is inlined (`cheap`). Then per nest: join loops that are one run of memory; pick the vector loop with the
 fewest gathers; where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers over loops along which
 reads are reused; leave groups of products to an instruction (`dots`); block large contractions and pack an operand (`panels`); walk along a
-large operand that is read once (`streams`); turn squares of what is read across (`transposed`, `crossing`); write elements that lie between
-each other by whole vectors (`woven`); add what tiles of a recurrence need of earlier elements (`earlier`); let rows of one run side by side
-or follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`). Intermediates are computed in loops of what uses
-them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, loops over triangles lose their
-conditions (`triangles`), rows are asked for while functions of the last one are computed (`ahead`), and what the caches would not hold is
-written past them (`past`). GPUs have blocks (`blocks`), and one kernel for weighted exponentials (`attend`). Illegal steps are left out.
+large operand that is read once (`streams`); count the rows of a product by one loop (`as_one`); turn squares of what is read across
+(`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); add what tiles of a recurrence need of
+earlier elements (`earlier`); let rows of one run side by side or follow each other (`wavefront`), blocks of sums go through memory in its
+order (`runs`). Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop
+is shared among threads, loops over triangles lose their conditions (`triangles`), rows are asked for while functions of the last one are
+computed (`ahead`), and what the caches would not hold is written past them (`past`). GPUs have blocks (`blocks`), one kernel for weighted
+exponentials (`attend`). Illegal steps are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from texpr.ir.traverse import walk
 from texpr.schedule import any_length
 from texpr.schedule.ahead import ask_ahead
 from texpr.schedule.along import along_reduction
+from texpr.schedule.as_one import are_one, as_one
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained, serves_rows
@@ -277,7 +279,7 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
         size = integer(inner.extent)
         if not nest.reduction and size is not None and size >= 2 * plan.lanes(nest) and _rows_together(plan, nest, inner) is not None:
             break
-        if size is None or not all(_collapses(a.stride(outer.var), a.stride(inner.var), size) for a in nest.accesses):
+        if not are_one(nest, outer, inner):
             break
         if any(edges(nest, loop) != (0, 0) for loop in (outer, inner)) or size >= plan.lanes(nest) and asks_for(nest, (outer, inner)):
             break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
@@ -287,10 +289,6 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
         found = next(n for n in find_nests(plan.kernel) if n.main.equation == nest.main.equation and n.spatial[0].tensor == outer.tensor)
         nest = found.inside(len(nest.outer))
     return nest
-
-
-def _collapses(outer: int | None, inner: int | None, size: int) -> bool:
-    return outer is not None and inner is not None and outer == inner * size
 
 
 def _share(plan: Plan, group: _Group) -> None:
@@ -359,7 +357,7 @@ def _window(nest: Nest, rows: For | None) -> str:
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
-    known = (blocked, squared, dotted, streamed, windowed, packed)
+    known = (blocked, squared, dotted, streamed, as_one, windowed, packed)
     return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
 
 

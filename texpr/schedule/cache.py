@@ -13,6 +13,7 @@ from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import equal, rewrite, walk
+from texpr.passes.joined import Joined, joined, redirected
 from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_inside, check_moved
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
@@ -29,6 +30,7 @@ class _Box:
         chain: the loop and those around it, outermost first.
         bases: the first element of the box.
         strides: how far apart elements are that the buffer holds beside each other.
+        joined: the dimensions of the tensor that are one in the buffer, if some are.
     """
 
     tensor: Tensor
@@ -37,10 +39,11 @@ class _Box:
     bases: tuple[Expr, ...]
     strides: tuple[int, ...]
     kernel: Kernel
+    joined: Joined | None = None
 
     def local(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
         """Where an element that the loop uses is in the buffer."""
-        distances = (linear(sub(i, b)) for i, b in zip(indices, self.bases))
+        distances = (linear(sub(i, b)) for i, b in zip(_together(self.joined, indices), self.bases))
         return tuple(Linear(tuple((t, c // by) for t, c in x.terms), x.constant // by).expr() for x, by in zip(distances, self.strides))
 
     def copy_in(self, pad: Const | None) -> tuple[Stmt, ...]:
@@ -63,7 +66,8 @@ class _Box:
     def _elements(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """An element of the buffer, one loop per dimension that has more than one, and the same element of the tensor."""
         steps = tuple(index(0) if integer(n) == 1 else Var(f"d{k}") for k, n in enumerate(self.buffer.shape))
-        return steps, tuple(add(b, mul(d, index(by))) for b, d, by in zip(self.bases, steps, self.strides))
+        place = tuple(add(b, mul(d, index(by))) for b, d, by in zip(self.bases, steps, self.strides))
+        return steps, place if self.joined is None else self.joined.apart(place)
 
     def _for_all(self, steps: Sequence[Expr], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         for d, n in zip(reversed(steps), reversed(self.buffer.shape)):
@@ -170,25 +174,37 @@ def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> 
     if lanes is not None:
         raise ScheduleError(f"`{lanes.var.name}` is marked {lanes.kind}, and each iteration would need a buffer", span_of(kernel, lanes),
                             code="cache", help="make the buffer first, then mark the loop")
-    found = poly.footprint(kernel, t, chain, kinds=("read",) if kind == "read" else ("read", "write"))
+    kinds = Read if kind == "read" else Read | Store
+    used = [n.indices for n in walk(*at.body) if isinstance(n, kinds) and n.tensor is t]
+    how = joined(t, used)
+    seen, seen_as = (kernel, t) if how is None else _seen(kernel, how)
+    found = poly.footprint(seen, seen_as, chain, kinds=("read",) if kind == "read" else ("read", "write"))
     assert found is not None, "the loop uses the tensor"
     written = [s.tensor for s in stores(at)]
     moving = next((n.tensor for b in found.bases for n in walk(b) if isinstance(n, Read) and any(n.tensor is w for w in written)), None)
     if moving is not None:
         raise ScheduleError(f"which elements of {t.name} an iteration of `{at.var.name}` uses depends on {moving.name}, which it writes",
                             span_of(kernel, at), code="cache", help=f"name a loop inside that does not write {moving.name}")
-    strides = _strides(t, at, found.bases, writes=kind == "write")
+    strides = _strides([_together(how, indices) for indices in used], found.bases)
     extents = (floordiv(add(n, index(by - 1)), index(by)) for n, by in zip(found.extents, strides))
     # At sizes at which no iteration runs an extent may be below 0; a buffer has none then.
     extents = (n if poly.always(compare("<=", index(0), n), (), kernel.requires) else maximum(index(0), n) for n in extents)
     buffer = Tensor(unused_name(kernel, name), t.dtype, plain(*extents), t.value_range if kind == "read" else None)
-    return _Box(t, buffer, chain, found.bases, strides, kernel)
+    return _Box(t, buffer, chain, found.bases, strides, kernel, how)
 
 
-def _strides(t: Tensor, loop: For, bases: Sequence[Expr], *, writes: bool) -> tuple[int, ...]:
+def _together(how: Joined | None, indices: Sequence[Expr]) -> Sequence[Expr]:
+    return indices if how is None else how.indices(indices)
+
+
+def _seen(kernel: Kernel, how: Joined) -> tuple[Kernel, Tensor]:
+    """The kernel with dimensions of a tensor taken together, and that tensor."""
+    small = replace(how.tensor, dims=plain(*how.shape))
+    return redirected(kernel, {how.tensor: (small, how)}), small
+
+
+def _strides(used: Sequence[Sequence[Expr]], bases: Sequence[Expr]) -> tuple[int, ...]:
     """For each dimension a number of which the distances of all elements that the loop uses from the base are multiples."""
-    used = [n.indices for n in walk(*loop.body) if isinstance(n, Read) and n.tensor is t]
-    used += [s.indices for s in stores(loop) if writes and s.tensor is t]
     distances = ([linear(sub(at[d], base)) for at in used] for d, base in enumerate(bases))
     # Arithmetic on data may wrap, and half of what has wrapped is not what was doubled.
     return tuple(gcd(*(n for x in each for n in (x.constant, *(c for _, c in x.terms)))) or 1 if all(x.is_affine for x in each) else 1
@@ -215,6 +231,8 @@ def _users(t: Tensor, loops: list[For], kind: str) -> list[For]:
 def _padding(kernel: Kernel, box: _Box) -> Const | None:
     """The value that every read under the loop gives outside the tensor, where all give the same one, under no other condition."""
     value: Const | None = None
+    if box.joined is not None:
+        return None  # beyond the end of a row the next one begins
     for above, s in _below(kernel, box.chain[-1]):
         padded = [n for n in walk(s) if isinstance(n, Select) and isinstance(n.then, Read) and n.then.tensor is box.tensor]
         reads = {id(n) for n in walk(s, *_heads(above)) if isinstance(n, Read) and n.tensor is box.tensor}

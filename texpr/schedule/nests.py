@@ -14,6 +14,7 @@ from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.intervals import interval
+from texpr.passes.joined import joined
 from texpr.schedule.loops import paths
 
 # What a loop of unknown extent counts as.
@@ -43,6 +44,11 @@ class Access:
         if any(var in variables(t) for t, _ in form.terms if t is not var):
             return None
         return form.coefficient(var)
+
+    def moving(self, var: Var) -> list[int]:
+        """The dimensions of a copy of what is read that move with `var`: those that joined loops run through as one are one."""
+        how = joined(self.tensor, [self.indices])
+        return [d for d, i in enumerate(self.indices if how is None else how.indices(self.indices)) if var in variables(i)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,6 @@ def in_registers(plan: Plan, nest: Nest, lane: str, places: Sequence[str]) -> No
         places: loops whose iterations are tiles, the innermost first.
     """
     for total in totals(plan, nest):
-        along = _dimension(plan, total, lane)
         for _ in range(_sums_in(plan, total)):
             before, count = plan.here(), _sums_in(plan, total)
             if not any(plan.step("cache_write", total.name, at) for at in places):
@@ -114,6 +113,7 @@ def in_registers(plan: Plan, nest: Nest, lane: str, places: Sequence[str]) -> No
                 plan.back(before)
                 break
             buffer = plan.kernel.temporaries[-1]
+            along = _dimension(plan, buffer, lane)
             for d, n in enumerate(buffer.shape):
                 if integer(n) != 1:
                     plan.step("vectorize" if d == along else "unroll", f"{buffer.name}.d{d}")

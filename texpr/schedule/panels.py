@@ -28,6 +28,8 @@ DEPTH = 1024
 """Terms up to which sums do not go back to memory: a few panels of so many rows fit the second cache."""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
+LEAST_SHARING = 128
+"""The same where lanes are those of a joined loop: they are full without."""
 TERMS_A_ROW = 16
 """Terms of a sum per row that shares a panel beyond which few rows are better off with lanes along the terms."""
 BLOCK_ROWS = 64
@@ -39,8 +41,12 @@ CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
 EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
+UNEVEN = 8
+"""Parts of all the work, of which one more for one core makes it better to share out rows."""
 FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
+MOST_WASTE = 4
+"""Lanes for one of which a lane in vain costs more than rows that lie apart."""
 FILLING = 16
 """Full tiles of which one may be filled up with zeros: what is computed in vain is less than the code for what is left over costs."""
 
@@ -93,6 +99,9 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), max(map(constant_extent, sharing), default=0))
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
+    joined = sum(lane.var in variables(i) for i in panel.indices) > 1
+    if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (joined and sharers < LEAST_SHARING):
+        return None
     across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
     if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(plan, nest, panel, lane))):
         return None
@@ -172,9 +181,10 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     scattered = [a for a in nest.accesses[1:] if a is not c.panel and _scattered(c, a)]
     tiles = -(-constant_extent(c.lane) // c.width)
     blocks = _blocks(plan, c, tiles)
-    by_rows = not nest.outer and not sharing and not alone and (bool(scattered) or blocks < plan.machine.cores)
+    alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
+    by_rows = alone_in_nest and (bool(scattered) or _uneven(plan, tiles, blocks))
     deep, shallow = _depths(plan, c)
-    lane_tiles, lane = plan.split(qualified(c.lane), c.width, tail=_lane_tail(plan, c)) or ("", "")
+    lane_tiles, lane = _cut_lanes(plan, c)
     lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
     outer = [*alone, lane_blocks]
     any_length_lanes = bool(plan.machine.scalable_bytes)
@@ -224,6 +234,12 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     return row_blocks
 
 
+def _cut_lanes(plan: Plan, c: _Contraction) -> tuple[str, str]:
+    """Names of the loops over tiles of lanes and over their lanes; of joined lanes, which nothing can fill up, the rest is peeled off."""
+    tails = (_lane_tail(plan, c), "peel")
+    return next((cut for tail in tails if (cut := plan.split(qualified(c.lane), c.width, tail=tail))), ("", ""))
+
+
 def in_pairs(plan: Plan, terms: str) -> str:
     """Two terms of each sum an iteration, if none is left over: what the loop itself costs is shared, for code twice as long.
 
@@ -270,6 +286,12 @@ def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     return -(-tiles // max(n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)))
 
 
+def _uneven(plan: Plan, tiles: int, blocks: int) -> bool:
+    """Whether one core would have much more to do than others, of blocks of tiles: rows are shared out then."""
+    busiest = _busiest(tiles, -(-tiles // blocks), plan.machine.cores)
+    return busiest * plan.machine.cores * UNEVEN >= tiles * (UNEVEN + 1)
+
+
 def _busiest(tiles: int, block: int, cores: int) -> int:
     """Tiles of the core that has most of them, of blocks that are shared out one by one; the last block has what is left over."""
     rounds, others = divmod(-(-tiles // block) - 1, cores)
@@ -287,7 +309,7 @@ def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
 
 def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
     """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
-    along = [d for d, i in enumerate(access.indices) if c.row.var in variables(i)]
+    along = access.moving(c.row.var)
     few = constant_extent(c.lane) < SHARING_TILES * c.width
     if not _by_element(plan) or len(along) != 1 or few or not c.sums.is_float or not _copied(plan, access, at, c.sums):
         return False
@@ -374,7 +396,7 @@ def pack(plan: Plan, access: Access, at: str, loop: For, factor: int, sums: DTyp
 
     What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
     """
-    along = [d for d, i in enumerate(access.indices) if loop.var in variables(i)]
+    along = access.moving(loop.var)
     if len(along) != 1 or not _copied(plan, access, at, sums):
         return ""
     return in_panels(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)
