@@ -42,6 +42,7 @@ class Built:
         buffers: its temporaries, which are asked about their size before a call.
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
         externs: it calls functions of this process, which its loops name.
+        overwrites: positions of inputs, and of outputs that may lie in their memory.
     """
 
     code: bytes
@@ -49,6 +50,7 @@ class Built:
     buffers: tuple[Buffer, ...]
     duration: Duration
     externs: bool
+    overwrites: tuple[tuple[int, int], ...] = ()
 
 
 def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
@@ -83,10 +85,18 @@ def find(key: str, program: Program) -> Built | None:
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
         case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
-              "externs": bool(externs)} if code:
+              "externs": bool(externs), "overwrites": list(over)} if code:
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs)
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, externs,
+                         tuple(map(_pair, over)))
     return None
+
+
+def _pair(data: object) -> tuple[int, int]:
+    match data:
+        case [int(k), int(j)]:
+            return k, j
+    raise ValueError(f"no pair: {data!r:.80}")
 
 
 def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
@@ -99,7 +109,8 @@ def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
 def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
-    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs}
+    data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "externs": built.externs,
+            "overwrites": built.overwrites}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 
