@@ -14,6 +14,7 @@ import numpy as np
 from texpr import ahead
 from texpr.compiler import on_device, pipeline, stored
 from texpr.compiler.extern import extern_functions, externs_of, knowing
+from texpr.compiler.overwriting import overwritten
 from texpr.compiler.resources import occupancy_of
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
@@ -65,6 +66,7 @@ class CompiledKernel(callable.Callable):
             schedule: everything that `make` depends on beside the program, as text; empty where the disk cache is to be left alone.
         """
         self._make, self.target, self.program, self.sizes, self._schedule = make, target, program, dict(sizes), schedule
+        self._overwriting = False
         self.name, self.symbolic = program.name, tuple(v for v in program.sizes if v not in self.sizes)
         self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
         self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
@@ -157,11 +159,22 @@ class CompiledKernel(callable.Callable):
         if not self.target.native:
             raise CompileError(f"code for {self.target.name} does not run in this process", code="target",
                                help="kernel.emulate(...) runs it in an emulator; kernel.save(...) writes it to a file")
-        key = stored.key_of(self.program, self.sizes, self._schedule, self.target) if self._schedule and stored.usable() else ""
+        schedule = f"{self._schedule}, over inputs" if self._overwriting else self._schedule
+        key = stored.key_of(self.program, self.sizes, schedule, self.target) if self._schedule and stored.usable() else ""
         found = stored.find(key, self.program) if key else None
         if found is not None and (found.certificate or current().certify is False):
             return found
         return self._build(key)
+
+    def overwriting(self) -> CompiledKernel:
+        """This kernel, to be made for callers who place outputs in the memory of inputs (`overwrites`), unless it was made already."""
+        self._overwriting = self.target.native and "_built" not in self.__dict__
+        return self
+
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        """Positions of inputs, and of outputs that may lie in their memory: the kernel computes the same, and the input is gone."""
+        return self._built.overwrites if self._overwriting else ()
 
     def ready(self) -> CompiledKernel:
         """This kernel, made now and not when it is called first.
@@ -175,12 +188,13 @@ class CompiledKernel(callable.Callable):
         return self
 
     def _build(self, key: str) -> Built:
-        final = pipeline.prepared(self.kernel, self.target)
+        over = overwritten(pipeline.certified_loops(self.kernel)) if self._overwriting else ()
+        final = replace(pipeline.prepared(self.kernel, self.target), overwrites=over)
         with pipeline.object_code(final, self.target, kept=not key) as code:
             certificate = self._prove()
             buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
             duration, brief_up_to = pipeline.duration(final), pipeline.brief_up_to(final)
-            built = Built(code(), certificate, buffers, duration, brief_up_to, externs)
+            built = Built(code(), certificate, buffers, duration, brief_up_to, externs, over)
         if key:
             stored.keep(key, built)
         return built

@@ -46,6 +46,7 @@ class Built:
         duration: whether it looks for Ctrl-C, as `pipeline.duration` has it.
         brief_up_to: sizes up to which a `long` one is brief, as `pipeline.brief_up_to` has it.
         externs: it calls functions of this process, which its loops name.
+        overwrites: positions of inputs, and of outputs that may lie in their memory.
     """
 
     code: bytes
@@ -54,6 +55,7 @@ class Built:
     duration: Duration
     brief_up_to: int
     externs: bool
+    overwrites: tuple[tuple[int, int], ...] = ()
 
 
 def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
@@ -88,10 +90,17 @@ def find(key: str, program: Program) -> Built | None:
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
         case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
-              "brief_up_to": int(brief), "externs": bool(externs)} if code:
+              "brief_up_to": int(brief), "externs": bool(externs), "overwrites": list(over)} if code:
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs)
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs, tuple(map(_pair, over)))
     return None
+
+
+def _pair(data: object) -> tuple[int, int]:
+    match data:
+        case [int(k), int(j)]:
+            return k, j
+    raise ValueError(f"no pair: {data!r:.80}")
 
 
 def _buffer(data: object, sizes: Mapping[str, Var]) -> Buffer:
@@ -105,7 +114,7 @@ def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
     data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
-            "externs": built.externs}
+            "externs": built.externs, "overwrites": built.overwrites}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 

@@ -15,10 +15,11 @@ a Program or a list that can be printed:
    All follow a cost model (bytes saved against operations done again) and keep their decisions: `Plan.explain()`.
 3. `launches`, `kernels`: each group is a Program whose tensors are named by position, so that groups of one structure (layers of one
    shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all kernels are.
-4. `memory`: one block, places from lifetimes, 64-byte aligned; views are other tensors' memory.
+4. `memory`: one block, places from lifetimes, 64-byte aligned; views are other tensors' memory, and what is computed element by element
+   may be written over what is not needed any more.
 5. `Plan`: the kernels and the checks of values are entries of one table that native code walks through (`runtime.steps`). Variables are
    written to their spare arrays and exchanged at the end, so a run that is interrupted changes nothing; it begins anew where the handler
-   of the signal does not raise, and no kernel may write what it or one before it reads.
+   of the signal does not raise: so no kernel may write data or variables, and tensors in the block are computed again.
 
 Nothing here names an operator: fusion sees equations, their axes and their indices.
 """

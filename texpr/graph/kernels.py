@@ -30,7 +30,7 @@ def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native
 @lru_cache(maxsize=4096)
 def _compiled(program: Program, numbers: tuple[int | None, ...], target: str) -> CompiledKernel:
     sizes = {v: n for v, n in zip(program.sizes, numbers) if n is not None}
-    return default_kernel(program, sizes) if target == "native" else Schedule(program, sizes).auto(target).compile(target)
+    return default_kernel(program, sizes).overwriting() if target == "native" else Schedule(program, sizes).auto(target).compile(target)
 
 
 @lru_cache(maxsize=4096)

@@ -38,6 +38,11 @@ class Launch:
     operations: int
     lengths: tuple[int, ...] = ()
 
+    @property
+    def overwrites(self) -> tuple[tuple[int, int], ...]:
+        """Positions of inputs, and of outputs that may lie in their memory."""
+        return () if self.lengths else self.kernel.overwrites
+
     def parts(self) -> Iterator[Launch]:
         """The calls of the kernel: one, or one for each part of a sweep."""
         if len(self.lengths) < 2:

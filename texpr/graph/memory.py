@@ -1,9 +1,11 @@
-"""Where intermediate tensors lie in one block of memory: a tensor's place is free again after the last launch that reads it."""
+"""Where intermediate tensors lie in one block of memory: a tensor's place is free again after the last launch that reads it, or in this
+launch already for what it computes of each element from the same element.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,14 +25,16 @@ class Arena:
         offset: of each tensor, in bytes.
         size: of the block.
         naive: what the tensors would take each in a place of its own.
+        over: tensors that are computed in the memory of others, which are gone then.
     """
 
     offset: Mapping[Tensor, int]
     size: int
     naive: int
+    over: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{len(self.offset)} tensors in {self.size:,} bytes; each alone: {self.naive:,}"
+        return f"{len(self.offset)} tensors in {self.size:,} bytes, {len(self.over)} over others; each alone: {self.naive:,}"
 
 
 Lifetimes = Mapping[Tensor, tuple[int, int]]
@@ -53,11 +57,43 @@ def lifetimes(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], kep
     return {t: (first, len(launches) if t in kept else last) for t, (first, last) in found.items()}
 
 
-def make_arena(lives: Lifetimes) -> Arena:
+def in_place(launches: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]]], pairs: Sequence[Sequence[tuple[int, int]]],
+             lives: Lifetimes) -> dict[Tensor, Tensor]:
+    """Which tensors are computed in the memory of which others: those that their launch alone reads, once, and as the last one.
+
+    Args:
+        pairs: of each launch, positions of inputs and of outputs that may lie in their memory.
+    """
+    over: dict[Tensor, Tensor] = {}
+    for k, ((inputs, outputs), allowed) in enumerate(zip(launches, pairs, strict=True)):
+        for source, target in ((inputs[i], outputs[j]) for i, j in allowed):
+            if lives.get(source, (k, -1))[1] != k or source in outputs or inputs.count(source) > 1:
+                continue
+            if target in lives and lives[target][0] == k and target not in over and source not in over.values():
+                over[target] = source
+    return over
+
+
+def make_arena(lives: Lifetimes, over: Mapping[Tensor, Tensor] | None = None) -> Arena:
     """Places where no two tensors that live at once overlap: the largest first, each at the lowest place that is free while it lives.
+
+    Args:
+        over: tensors that have the place of others, as `in_place` says.
 
     Source: Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020.
     """
+    over = over or {}
+    alone, first = sum(map(_rounded, lives)), {}
+    for tensor in sorted(lives, key=lambda t: lives[t]):
+        first[tensor] = first[over[tensor]] if tensor in over else tensor
+    whole = dict(lives)
+    for tensor, place in first.items():
+        whole[place] = min(whole[place][0], lives[tensor][0]), max(whole[place][1], lives[tensor][1])
+    offset, top = _placed({t: life for t, life in whole.items() if first[t] is t})
+    return Arena({t: offset[first[t]] for t in lives}, top, alone, over)
+
+
+def _placed(lives: Lifetimes) -> tuple[dict[Tensor, int], int]:
     offset: dict[Tensor, int] = {}
     top = 0
     for tensor in sorted(lives, key=lambda t: (-tensor_bytes(t), lives[t])):
@@ -68,7 +104,7 @@ def make_arena(lives: Lifetimes) -> Arena:
             at = max(at, high)
         offset[tensor] = at
         top = max(top, at + _rounded(tensor))
-    return Arena(offset, top, sum(map(_rounded, lives)))
+    return offset, top
 
 
 def _rounded(tensor: Tensor) -> int:

@@ -20,8 +20,8 @@ from texpr.graph.fusion import fused
 from texpr.graph.kept import with_kept
 from texpr.graph.launches import Launch, Launches, make_launches, show_launches
 from texpr.graph.layouts import laid_out
-from texpr.graph.memory import lifetimes, make_arena
-from texpr.graph.passes import FUSE, SWEEP, by_laws, optimized
+from texpr.graph.memory import in_place, lifetimes, make_arena
+from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
 from texpr.graph.place import OnDevice, Place, Scalars, device_of, on_host, place_for
 from texpr.graph.profile import Profile, shapes_of, watching
@@ -112,7 +112,8 @@ class Plan:
         here = {v: t for v, t in self._variables.items() if device_of(v.data) == HOST != self.place.name}
         self._scalars = Scalars(self.place, here)
         moved = {t: self.place.constant(a) for t, a in constants.items()}
-        self._fixed = self._allocate(data, outputs) | moved | self._scalars.arrays
+        level, left_out, _ = _wanted(opt, disable, reassociate)
+        self._fixed = self._allocate(data, outputs, level >= 1 and IN_PLACE not in left_out) | moved | self._scalars.arrays
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
         self._outputs = tuple(r.tensor for r in results)
@@ -215,11 +216,17 @@ class Plan:
 
     def _watched(self, watcher: Profile) -> None:
         """Run kernel by kernel."""
-        arrays = self._arrays()
+        arrays = self._arrays(self._apart())
         for tensor, check in self._ranges:
             check([arrays[tensor]], {})
         steps = [self.place.alone(n, arrays, self._fail_at([n])) for n in self.launches]
         watcher.run(self.captured.name, self.launches, steps)
+        for t in {*self._outputs} & self.arena.over.keys():
+            self._fixed[t][...] = arrays[t]
+
+    def _apart(self) -> dict[Tensor, Any]:
+        """Memory of their own for tensors that are computed over others: kernels that run alone may begin anew."""
+        return {t: self.place.zeros(t) for t in self.arena.over}
 
     @property
     def assigned(self) -> tuple[Variable, ...]:
@@ -235,7 +242,7 @@ class Plan:
         """The time of each launch, measured on what the memory holds now; nothing is assigned."""
         rows = []
         with self._lock:
-            arrays = self._arrays()
+            arrays = self._arrays(self._apart())
             for launch in self.launches:
                 step = self.place.alone(launch, arrays, self._fail_at([launch]))
                 step()
@@ -301,12 +308,18 @@ class Plan:
     def _repr_html_(self) -> str:
         return self.svg()
 
-    def _allocate(self, data: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[Tensor, np.ndarray]:
-        """Arrays for data and for all that is computed, what is assigned to variables aside."""
+    def _allocate(self, data: Sequence[Tensor], outputs: Sequence[Tensor], over: bool) -> dict[Tensor, np.ndarray]:
+        """Arrays for data and for all that is computed, what is assigned to variables aside.
+
+        Args:
+            over: tensors may be computed in the memory of others.
+        """
         assigned = set(self._updates.values())
         root = self._root
         steps = [([root(t) for t in n.inputs], [root(t) for t in n.outputs if t not in assigned]) for n in self.launches]
-        self.arena = make_arena(lifetimes(steps, set(outputs)))
+        lives = lifetimes(steps, set(outputs))
+        pairs = [n.overwrites if over else () for n in self.launches]
+        self.arena = make_arena(lives, in_place([(s[0], n.outputs) for s, n in zip(steps, self.launches)], pairs, lives))
         memory = self.place.block(self.arena.size)
         arrays = {t: self.place.view(memory, at, t) for t, at in self.arena.offset.items()}
         return arrays | {t: self.place.zeros(t) for t in data}
@@ -387,10 +400,7 @@ class Plan:
 def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, opt: int | None, disable: Collection[str] | None,
               reassociate: bool | None) -> tuple[Program, Launches]:
     """The program after all passes that are wanted, and its kernels."""
-    options = current()
-    level = options.opt if opt is None else opt
-    left_out = options.disable if disable is None else disable
-    loose = options.reassociate if reassociate is None else reassociate
+    level, left_out, loose = _wanted(opt, disable, reassociate)
     better = optimized(program, constants, level, left_out, loose)
     if level < 3 or FUSE in left_out:
         return better, make_launches(better, False, False, place.kernel)
@@ -401,6 +411,13 @@ def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: P
     better, layouts = laid_out(better)
     made = make_launches(better, True, place.sweeps and SWEEP not in left_out, place.kernel)
     return better, Launches(made.order, made.views, (*kept, *decisions, *layouts, *made.decisions))
+
+
+def _wanted(opt: int | None, disable: Collection[str] | None, reassociate: bool | None) -> tuple[int, Collection[str], bool]:
+    """What is not given, from the options."""
+    options = current()
+    return (options.opt if opt is None else opt, options.disable if disable is None else disable,
+            options.reassociate if reassociate is None else reassociate)
 
 
 def _value_checks(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:

@@ -166,6 +166,7 @@ class Kernel(Node):
         temporaries: buffers that live during the call and have no `Alloc`.
         contract: `a * b + c` may be rounded once (a fused multiply-add).
         program: the equations that it was lowered from, if that is known.
+        overwrites: positions of inputs and of outputs that callers may place in the memory of these inputs.
     """
 
     parts: ClassVar = ("body",)
@@ -178,3 +179,4 @@ class Kernel(Node):
     contract: bool = False
     requires: tuple[Expr, ...] = ()
     program: Program | None = None
+    overwrites: tuple[tuple[int, int], ...] = ()

@@ -28,6 +28,7 @@ from texpr.poly.legality import (
            reordered,
            runs_in_order,
            same_work,
+           written_once,
 )
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, fails_somewhere, never
@@ -37,4 +38,5 @@ from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
            "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
-           "read_after_write", "reassociable", "reads_in_time", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped"]
+           "read_after_write", "reassociable", "reads_in_time", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped",
+           "written_once"]

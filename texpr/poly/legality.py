@@ -157,6 +157,20 @@ def reads_in_time(kernel: Kernel, tensors: Collection[Tensor]) -> bool:
         return False
 
 
+def written_once(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether it is proven that no element of a tensor is written twice."""
+    def search() -> bool:
+        nest = model(kernel)
+        uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor and a.kind != "read"]
+        pairs = (Pair(s, t, first, second) for s, first in uses for t, second in uses)
+        return all(a.kind == "write" for _, a in uses) and not any(True for pair in pairs for _ in _before(nest, pair))
+
+    try:
+        return asked(search)
+    except OutOfQuota:
+        return False
+
+
 def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int, distance: int,
           private: Collection[Tensor] = ()) -> Conflict | None:
     """A dependence of one of `sinks` on one of `sources`, in the same iteration of the `depth` outermost loops, on one of at most

@@ -68,7 +68,8 @@ AnyEntry = Entry | SweepEntry | RangeEntry
 def sequence(name: str, entries: Sequence[AnyEntry], failed: Callable[[int], object], keep: object) -> Callable[[], object]:
     """A function without arguments that runs kernels one after the other, in one native call; it keeps their arrays alive.
 
-    Interrupted by Ctrl-C whose handler does not raise, it begins anew: no kernel may write what it or one before it reads.
+    Interrupted by Ctrl-C whose handler does not raise, it begins anew: no kernel may write what it or one before it reads, but what one of
+    them has written.
 
     Args:
         failed: called when a kernel cannot finish or a check fails, with the position of the entry, to raise.

@@ -72,7 +72,8 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
     """
     emitter = using(kernel)
     arguments = (*kernel.inputs, *kernel.outputs)
-    parameters = [*(f"ptr noalias %t{k}" for k in range(len(arguments))), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
+    emitter.overwriting = {t for k, j in kernel.overwrites for t in (kernel.inputs[k], kernel.outputs[j])}
+    parameters = [*(f"ptr{emitter.alone(t)} %t{k}" for k, t in enumerate(arguments)), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
     name = symbol_of(kernel.name)
     emitter.function = Function(f'define internal i32 @"{name}.body"({", ".join(parameters)}) alwaysinline #0')
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(arguments)}

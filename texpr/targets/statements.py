@@ -36,6 +36,7 @@ class Emitter(Accesses):
         self.functions: list[str] = []
         self.rare_functions: dict[str, str] = {}
         self.in_worker = False
+        self.overwriting: set[Tensor] = set()
         self.looping = 0
         self.workers = 0
 
@@ -292,7 +293,7 @@ class Emitter(Accesses):
         self.looping, self.known = 0, Scoped()
         types = ["ptr"] * len(used) + ["i64"] * len(free)
         parameters = [f"%p{k}" for k in range(len(types))]
-        typed = (f"ptr noalias {p}" if t == "ptr" else f"{t} {p}" for t, p in zip(types, parameters))
+        typed = [f"ptr{self.alone(t)} {p}" for t, p in zip(used, parameters)] + [f"i64 {p}" for p in parameters[len(used) :]]
         signature = ", ".join([*typed, "i64 %lo", "i64 %hi"])
         self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) alwaysinline #0")
         self.pointers = dict(zip(used, parameters))
@@ -303,6 +304,10 @@ class Emitter(Accesses):
         self.in_worker = False
         self.functions += [self.function.text(), _unpacking(name, types)]
         self.function, self.pointers, self.variables, self.looping, self.known = outer
+
+    def alone(self, tensor: Tensor) -> str:
+        """What is said of a pointer to a tensor: that nothing else is there, unless an output may lie over an input."""
+        return "" if tensor in self.overwriting else " noalias"
 
     def _hoisted_buffers(self, loop: For) -> None:
         """Buffers that are too large for the stack are allocated once per function, before its loops."""

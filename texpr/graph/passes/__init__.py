@@ -32,7 +32,7 @@ from texpr.support.trace import run_passes
 
 Pass = Callable[[Program], Program]
 
-__all__ = ["EXACT", "FUSE", "LAWS", "PASSES", "SWEEP", "Law", "Stage", "by_laws", "check_names", "chosen", "optimized"]
+__all__ = ["EXACT", "FUSE", "IN_PLACE", "LAWS", "PASSES", "SWEEP", "Law", "Stage", "by_laws", "check_names", "chosen", "optimized"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,9 @@ FUSE = "fuse"
 SWEEP = "sweep"
 """The name of what lets results that are computed alike, such as all updates of an optimizer, share a loop; with fusion."""
 
+IN_PLACE = "in_place"
+"""The name of what computes tensors in the memory of others that are not needed any more."""
+
 
 def check_names(names: Collection[str]) -> None:
     """Refuse names of passes that there are not, or that cannot be left out.
@@ -80,7 +83,7 @@ def check_names(names: Collection[str]) -> None:
     Raises:
         CallError: such a name.
     """
-    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP]
+    known = [s.name for s in PASSES if s.optional] + [FUSE, SWEEP, IN_PLACE]
     for name in names:
         if name not in known:
             raise CallError(f"no pass `{name}` can be left out", code="option",
