@@ -2,9 +2,9 @@
 
     python scripts/library_times.py --torch PYTHON [--only NAME,...] [--elements 200000] [--slower 1.0]
 
-Each operator's first case of the tests in f32 is enlarged: every size by the same factor, until the largest array has about so many elements.
-A row is the time of a call with a given output, PyTorch's, and PyTorch's over it; rows below `--slower` come first. The two run one after the
-other: what is within a tenth of 1 is equal. PyTorch runs in an environment of its own, by `scripts/peers/times_torch.py`.
+Each operator's first case of the tests in f32 is enlarged: every size by the same factor, until the largest array has about so many
+elements. A row is the time of a call with a given output, PyTorch's, and PyTorch's over it; rows below `--slower` come first. The two run
+one after the other: what is within a tenth of 1 is equal. PyTorch runs in an environment of its own, by `scripts/peers/times_torch.py`.
 """
 
 from __future__ import annotations
