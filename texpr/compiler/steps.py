@@ -148,6 +148,10 @@ class Steps:
         """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
         return self._step("reciprocal", tensor)
 
+    def tf32(self, loop: str | Var) -> Self:
+        """Round the factors of a sum of products of f32 for tensor cores; see `texpr.schedule.tf32`."""
+        return self._step("tf32", loop)
+
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})

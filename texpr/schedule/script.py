@@ -37,6 +37,7 @@ from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
 from texpr.schedule.swizzle import swizzle
 from texpr.schedule.tensorize import tensorize
+from texpr.schedule.tf32 import tf32
 from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
 from texpr.support.errors import ScheduleError
@@ -50,7 +51,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
-    "reciprocal": reciprocal,
+    "reciprocal": reciprocal, "tf32": tf32,
 }
 
 
