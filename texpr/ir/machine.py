@@ -44,6 +44,8 @@ class Machine:
         shared_bytes: memory that the threads of a block share, at most.
         multiprocessor: where blocks run, on GPUs.
         asynchronous: threads go on while copies to that memory are under way.
+        tf32: default schedules may round factors of sums of f32 for instructions that take them so. No property of a machine: the user
+            permits it.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
 
@@ -64,3 +66,4 @@ class Machine:
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()
     scalable_bytes: int = 0
+    tf32: bool = False

@@ -119,6 +119,7 @@ class _Tile:
 _TILES = {
     "mma.m16n8k16.row.col.bf16": _Tile(16, 8, 16, 2, "bfloat", "float"),
     "mma.m16n8k16.row.col.f32.f32": _Tile(16, 8, 16, 2, "half", "float"),
+    "mma.m16n8k8.row.col.tf32": _Tile(16, 8, 8, 1, "float", "float"),
     "mma.m16n8k32.row.col.s8": _Tile(16, 8, 32, 4, "i8", "i32"),
     "mma.m8n8k4.row.col.f64": _Tile(8, 8, 4, 1, "double", "double"),
 }
@@ -162,6 +163,10 @@ def _element(body: _Body, tile: _Tile, lane: str, register: int, k: int) -> str:
 
 
 def _plus(body: _Body, tile: _Tile, value: str, a: str, b: str) -> str:
+    if tile.total == "float" == tile.element:  # tf32: the last bits are not there
+        words = [body.set(f"and i32 {body.set(f'bitcast float {x} to i32')}, -8192") for x in (a, b)]
+        a, b = (body.set(f"bitcast i32 {w} to float") for w in words)
+        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
     if tile.element == tile.total:
         return body.set(f"call {tile.total} @llvm.fma.f64(double {a}, double {b}, double {value})")
     how, times, plus = ("sext", "mul", "add") if tile.total == "i32" else ("fpext", "fmul", "fadd")
@@ -195,6 +200,13 @@ def _fence(body: _Body, site: int, name: str, given: list[str], types: list[str]
     return ""
 
 
+def _rounded(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """The bits of a float without the last 13, the nearest such; of NaN as they are."""
+    word = body.set(f"bitcast float {given[0]} to i32")
+    near = body.set(f"and i32 {body.set(f'add i32 {word}, 4096')}, -8192")
+    return body.set(f"select i1 {body.set(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
+
+
 def _wait_for(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     body.do(f"call void @fiber_wait_for(i32 {given[0]})")
     return ""
@@ -202,4 +214,5 @@ def _wait_for(body: _Body, site: int, name: str, given: list[str], types: list[s
 
 _SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
-                            "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product}
+                            "f2tf32.rna": _rounded, "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix,
+                            "mma.": _product}

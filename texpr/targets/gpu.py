@@ -10,7 +10,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select, sub
 from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.expr import And, Call, Compare, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, For, If, Kernel, Prefetch, Stmt, Store, Wait
 from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
@@ -22,8 +22,10 @@ from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
 from texpr.targets.sync import Threads, Uses, uses_of
+from texpr.targets.tf32 import rounded
 from texpr.targets.warpgroups import PATTERN, described, emit_together, lanes_of
 from texpr.targets.warps import LANES as WARP
+from texpr.targets.warps import reads_memory
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
@@ -89,6 +91,9 @@ class GpuEmitter(Emitter):
         extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {axis: self.where.extent(axis) for axis in AXES}
         blocks = {n.var for n in loops if is_block(n)}
         return Threads(self.where.several, self.thread_axes, blocks, extents, self.kernel.requires)
+
+    def _call(self, e: Call) -> Value:
+        return rounded(self, self.value(e.args[0])) if e.function == "tf32" else super()._call(e)
 
     def rare(self, e: Expr) -> Value:
         """In place: a kernel here is one function."""
@@ -296,7 +301,7 @@ class GpuEmitter(Emitter):
             who = "warp" if lanes == WARP else "warpgroup"
             raise CompileError(f"{name} is run by a {who}: {lanes} threads along thread.x, and no loop over them around it", code="target",
                                help=f"bind loops of {lanes} iterations to thread.x, and loops over {who}s to thread.y")
-        self._meet((loop,), frozenset("x") if described(loop) else frozenset())
+        self._meet((loop,), frozenset("x") if described(loop) or reads_memory(loop) else frozenset())
         others = sorted(self.where.several - set(self.bound) - {"x"})
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
         with self.known.scope():

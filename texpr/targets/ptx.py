@@ -30,6 +30,8 @@ FIRST_RESERVING = 80
 """The first processor that keeps a part of the shared memory of each block for itself."""
 FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
+FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
+"""The first processor that rounds for its tensor cores."""
 FEW_BLOCKS = 2
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
 # Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
@@ -48,6 +50,7 @@ def target(name: str) -> Target | None:
     running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
     instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
+                      functions=ROUNDS if processor >= FIRST_ROUNDING else frozenset(),
                       instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS)
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
