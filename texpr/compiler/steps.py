@@ -165,10 +165,14 @@ class Steps:
         """Keep only what is still needed of a temporary; see `texpr.schedule.fold`."""
         return self._step("fold", tensor, dim, *(() if size is None else (size,)))
 
-    def pipeline(self, what: str | Var, depth: int = 2, *, asynchronous: bool = False) -> Self:
+    def pipeline(self, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0) -> Self:
         """Compute a tensor some iterations ahead of its use; see `texpr.schedule.pipeline`."""
-        options = {"asynchronous": True} if asynchronous else {}
+        options = ({"asynchronous": True} if asynchronous else {}) | ({"lead": lead} if lead else {})
         return self._step("pipeline", what, *(() if depth == 2 else (depth,)), **options)
+
+    def in_flight(self, loop: str | Var, groups: int = 0) -> Self:
+        """Products of an iteration go on while the next ones begin; see `texpr.schedule.in_flight`."""
+        return self._step("in_flight", loop, *((groups,) if groups else ()))
 
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""

@@ -80,6 +80,7 @@ class Store(Stmt):
         equation: position in the program of the equation this store computes; -1 for a copy.
         stream: whole vectors go past the caches to memory; a hint.
         asynchronous: a copy that is only begun here: the element may change from now on until a `Wait` of this thread covers its group.
+            Or, in the nest of an instruction, an update: operands are read, and the sum changes, until a `WaitProducts` covers its group.
         at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
             A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
         span: of the equation or the reduction in the operator's text.
@@ -134,6 +135,18 @@ class Commit(Stmt):
 @dataclass(frozen=True, slots=True, eq=False)
 class Wait(Stmt):
     """This thread goes on once all of its groups but the last `pending` have arrived."""
+
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommitProducts(Stmt):
+    """The asynchronous products that this thread began since its last `CommitProducts` are a group."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WaitProducts(Stmt):
+    """This thread goes on once all of its groups of products but the last `pending` are done."""
 
     pending: int = 0
 

@@ -11,7 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
+from texpr.ir.loop import (
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+)
 from texpr.ir.show_expr import SUM, Names, Part, Writer, element
 from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -147,6 +162,10 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return ["commit"]
         case Wait(pending):
             return [f"wait {pending}"]
+        case CommitProducts():
+            return ["commit products"]
+        case WaitProducts(pending):
+            return [f"wait {pending} products"]
         case Poll():
             return ["poll"]
     raise AssertionError(f"no text for {type(statement).__name__}")

@@ -11,7 +11,23 @@ from typing import NamedTuple
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.extern import extern_effect
-from texpr.ir.loop import Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, is_kind
+from texpr.ir.loop import (
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+    is_kind,
+)
 from texpr.ir.reach import USUAL_SIZE
 from texpr.ir.swizzle import Swizzle
 from texpr.lang import tree
@@ -33,8 +49,8 @@ _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
 _NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
-_PLAIN = {"barrier": Barrier, "commit": Commit, "poll": Poll}
-_WAIT = re.compile(r"wait ([0-9]{1,4})")
+_PLAIN = {"barrier": Barrier, "commit": Commit, "commit products": CommitProducts, "poll": Poll}
+_WAIT = re.compile(r"wait ([0-9]{1,4})( products)?")
 _SCOPE = re.compile(rf"  +({_WORD})(?: swizzle\(([0-9]+), ([0-9]+), ([0-9]+)\))?$")
 
 
@@ -187,7 +203,7 @@ class _Reader:
         if text in _PLAIN:
             block.body.append(_PLAIN[text]())
         elif (wait := _WAIT.fullmatch(text)) is not None:
-            block.body.append(Wait(int(wait.group(1))))
+            block.body.append((WaitProducts if wait.group(2) else Wait)(int(wait.group(1))))
         elif (found := _EXTERN.fullmatch(text)) is not None:
             block.body.append(self._extern(line, found))
         elif text.startswith("let "):

@@ -1,4 +1,4 @@
-"""Asynchronous copies, once it is proven that they arrive in time."""
+"""Asynchronous copies and products, once it is proven that they arrive in time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ _SAYS = {
     "place": "not every thread is known to come to this as often as all others, and copies to {} are counted by it",
     "arrival": "copies to {} are not proven to have arrived here: no wait in front of it covers them",
     "barrier": "copies to {} by other threads are not proven to have arrived here: there is no barrier behind the wait",
+    "uncounted": "not every thread is known to come to this as often as all others, and products for {} are counted by it",
+    "unfinished": "products for {} are not proven to be done here: no wait for products in front of it covers them",
+    "operand": "products for {} read what this overwrites, and are not proven to be done: no barrier behind a wait for them is in front",
     "overwritten": "a copy to {} is not proven to begin after this: there is no barrier between",
 }
 
 
 def check_arrivals(kernel: Kernel) -> Kernel:
-    """The kernel itself, once its asynchronous copies are proven to arrive before they are read and to overwrite nothing wanted.
+    """The kernel itself, once its asynchronous copies are proven to arrive before they are read and to overwrite nothing wanted, and its
+    asynchronous products to be done where their sums are used or their operands overwritten.
 
     Raises:
         ScheduleError: they are not, with the statement that comes too early.
     """
-    found = poly.unarrived(kernel)
+    found = poly.unarrived(kernel) or poly.unfinished(kernel)
     if found is not None:
         raise refused(kernel, found)
     return kernel
@@ -34,9 +38,11 @@ def check_arrivals(kernel: Kernel) -> Kernel:
 def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
     """The error for what is not proven."""
     source, places = source_kernel(kernel)
-    notes = [f"copied by: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
+    does = "copied by" if found.copy.update is None else "begun by"
+    step = "pipeline(..., asynchronous=True)" if found.copy.update is None else "in_flight"
+    notes = [f"{does}: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
     return ScheduleError(_SAYS[found.kind].format(found.copy.tensor.name), places[id(found.statement)], code="arrival", notes=notes,
-                         help="pipeline(..., asynchronous=True) places waits and barriers; steps after it must leave them where they are")
+                         help=f"{step} places waits and barriers; steps after it must leave them where they are")
 
 
 def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:

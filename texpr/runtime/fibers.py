@@ -2,7 +2,8 @@
 
 Only the declarations of GPU intrinsics are replaced. Threads of a block run one after the other up to the next barrier; shared memory
 holds NaNs when a block begins. So a barrier that is missing shows in the results, and one that some threads miss is an error.
-Asynchronous copies arrive as late as they may, and where threads run backwards as early: a missing wait or barrier shows in one of these.
+Asynchronous copies arrive as late as they may, and where threads run backwards as early, and products (`products`) the other way round:
+a missing wait or barrier shows in one of these.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from texpr.runtime import jit
 from texpr.runtime.groups import with_groups
 from texpr.runtime.lanes import WARP, renamed, shims
+from texpr.runtime.products import RESET, resets
 
 Extents = tuple[int, int, int]
 STACK = 64 * 1024
@@ -168,7 +170,7 @@ def translated(text: str) -> str:
     text = _DYNAMIC.sub(rf"\1 = global [{MOST_SHARED} x i8] zeroinitializer", text)
     text = re.sub(r" ?addrspace\(\d+\)", "", text).replace("ptx_kernel ", "")
     return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry, WARP=WARP), text, *collectives,
-                      *entries, _poison(shared)])
+                      *entries, _poison(shared, RESET if resets(text) else "")])
 
 
 def _index(match: re.Match[str]) -> str:
@@ -187,6 +189,6 @@ def _entry(name: str, parameters: str) -> str:
     return "\n".join([*lines, f"  call void @{name}({', '.join(f'{t} %v{k}' for k, t in enumerate(types))})", "  ret void", "}"])
 
 
-def _poison(shared: Sequence[tuple[str, str]]) -> str:
+def _poison(shared: Sequence[tuple[str, str]], more: str) -> str:
     fills = [f"  call void @llvm.memset.p0.i64(ptr {name}, i8 -1, i64 {size}, i1 false)" for name, size in shared]
-    return "\n".join(["define void @fiber_poison() noinline {", *fills, "  ret void", "}"])
+    return "\n".join(["define void @fiber_poison() noinline {", *fills, more, "  ret void", "}"])

@@ -22,6 +22,7 @@ from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.hints import annotate, prefetch, stream
+from texpr.schedule.in_flight import in_flight
 from texpr.schedule.inline import inline
 from texpr.schedule.join import fuse
 from texpr.schedule.lanes import unroll, vectorize
@@ -48,7 +49,7 @@ from texpr.schedule.trim import trim
 
 __all__ = [
     "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
-    "fold", "fuse", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified",
-    "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream",
-    "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
+    "fold", "fuse", "in_flight", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch",
+    "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize",
+    "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
 ]

@@ -18,6 +18,7 @@ from texpr.schedule.expand import expand
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.hints import annotate, prefetch, stream
+from texpr.schedule.in_flight import in_flight
 from texpr.schedule.inline import inline
 from texpr.schedule.join import check_parted, fuse
 from texpr.schedule.lanes import unroll, vectorize
@@ -51,7 +52,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
-    "reciprocal": reciprocal, "tf32": tf32,
+    "reciprocal": reciprocal, "tf32": tf32, "in_flight": in_flight,
 }
 
 

@@ -8,7 +8,7 @@ from math import prod
 
 from texpr.ir.build import integer, maximum
 from texpr.ir.expr import Expr, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, For, If, Stmt, Store, Wait
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Stmt, Store, Wait, WaitProducts
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
 
@@ -47,9 +47,10 @@ def is_thread(s: object) -> bool:
 
 def is_collective(s: Stmt) -> bool:
     """Whether threads take part in `s` together: it is or holds a loop over threads or blocks, an instruction of a warp, a barrier or a
-    wait for copies.
+    wait for copies or products.
     """
-    return any(is_thread(n) or is_block(n) or is_warp(n) or isinstance(n, Barrier | Commit | Wait) for n in walk(s))
+    counted = Barrier | Commit | Wait | CommitProducts | WaitProducts
+    return any(is_thread(n) or is_block(n) or is_warp(n) or isinstance(n, counted) for n in walk(s))
 
 
 def is_warp(s: object) -> bool:

@@ -11,11 +11,12 @@ from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul,
 from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import And, Call, Compare, Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, For, If, Kernel, Prefetch, Stmt, Store, Wait
+from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Kernel, Prefetch, Stmt, Store, Wait, WaitProducts
 from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.begun import emit_commit, emit_wait, sums_of
 from texpr.targets.function import Function, Value, constant, memory_type
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
 from texpr.targets.private import POSITIONS, Own
@@ -79,7 +80,8 @@ class GpuEmitter(Emitter):
         self.shared: list[str] = []
         self.shared_bytes, self.most_shared, self.dynamic = 0, most_shared, static is not None
         self.copies: dict[Tensor, frozenset[str]] = {}
-        self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous}
+        self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
+        self.sums = sums_of(nest, own)
         self.described = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in described(n)}
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest) if static is None else static.threads
@@ -253,6 +255,10 @@ class GpuEmitter(Emitter):
                 self.intrinsic("llvm.nvvm.cp.async.commit.group", "void")
             case Wait(pending):
                 self.intrinsic("llvm.nvvm.cp.async.wait.group", "void", f"i32 {pending}")
+            case CommitProducts():
+                emit_commit(self)
+            case WaitProducts():
+                emit_wait(self, s)
             case If(cond, body):
                 self._where(cond, body)
             case For() if is_block(s):
@@ -348,9 +354,16 @@ class GpuEmitter(Emitter):
 
     def register(self, tensor: Tensor, indices: tuple[Expr, ...], values: Mapping[Var, Expr]) -> str:
         """The typed address of an element in a thread's part of a buffer in registers."""
-        own = self._own_of(tensor)
-        at = own.local(tuple(folded(i, values) for i in indices), self._positions())
-        return f"ptr {self.address(own.tensor, at)[0]}"
+        at = self.register_place(tensor, tuple(folded(i, values) for i in indices))
+        return f"ptr {self.address(self.own[tensor].tensor, at)[0]}"
+
+    def register_place(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Where an element is in a thread's part of a buffer in registers."""
+        return self._own_of(tensor).local(indices, self._positions())
+
+    def part_address(self, tensor: Tensor, place: Sequence[int]) -> str:
+        """The address of what is at a place of that part."""
+        return self.address(self.own[tensor].tensor, tuple(map(index, place)))[0]
 
     def register_stride(self, tensor: Tensor, indices: tuple[Expr, ...], var: Var) -> int:
         """How far apart neighbours along a loop of an instruction are in registers."""

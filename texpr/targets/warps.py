@@ -402,3 +402,9 @@ def place(emitter: GpuEmitter, match: Match, operand: str, **places: int) -> str
     """The address in registers of an element of the first lane; every lane has its own there."""
     tensor, indices = match.operands[operand]
     return emitter.register(tensor, indices, values_of(match, **{name: index(n) for name, n in places.items()}))
+
+
+def indices_of(match: Match, operand: str, **places: int) -> tuple[Expr, ...]:
+    """The indices of an element of the first lane."""
+    values = values_of(match, **{name: index(n) for name, n in places.items()})
+    return tuple(folded(i, values) for i in match.operands[operand][1])
