@@ -174,6 +174,10 @@ class Steps:
         """Products of an iteration go on while the next ones begin; see `texpr.schedule.in_flight`."""
         return self._step("in_flight", loop, *((groups,) if groups else ()))
 
+    def bulk(self, loop: str | Var) -> Self:
+        """Let copies that a loop begins ahead be boxes, each moved as a whole; see `texpr.schedule.bulk`."""
+        return self._step("bulk", loop)
+
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""
         return self._step("inline", tensor)

@@ -38,6 +38,7 @@ class Machine:
         loads_apart: only loads read memory, so that constants and values for all lanes take registers.
         address_registers: how many hold addresses and counters.
         lane_products: products take one element of a register for all lanes.
+        bulk: boxes of tensors are copied there as a whole.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
@@ -62,6 +63,7 @@ class Machine:
     shared_bytes: int = 0
     multiprocessor: Multiprocessor | None = None
     asynchronous: bool = False
+    bulk: bool = False
     streams: bool = False
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()

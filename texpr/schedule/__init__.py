@@ -15,6 +15,7 @@ statements), the copies keep the name and belong together: a step by name takes 
 
 from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
+from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.expand import expand
@@ -48,7 +49,7 @@ from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
 
 __all__ = [
-    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
+    "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
     "fold", "fuse", "in_flight", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch",
     "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize",
     "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",

@@ -131,10 +131,6 @@ def _reciprocal(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Ste
     return Step(kind, (rng.choice([t.name for t in (*kernel.outputs, *kernel.temporaries)] or names),))
 
 
-def _tf32(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind, (rng.choice(names),))
-
-
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
 
@@ -272,7 +268,7 @@ _MAKERS: dict[str, _Maker] = {
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "tf32": _tf32, "expand": _cache, "vectorize_scalable": _scalable,
+    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "expand": _cache, "vectorize_scalable": _scalable,
 }
 
 
