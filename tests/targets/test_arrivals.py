@@ -199,6 +199,14 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     assert not all(np.array_equal(computed(wrong, mirrored(9), backwards), expected) for backwards in (False, True))
 
 
+def test_a_wait_for_all_covers_what_is_in_a_group(monkeypatch: pytest.MonkeyPatch):
+    """With two buffers no group may be under way where the wait is; copies that are in none are not waited for."""
+    kernel = rewrite(scheduled(2).kernel, without(Commit))
+    found = poly.unarrived(kernel)
+    assert found is not None and found.kind == "arrival"
+    assert not np.array_equal(computed(unproven(kernel, monkeypatch), mirrored(9), False), problem(mirrored(9)).expected[0])
+
+
 def test_a_fault_is_told():
     with pytest.raises(ScheduleError) as error:
         check_arrivals(rewrite(scheduled().kernel, without(Barrier)))

@@ -25,6 +25,7 @@ class Instruction:
         flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
         reorders: it adds floats in an order of its own.
         offset: what it takes as signed becomes unsigned first, and what that adds is found by one more product for each register of a row.
+        begun: it can be begun and waited for later: threads go on meanwhile.
         masked: conditions may stand in the nest: the instruction leaves out the elements for which they fail.
     """
 
@@ -35,6 +36,7 @@ class Instruction:
     reorders: bool = False
     masked: bool = False
     offset: bool = False
+    begun: bool = False
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}

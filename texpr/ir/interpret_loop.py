@@ -15,7 +15,24 @@ from texpr.ir.arithmetic import UPDATE, Array, compute_dtype, load, quiet, store
 from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.extern import opened_shape, run_function
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, has_lanes
+from texpr.ir.loop import (
+    INSTRUCTION,
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+    has_lanes,
+)
 from texpr.ir.shapes import flat_shape
 from texpr.ir.translate import ExprWriter, combine, converted
 from texpr.ir.traverse import variables, walk
@@ -124,7 +141,7 @@ class _KernelWriter:
                     self.out.renew(tensor, self.buffers[tensor])
                 case Barrier():
                     self.out.line("yield" if threads else "pass")
-                case Poll() | Prefetch() | Commit() | Wait():
+                case Poll() | Prefetch() | Commit() | CommitProducts() | Wait() | WaitProducts():
                     self.out.line("pass")
                 case If(cond, body):
                     self.out.line(f"if {self.out.expr(cond)}:")

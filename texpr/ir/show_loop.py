@@ -11,7 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from texpr.ir.expr import Node, Tensor, Var
-from texpr.ir.loop import Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
+from texpr.ir.loop import (
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+)
 from texpr.ir.show_expr import SUM, Names, Part, Writer, element
 from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unused
 from texpr.ir.traverse import walk
@@ -143,10 +158,15 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return ["prefetch ", *element(tensor, indices, None, names)]
         case Barrier():
             return ["barrier"]
-        case Commit():
-            return ["commit"]
-        case Wait(pending):
-            return [f"wait {pending}"]
+        case Commit(slot, brings, slots):
+            return ["commit"] if slot is None or brings is None else ["commit at ", Part(slot), f" of {slots} brings ", Part(brings)]
+        case Wait(pending, slot, phase, slots):
+            counted = [] if slot is None or phase is None else [" at ", Part(slot), f" of {slots} phase ", Part(phase)]
+            return [f"wait {pending}", *counted]
+        case CommitProducts():
+            return ["commit products"]
+        case WaitProducts(pending):
+            return [f"wait {pending} products"]
         case Poll():
             return ["poll"]
     raise AssertionError(f"no text for {type(statement).__name__}")

@@ -9,7 +9,24 @@ from texpr.ir.copies import copy_of
 from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, is_kind
+from texpr.ir.loop import (
+    INSTRUCTION,
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+    is_kind,
+)
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import walk
 from texpr.ir.verify_expr import UPDATES, WRITE_GUARDS, check, verify_expr
@@ -154,12 +171,25 @@ def verify_kernel(kernel: Kernel) -> None:
                 check(len(indices) == tensor.rank, f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}", tensor)
                 for e in indices:
                     _verify_value(e, place)
-            case Wait(pending):
+            case Wait(pending, slot, phase, slots):
                 check(pending >= 0, f"a wait for all but {pending} groups", place.statement)
-            case Barrier() | Commit() | Poll() | Alloc():
+                _verify_counted(place, slots, slot, phase)
+            case Commit(slot, brings, slots):
+                _verify_counted(place, slots, slot, brings)
+            case WaitProducts(pending):
+                check(pending >= 0, f"a wait for all but {pending} groups", place.statement)
+            case Barrier() | CommitProducts() | Poll() | Alloc():
                 pass
             case other:
                 raise AssertionError(f"an unknown statement {type(other).__name__}")
+
+
+def _verify_counted(place: _Place, slots: int, *values: Expr | None) -> None:
+    given = [e for e in values if e is not None]
+    check(not given if slots == 0 else slots > 0 and len(given) == len(values), "counters without a place", place.statement)
+    for e in given:
+        _verify_value(e, place)
+        check(e.dtype == I64, "what is counted is an index", e)
 
 
 def _verify_extern(call: ExternCall, kernel: Kernel) -> None:
@@ -191,7 +221,8 @@ def _verify_store(store: Store, place: _Place) -> None:
     check(store.start or not store.part, f"a part of {target.name} that is not started", store.value)
     check(not (store.start and store.update), f"a start of {target.name} is not an update", store.value)
     check(not (store.stream and store.update), f"an update of {target.name} reads what it writes, and does not stream", store.value)
-    check(copy_of(store) is not None or not store.asynchronous, f"{target.name} is computed, and only copies are asynchronous", store.value)
+    check(copy_of(store) is not None or store.update == "add" or not store.asynchronous,
+          f"{target.name} is computed, and only copies and products are asynchronous", store.value)
     for e in store.indices:
         _verify_value(e, place)
         check(e.dtype == I64, "an index is i64", e)

@@ -1,9 +1,9 @@
-"""Asynchronous copies, once it is proven that they arrive in time."""
+"""Asynchronous copies and products, once it is proven that they arrive in time."""
 
 from __future__ import annotations
 
 from texpr import poly
-from texpr.ir.loop import Kernel, Store
+from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.traverse import walk
@@ -15,17 +15,26 @@ _SAYS = {
     "place": "not every thread is known to come to this as often as all others, and copies to {} are counted by it",
     "arrival": "copies to {} are not proven to have arrived here: no wait in front of it covers them",
     "barrier": "copies to {} by other threads are not proven to have arrived here: there is no barrier behind the wait",
+    "uncounted": "not every thread is known to come to this as often as all others, and products for {} are counted by it",
+    "unfinished": "products for {} are not proven to be done here: no wait for products in front of it covers them",
+    "operand": "products for {} read what this overwrites, and are not proven to be done: no barrier behind a wait for them is in front",
+    "mixed": "bulk copies and copies of threads are begun together, here and to {}",
+    "counter": "this is not proven to be of the counter that its group has, of copies to {}",
+    "bytes": "the bytes that this expects are not proven to be those that the copies to {} and others before it bring",
+    "phase": "this waits for a phase that is not proven to be that of its group, of copies to {}",
+    "turn": "not all threads are proven to have waited for the last group of this counter, which tells of copies to {}",
     "overwritten": "a copy to {} is not proven to begin after this: there is no barrier between",
 }
 
 
 def check_arrivals(kernel: Kernel) -> Kernel:
-    """The kernel itself, once its asynchronous copies are proven to arrive before they are read and to overwrite nothing wanted.
+    """The kernel itself, once its asynchronous copies are proven to arrive before they are read and to overwrite nothing wanted, and its
+    asynchronous products to be done where their sums are used or their operands overwritten.
 
     Raises:
         ScheduleError: they are not, with the statement that comes too early.
     """
-    found = poly.unarrived(kernel)
+    found = poly.unarrived(kernel) or poly.unfinished(kernel)
     if found is not None:
         raise refused(kernel, found)
     return kernel
@@ -34,9 +43,11 @@ def check_arrivals(kernel: Kernel) -> Kernel:
 def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
     """The error for what is not proven."""
     source, places = source_kernel(kernel)
-    notes = [f"copied by: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
+    does = "copied by" if found.copy.update is None else "begun by"
+    step = "pipeline(..., asynchronous=True)" if found.copy.update is None else "in_flight"
+    notes = [f"{does}: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
     return ScheduleError(_SAYS[found.kind].format(found.copy.tensor.name), places[id(found.statement)], code="arrival", notes=notes,
-                         help="pipeline(..., asynchronous=True) places waits and barriers; steps after it must leave them where they are")
+                         help=f"{step} places waits and barriers; steps after it must leave them where they are")
 
 
 def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
@@ -50,4 +61,8 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
         if copy is not None:
             raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
                                help="newer processors have them; pipeline without asynchronous=True runs anywhere")
+    box = next((n for n in walk(kernel) if isinstance(n, For) and n.kind == "bulk"), None)
+    if box is not None and machine.gpu_threads and not machine.bulk:
+        raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
+                           help="newer processors have them; leave `bulk` out of the script")
     return kernel

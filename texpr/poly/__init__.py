@@ -9,7 +9,8 @@ condition always holds; `footprint` which box of a tensor one iteration of some 
     footprint(kernel, tensor, loops, kinds=("read", "write")) -> Footprint(bases, extents) | None
 
 `arrivals` asks whether asynchronous copies arrive before they are read and overwrite nothing that is
-wanted. `times` finds an order for equations that need each other, `extents` the bounds of its loops.
+wanted, `products` the same of asynchronous products. `times` finds an order for equations that need each other, `extents` the bounds
+of its loops.
 """
 
 from texpr.poly.arrivals import Unproven, unarrived
@@ -30,6 +31,7 @@ from texpr.poly.legality import (
            same_work,
            written_once,
 )
+from texpr.poly.products import unfinished
 from texpr.poly.program import check_program
 from texpr.poly.prove import always, fails_somewhere, never
 from texpr.poly.solver import effort
@@ -39,4 +41,4 @@ from texpr.poly.times import Loop, Order, order_of
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
            "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
            "read_after_write", "reassociable", "reads_in_time", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped",
-           "written_once"]
+           "unfinished", "written_once"]

@@ -19,9 +19,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, integer, maximum, mul, sub
-from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
-from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
+from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.loop import Barrier, Commit, CommitProducts, For, If, Kernel, Stmt, Store, Wait, WaitProducts
 from texpr.ir.traverse import substitute, tensors, walk
+from texpr.poly.phases import out_of_phase
 from texpr.poly.prove import never
 
 
@@ -31,7 +32,8 @@ class Unproven:
 
     Attributes:
         kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all threads reach), `arrival` (a copy may arrive
-            after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read).
+            after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read); of bulk
+            copies also what `phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`.
         statement: the store, wait or commit it is about.
         copy: the asynchronous copy.
     """
@@ -42,7 +44,7 @@ class Unproven:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class Place:
     """A statement with what stands around it and where.
 
     Attributes:
@@ -57,9 +59,9 @@ class _Place:
     node: Stmt
     above: tuple[For | If, ...]
     order: int
-    committed: Mapping[_Place | None, Expr]
-    meeting: _Place | None = None
-    wait: _Place | None = None
+    committed: Mapping[Place | None, Expr]
+    meeting: Place | None = None
+    wait: Place | None = None
 
     @property
     def loops(self) -> tuple[For, ...]:
@@ -72,23 +74,31 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Use:
-    """An access to a buffer that copies fill."""
+class Use:
+    """An access to a buffer that copies fill; of what is begun there, the commit that makes it part of a group in any case."""
 
-    place: _Place
+    place: Place
     indices: tuple[Expr, ...]
+    commit: Place | None = None
+
+
+def begun(place: Place, indices: tuple[Expr, ...], places: Sequence[Place]) -> Use:
+    """The use by what begins at a place, with the first commit behind it in the same loops."""
+    own = set(place.above)
+    behind = (p for p in places if p.order > place.order and isinstance(p.node, Commit | CommitProducts) and own.issuperset(p.above))
+    return Use(place, indices, next(behind, None))
 
 
 def unarrived(kernel: Kernel) -> Unproven | None:
     """What is not proven of the asynchronous copies of a kernel, for all sizes; None if all is, or there are none."""
-    if not any(isinstance(n, Store) and n.asynchronous for n in walk(kernel)):
+    if not any(map(_copies, walk(kernel))):
         return None
     return next((found for top in kernel.body if (found := _of_nest(kernel, top)) is not None), None)
 
 
 def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
-    places = list(_Walk().places(top))
-    copies = [p for p in places if isinstance(p.node, Store) and p.node.asynchronous]
+    places = list(Walk().places(top))
+    copies = [p for p in places if _copies(p.node)]
     if not copies:
         return None
     written = {p.node.tensor: p.node for p in places if isinstance(p.node, Store)}
@@ -98,34 +108,43 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
             if isinstance(n, Read) and n.tensor in written:
                 return Unproven("source", written[n.tensor], p.node)
     for p in places:
-        if isinstance(p.node, Commit | Wait) and not _reached_by_all(p):
+        if isinstance(p.node, Commit | Wait) and not reached_by_all(p):
             return Unproven("place", p.node, copies[0].node)  # type: ignore[arg-type]
+    if (fault := out_of_phase(kernel, top, places)) is not None:
+        return Unproven(*fault, copies[0].node)  # type: ignore[arg-type]
     filled = dict.fromkeys(p.node.tensor for p in copies if isinstance(p.node, Store))
     return next((found for t in filled if (found := _of_buffer(kernel, t, places)) is not None), None)
 
 
-def _reached_by_all(p: _Place) -> bool:
+def _copies(n: Node) -> bool:
+    """Whether a copy is begun here."""
+    return isinstance(n, Store) and n.asynchronous and n.update is None
+
+
+def reached_by_all(p: Place) -> bool:
+    """Whether all threads of a block come to a statement equally often: under no condition, in no loop over threads."""
     return all(isinstance(n, For) and not n.kind.startswith("thread") for n in p.above)
 
 
-def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[_Place]) -> Unproven | None:
-    writes = [_Use(p, p.node.indices) for p in places if isinstance(p.node, Store) and p.node.tensor is tensor]
-    reads = [_Use(p, n.indices) for p in places for n in _read_at(p.node) if n.tensor is tensor]
+def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[Place]) -> Unproven | None:
+    writes = [begun(p, p.node.indices, places) for p in places if isinstance(p.node, Store) and p.node.tensor is tensor]
+    reads = [Use(p, n.indices) for p in places for n in reads_at(p.node) if n.tensor is tensor]
     for write in writes:
         copy = write.place.node
         assert isinstance(copy, Store)
         for read in reads:
-            if (kind := _late(kernel, write, read, read.place)) is not None:
+            if (kind := late(kernel, write, read, read.place)) is not None:
                 return Unproven(kind, read.place.node, copy)
             if not _after_reads(kernel, read, write):
                 return Unproven("overwritten", read.place.node, copy)
         for earlier in writes:
-            if _late(kernel, earlier, write, write.place) is not None:
+            if late(kernel, earlier, write, write.place) is not None:
                 return Unproven("overwritten", earlier.place.node, copy)
     return None
 
 
-def _read_at(s: Stmt) -> Iterator[Read]:
+def reads_at(s: Stmt) -> Iterator[Read]:
+    """What a statement itself reads, but for the statements in it."""
     match s:
         case For(_, head) | If(head):
             yield from (n for n in walk(head) if isinstance(n, Read))
@@ -135,12 +154,12 @@ def _read_at(s: Stmt) -> Iterator[Read]:
                 yield Read(tensor, indices)
 
 
-def _late(kernel: Kernel, copy: _Use, use: _Use, at: _Place) -> str | None:
-    """What may go wrong where `use` comes after `copy`: it is not behind a wait for it and a barrier."""
+def late(kernel: Kernel, copy: Use, use: Use, at: Place) -> str | None:
+    """What may go wrong where `use` comes after what began at `copy`: it is not behind a wait for it and a barrier."""
     pair = _Pair(kernel, copy, use)
     before = pair.earlier()
 
-    def covered(wait: _Place | None) -> bool:
+    def covered(wait: Place | None) -> bool:
         ways = _pending(pair, wait) if wait is not None else ()
         return any(pair.impossible([conjunction(c, p) for c in before for p in pending]) for pending in ways)
 
@@ -149,12 +168,12 @@ def _late(kernel: Kernel, copy: _Use, use: _Use, at: _Place) -> str | None:
     return "barrier" if covered(at.wait) else "arrival"
 
 
-def _pending(pair: _Pair, wait: _Place) -> Iterator[list[Expr]]:
+def _pending(pair: _Pair, wait: Place) -> Iterator[list[Expr]]:
     """The cases in which a copy may be under way behind a wait in front of its use: each list is all of them, told in another way."""
     copy, use = pair.uses
-    assert isinstance(wait.node, Wait)
-    if wait.node.pending == 0:
-        yield _order(wait, copy.place, pair.renamed[use], pair.renamed[copy])
+    assert isinstance(wait.node, Wait | WaitProducts)
+    if wait.node.pending == 0 and copy.commit is not None:
+        yield _order(wait, copy.commit, pair.renamed[use], pair.renamed[copy])
     for since in wait.committed:
         if since not in copy.place.committed:
             continue
@@ -169,7 +188,7 @@ def _pending(pair: _Pair, wait: _Place) -> Iterator[list[Expr]]:
         yield [conjunction(b, c) for c in (late, *apart) for b in behind]
 
 
-def _after_reads(kernel: Kernel, read: _Use, copy: _Use) -> bool:
+def _after_reads(kernel: Kernel, read: Use, copy: Use) -> bool:
     """Whether a barrier stands between each read and the copies to its element that come later."""
     pair = _Pair(kernel, read, copy)
     before, meeting = pair.earlier(), copy.place.meeting
@@ -182,7 +201,7 @@ def _after_reads(kernel: Kernel, read: _Use, copy: _Use) -> bool:
 class _Pair:
     """Instances of two uses that name one element."""
 
-    def __init__(self, kernel: Kernel, a: _Use, b: _Use) -> None:
+    def __init__(self, kernel: Kernel, a: Use, b: Use) -> None:
         self.kernel, self.uses, self.axes = kernel, (a, b), list[Axis]()
         self.renamed = {a: self._instance(a, "a")}
         self.renamed[b] = self._instance(b, "b")
@@ -191,7 +210,7 @@ class _Pair:
         self.same = [compare("==", self.of(a, i), self.of(b, j)) for i, j in zip(a.indices, b.indices)
                      if not tensors(i) and not tensors(j)]
 
-    def _instance(self, use: _Use, suffix: str) -> dict[Var, Expr]:
+    def _instance(self, use: Use, suffix: str) -> dict[Var, Expr]:
         """Variables of its own for an instance, but for the block, which is the same for all that share memory."""
         values: dict[Var, Expr] = {}
         for n in use.place.loops:
@@ -204,7 +223,7 @@ class _Pair:
             values[n.var] = new
         return values
 
-    def of(self, use: _Use, e: Expr) -> Expr:
+    def of(self, use: Use, e: Expr) -> Expr:
         """An expression at the instance of a use."""
         return substitute(e, self.renamed[use])
 
@@ -219,7 +238,7 @@ class _Pair:
                    or never(conjunction(c, *self.same, *self.held), self.axes, self.kernel.requires) for c in cases)
 
 
-def _order(a: _Place, b: _Place, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:
+def _order(a: Place, b: Place, mine: dict[Var, Expr], theirs: dict[Var, Expr]) -> list[Expr]:
     """The cases in which an instance of `a` comes before one of `b`."""
     cases: list[Expr] = []
     equal: list[Expr] = []
@@ -232,65 +251,62 @@ def _order(a: _Place, b: _Place, mine: dict[Var, Expr], theirs: dict[Var, Expr])
     return [*cases, conjunction(*equal)] if a.order < b.order else cases
 
 
-class _Walk:
-    """Goes through a nest in the order of its text."""
+class Walk:
+    """Goes through a nest in the order of its text, and counts groups of copies, or of products."""
 
-    def __init__(self) -> None:
-        self.order = 0
+    def __init__(self, commit: type[Commit | CommitProducts] = Commit, wait: type[Wait | WaitProducts] = Wait) -> None:
+        self.order, self.commit, self.waits = 0, commit, wait
 
-    def places(self, top: Stmt) -> Iterator[_Place]:
+    def places(self, top: Stmt) -> Iterator[Place]:
         yield from self._of(top, (), {None: index(0)}, None, None)
 
-    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[_Place | None, Expr], meeting: _Place | None,
-            wait: _Place | None) -> Iterator[_Place]:
+    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[Place | None, Expr], meeting: Place | None,
+            wait: Place | None) -> Iterator[Place]:
         self.order += 1
-        here = _Place(s, above, self.order, committed, meeting, wait)
+        here = Place(s, above, self.order, committed, meeting, wait)
         yield here
         if not isinstance(s, For | If):
             return
         inside = (*above, s)
         if isinstance(s, For) and not s.kind.startswith("block"):
-            each = _sum(map(_commits, s.body))
+            each = self._total(s.body)
             committed = {} if each is None else _more(committed, mul(s.var, index(each)))
         for n in s.body:
-            before, committed = committed, _after(n, committed)
+            before, committed = committed, self._after(n, committed)
             for place in self._of(n, inside, before, meeting, wait):
                 yield place
-                if place.node is n and isinstance(n, Wait) and _reached_by_all(place):
+                if place.node is n and isinstance(n, self.waits) and reached_by_all(place):
                     wait = place
                     committed = {**committed, place: index(0)} if n.pending == 0 else committed
-                elif place.node is n and isinstance(n, Barrier) and _reached_by_all(place):
+                elif place.node is n and isinstance(n, Barrier) and reached_by_all(place):
                     meeting = place
 
+    def _after(self, s: Stmt, committed: Mapping[Place | None, Expr]) -> Mapping[Place | None, Expr]:
+        """How many groups there are after a statement, from how many there are before it."""
+        known = self._commits(s)
+        if known is not None:
+            return _more(committed, index(known))
+        each = self._total(s.body) if isinstance(s, For) else None
+        return {} if each is None else _more(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
 
-def _commits(s: Stmt) -> int | None:
-    """How many groups a statement commits; None if that is no known number. A loop over blocks is run through once by each."""
-    if isinstance(s, Commit):
-        return 1
-    if not isinstance(s, For | If):
-        return 0
-    inside = _sum(map(_commits, s.body))
-    times = 1 if isinstance(s, For) and s.kind.startswith("block") else integer(s.extent) if isinstance(s, For) else None
-    return 0 if inside == 0 else None if times is None or inside is None else times * inside
+    def _commits(self, s: Stmt) -> int | None:
+        """How many groups a statement commits; None if that is no known number. A loop over blocks is run through once by each."""
+        if isinstance(s, self.commit):
+            return 1
+        if not isinstance(s, For | If):
+            return 0
+        inside = self._total(s.body)
+        times = 1 if isinstance(s, For) and s.kind.startswith("block") else integer(s.extent) if isinstance(s, For) else None
+        return 0 if inside == 0 else None if times is None or inside is None else times * inside
 
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    total = 0
-    for n in counts:
-        if n is None:
-            return None
-        total += n
-    return total
-
-
-def _after(s: Stmt, committed: Mapping[_Place | None, Expr]) -> Mapping[_Place | None, Expr]:
-    """How many groups there are after a statement, from how many there are before it."""
-    known = _commits(s)
-    if known is not None:
-        return _more(committed, index(known))
-    each = _sum(map(_commits, s.body)) if isinstance(s, For) else None
-    return {} if each is None else _more(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
+    def _total(self, body: Iterable[Stmt]) -> int | None:
+        total = 0
+        for n in map(self._commits, body):
+            if n is None:
+                return None
+            total += n
+        return total
 
 
-def _more(committed: Mapping[_Place | None, Expr], count: Expr) -> Mapping[_Place | None, Expr]:
+def _more(committed: Mapping[Place | None, Expr], count: Expr) -> Mapping[Place | None, Expr]:
     return {since: add(n, count) for since, n in committed.items()}

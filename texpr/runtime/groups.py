@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 
+from texpr.runtime.products import with_begun
+
 _WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k16\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+_BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k16\.(\w+)\(")
 _ELEMENTS = {"bf16": "bfloat", "f16": "half"}
 
 
 def with_groups(text: str) -> str:
     """The module with products that this machine can run in place of those of warpgroups."""
-    types = sorted({t for _, _, t in _WRAPPER.findall(text)})
-    return "\n".join([_WRAPPER.sub(_product, text), *(_dot(t, _ELEMENTS[t]) for t in types)])
+    types = sorted({t for _, _, t in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
+    return "\n".join([_WRAPPER.sub(_product, with_begun(text)), *(_dot(t, _ELEMENTS[t]) for t in types)])
 
 
 def _product(found: re.Match[str]) -> str:

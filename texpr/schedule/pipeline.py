@@ -36,7 +36,7 @@ from texpr.support.errors import ScheduleError
 MOST_BUFFERS = 16
 
 
-def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False) -> Kernel:
+def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0) -> Kernel:
     """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double buffering, software pipelining elsewhere.
 
     for i in 0..n: { T = f(i); Y[i] = g(T) }
@@ -61,6 +61,8 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
         what: a tensor that an iteration of a loop computes and uses up; or the loop, for all such tensors that do not need each other.
         depth: buffers, 2 to 16.
         asynchronous: the tensors are copies in shared memory.
+        lead: iterations that asynchronous copies run ahead, `depth - 1` if not given. With fewer, buffers stay as they are for longer:
+            `in_flight` lets products that read them go on meanwhile.
     Raises:
         ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier; or lanes around
             the loop would share the buffers; or, with `asynchronous`, a tensor is computed, lives elsewhere, or is not proven to arrive.
@@ -68,8 +70,12 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
     """
     if not isinstance(depth, int) or not 2 <= depth <= MOST_BUFFERS:
         raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
+    if not isinstance(lead, int) or not 0 <= lead < depth or lead and not asynchronous:
+        raise ScheduleError(f"copies into {depth} buffers run 1 to {depth - 1} iterations ahead, not {lead!r}", code="pipeline",
+                            help="only those of asynchronous=True may run less than depth - 1 iterations ahead")
+    lead = lead or depth - 1
     kernel = replace_loops(kernel, all_loops(kernel), _spread)
-    loop, stage = _stage(kernel, what, depth - 1)
+    loop, stage = _stage(kernel, what, lead)
     if loop.kind != "serial":
         raise ScheduleError(f"the iterations of `{qualified(loop)}` run at once ({loop.kind}), so none is ahead of another",
                             span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
@@ -78,11 +84,11 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
     buffered = _buffered(kernel, buffers, loop, depth)
     if asynchronous:
         check_copies(kernel, [p.tensor for p in stage])
-        after = begun(buffered, loop, ahead, depth - 1)
+        after = begun(buffered, loop, ahead, lead)
     else:
-        after = _moved(buffered, loop, ahead, depth - 1)
+        after = _moved(buffered, loop, ahead, lead)
     early = {s for k in ahead for s in stores(loop.body[k])}
-    conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), depth - 1, buffers)
+    conflict = poly.needs(kernel, early, set(stores(loop)) - early, len(loops_around(kernel, loop)), lead, buffers)
     if conflict is not None:
         names = ", ".join(p.tensor.name for p in stage)
         raise refused(kernel, f"pipeline of {names} reverses a dependence", conflict, "computed ahead, the second would run first",

@@ -50,13 +50,13 @@ class Own:
     Attributes:
         tensor: the part.
         first, step: along each dimension, which of a thread's elements is at 0, and how far apart neighbours are.
-        count: how many elements a thread uses; others of its part are there for the sake of simple indices, and take no registers.
+        places: of the elements that a thread uses, in the part; others are there for the sake of simple indices, and take no registers.
     """
 
     tensor: Tensor
     first: tuple[int, ...]
     step: tuple[int, ...]
-    count: int
+    places: tuple[tuple[int, ...], ...]
 
     def local(self, indices: Sequence[Expr], threads: Set[Var]) -> tuple[Expr, ...]:
         """Where an element is in the part; terms that hold an index of a thread say whose it is."""
@@ -73,7 +73,7 @@ def own_parts(nest: Stmt, where: Geometry) -> dict[Tensor, Own]:
     """
     own = {t: _part(t, found, where) for t, found in _uses(nest).items() if any(use.axes for use in found)}
     for part in own.values():
-        size = part.count * part.tensor.dtype.bytes
+        size = len(part.places) * part.tensor.dtype.bytes
         if size > MOST_BYTES:
             raise CompileError(f"{part.tensor.name} needs {size} bytes of registers in each thread; there are {MOST_BYTES}", code="scope",
                                help="use smaller tiles")
@@ -166,7 +166,8 @@ def _part(tensor: Tensor, uses: Sequence[_Use], where: Geometry) -> Own:
     first = tuple(min(values, default=0) for values in along)
     step = tuple(gcd(*(v - f for v in values)) or 1 for values, f in zip(along, first))
     shape = [index((max(values, default=0) - f) // by + 1) for values, f, by in zip(along, first, step)]
-    return Own(replace(tensor, dims=plain(*shape)), first, step, len(every))
+    places = tuple(sorted(tuple((v - f) // by for v, f, by in zip(place, first, step)) for place in every))
+    return Own(replace(tensor, dims=plain(*shape)), first, step, places)
 
 
 def _split(form: Linear) -> tuple[Linear, Linear]:

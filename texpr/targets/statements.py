@@ -6,7 +6,23 @@ from texpr.ir.build import integer, product
 from texpr.ir.dtypes import BF16, F32, I64, DType
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, ExternCall, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
+from texpr.ir.loop import (
+    INSTRUCTION,
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    ExternCall,
+    For,
+    If,
+    Kernel,
+    Poll,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+)
 from texpr.ir.traverse import children, statements, tensors, variables
 from texpr.passes.flatten import flat_index
 from texpr.passes.place import STACK_BYTES
@@ -69,8 +85,8 @@ class Emitter(Accesses):
                 self.prefetch(s)
             case Barrier():
                 self.barrier()
-            case Commit() | Wait():
-                pass  # copies are finished where they stand
+            case Commit() | Wait() | CommitProducts() | WaitProducts():
+                pass  # copies and products are finished where they stand
             case _:
                 raise AssertionError(f"no code for {type(s).__name__}")
 

@@ -25,7 +25,7 @@ from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
-from texpr.targets import warps
+from texpr.targets import begun, warps
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
@@ -62,7 +62,7 @@ for _n in (64, 128, 256):
     for j in 0..{_n}
       for k in 0..{_TERMS}
         C[i, 0, j, 0] += f32(A[i, k]) * f32(B[j, k])  reassoc
-""", _Product(_n, _t), flushes=True)
+""", _Product(_n, _t), flushes=True, begun=True)
     warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
@@ -106,7 +106,7 @@ def emit_together(emitter: GpuEmitter, loop: For) -> None:
     name = loop.kind.removeprefix(INSTRUCTION)
     match INSTRUCTIONS[name].emit:
         case _Product() as p:
-            _emit_product(emitter, p, instance(name, loop))
+            _emit_product(emitter, p, instance(name, loop), _how(emitter, loop))
         case _Sums(_, n, stores):
             lane = emitter.positions["x"]
             warps.emit_sums(emitter, instance(name, loop), loop, stores, _elements(n), _row(lane), _column(lane))
@@ -114,14 +114,21 @@ def emit_together(emitter: GpuEmitter, loop: For) -> None:
             warps.emit_warp(emitter, loop)
 
 
-def _emit_product(emitter: GpuEmitter, p: _Product, match: Match) -> None:
+def _how(emitter: GpuEmitter, loop: For) -> str:
+    """Whether a product is done at once (empty), begins behind other statements, or behind one that has begun."""
+    return "" if not begun.is_begun(loop) else "next." if loop in emitter.sums.following else "begin."
+
+
+def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> None:
     f = emitter.function
     operands = [_operand(emitter, match, name) for name in ("A", "B")]
     places = [warps.place(emitter, match, "C", i=i, j=j) for i, j in _elements(p.n)]
     sums = [f.define(f"load float, {at}, align 4") for at in places]
-    symbol, result = f"@texpr.wgmma.m{_ROWS}n{p.n}k{_TERMS}.{p.dtype}", f"{{ {', '.join(['float'] * len(sums))} }}"
-    emitter.declared[symbol] = _wrapper(symbol, result, p, len(sums))
-    after = f.define(f"call {result} {symbol}({', '.join([*(f'float {x}' for x in sums), *operands])})")
+    words = [f"i32 {n}" for n in begun.numbers(emitter, match, _elements(p.n))] if how else []
+    symbol = f"@texpr.wgmma.{how}m{_ROWS}n{p.n}k{_TERMS}.{p.dtype}"
+    result = f"{{ {', '.join(['float'] * len(sums))} }}"
+    emitter.declared[symbol] = _wrapper(symbol, result, p, how)
+    after = f.define(f"call {result} {symbol}({', '.join([*words, *(f'float {x}' for x in sums), *operands])})")
     for k, at in enumerate(places):
         f.emit(f"store float {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align 4")
 
@@ -145,20 +152,20 @@ def _operand(emitter: GpuEmitter, match: Match, name: str) -> str:
     return emitter.place(tensor, indices, zero)
 
 
-def _wrapper(symbol: str, result: str, p: _Product, count: int) -> str:
+def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
     """A function for one instruction, which an emulator replaces by its name."""
-    sums = ", ".join(f"float %s{k}" for k in range(count))
+    count = p.n // 2
     registers = ", ".join(f"${k}" for k in range(count))
-    text = ("wgmma.fence.sync.aligned; "
-            f"wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{_TERMS}.f32.{p.dtype}.{p.dtype} "
-            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, 0, 0; "
-            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;")
-    kept = ",".join(["=f"] * count + [str(k) for k in range(count)] + ["l", "l", "~{memory}"])
-    lines = [f"define internal {result} {symbol}({sums}, ptr addrspace(3) %a, ptr addrspace(3) %b) alwaysinline convergent nounwind {{"]
+    ends = "" if how else " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+    text = (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{_TERMS}.f32.{p.dtype}.{p.dtype} "
+            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, 0, 0;{ends}")
+    given = begun.given(count) if how else begun.values(count)
+    lines = [f"define internal {result} {symbol}({given}, ptr addrspace(3) %a, ptr addrspace(3) %b) alwaysinline convergent nounwind {{"]
     for x in "ab":
         lines += [f"  %{x}0 = ptrtoint ptr addrspace(3) %{x} to i32", f"  %{x}1 = lshr i32 %{x}0, 4", f"  %{x}2 = and i32 %{x}1, 16383",
                   f"  %{x}3 = zext i32 %{x}2 to i64", f"  %{x}4 = or i64 %{x}3, {_DESCRIPTOR}"]
-    lines += [f'  %r = call {result} asm sideeffect "{text}", "{kept}"({sums}, i64 %a4, i64 %b4) convergent', f"  ret {result} %r", "}"]
+    lines += [f'  %r = call {result} asm sideeffect "{text}", "{begun.tied(count)},l,l,~{{memory}}"'
+              f"({begun.values(count)}, i64 %a4, i64 %b4) convergent", f"  ret {result} %r", "}"]
     return "\n".join(lines)
 
 

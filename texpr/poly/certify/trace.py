@@ -209,9 +209,14 @@ class Tracer:
         cells = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
         for d in near:
             content = carried_over(self.claim(d), d.indices, stays, cells)
-            if content is not None and all(alike(at_instance(content, cells, other.indices), self.claim(other)) for other in near):
+            if content is not None and all(self._same(at_instance(content, cells, other.indices), other) for other in near):
                 return at_instance(content, cells, indices)
         return None
+
+    def _same(self, content: Expr, d: Statement) -> bool:
+        """Whether a definition says this, too: where conditions on its instances decide a choice, in another way."""
+        claimed = self.claim(d)
+        return alike(content, claimed) or all(alike(a, b) for _, (a, b) in Context(self.proof, d.frame, d).cells(content, claimed))
 
     def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
         """A use finds its element written in its own iteration of the outermost loops."""

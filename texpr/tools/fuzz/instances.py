@@ -36,7 +36,7 @@ from texpr.ir.expr import (
     Tensor,
     Var,
 )
-from texpr.ir.loop import Alloc, Barrier, Commit, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait
+from texpr.ir.loop import Alloc, Barrier, Commit, CommitProducts, For, If, Kernel, Poll, Prefetch, Stmt, Store, Wait, WaitProducts
 from texpr.ir.shapes import evaluate_size, flat_shape
 from texpr.ir.traverse import children, walk
 
@@ -201,7 +201,7 @@ class Machine:
             case Alloc(tensor):
                 self.shapes[tensor] = ()
                 return lambda env: self._renew(tensor, env)
-            case Prefetch() | Poll() | Barrier() | Commit() | Wait():
+            case Prefetch() | Poll() | Barrier() | Commit() | CommitProducts() | Wait() | WaitProducts():
                 return lambda env: None
         raise AssertionError(f"no meaning for {type(s).__name__}")
 

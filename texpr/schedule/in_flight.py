@@ -1,0 +1,72 @@
+"""`in_flight`: products that are begun and waited for later, so that the next ones queue behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from texpr.ir.expr import Node, Var
+from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, Kernel, Stmt, Store, WaitProducts
+from texpr.ir.traverse import rewrite, walk
+from texpr.passes.arrivals import check_arrivals
+from texpr.schedule.loops import find_loops, path_to, qualified, span_of
+from texpr.schedule.production import replaced
+from texpr.support.errors import ScheduleError
+
+MOST_GROUPS = 7
+
+
+def in_flight(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
+    """Begin the products of each iteration together, and wait for them in front of the barrier `groups` iterations after the next one.
+
+    for k in 0..n: { wait 1; barrier; copies; commit; C += A[k % 4] * B[k % 4] }
+    ->   for k in 0..n: { wait 1; wait 1 products; barrier; copies; commit; C += A[k % 4] * B[k % 4]  asynchronous; commit products }
+         wait 0 products
+
+    Threads go on, and may begin the next products and copies, while these are under way. In a loop without barriers the wait is its last
+    statement. That sums are done where they are used, and what overwrites an operand comes behind the products that read it, is proven of
+    the result: with one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth, asynchronous=True, lead=depth - 2)`).
+
+    Args:
+        groups: how many iterations' products are still under way where the next iteration may overwrite operands, 0 to 7.
+    Raises:
+        ScheduleError: the loop has no products that can be begun, or it is not proven that they are done in time.
+    Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
+    """
+    if not isinstance(groups, int) or isinstance(groups, bool) or not 0 <= groups <= MOST_GROUPS:
+        raise ScheduleError(f"products of 0 to {MOST_GROUPS} iterations are in flight, not {groups!r}", code="in_flight")
+    found = find_loops(kernel, loop)
+    after = kernel
+    for old in found:
+        after = _begun(after, old, groups)
+    if after is kernel:
+        raise ScheduleError(f"no iteration of `{qualified(found[0])}` runs products that can be begun and waited for",
+                            span_of(kernel, found[0]), code="in_flight",
+                            help="tensorize(..., \"wgmma_bf16_n64\", reassoc=True) makes such products")
+    return check_arrivals(after)
+
+
+def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
+    """The loop of a kernel with its products begun; the kernel itself if there are none, as in what fills buffers before a loop."""
+    *around, old = path_to(kernel, loop)
+    assert isinstance(old, For)
+    marked = tuple(rewrite(s, _marked) for s in old.body)
+    if all(a is b for a, b in zip(marked, old.body)):
+        return kernel
+    main = replace(old, body=_waiting([*marked, CommitProducts()], WaitProducts(groups)))
+    return replaced(kernel, around, (old,), {id(old): (main, WaitProducts(0))})
+
+
+def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:
+    first = next((k for k, s in enumerate(body) if isinstance(s, Barrier)), len(body))
+    return (*body[:first], wait, *body[first:])
+
+
+def _marked(node: Node) -> Node | None:
+    """An instruction that begins a product, its update asynchronous."""
+    if not isinstance(node, For) or not node.kind.startswith(INSTRUCTION) or not INSTRUCTIONS[node.kind.removeprefix(INSTRUCTION)].begun:
+        return None
+    if any(isinstance(s, Store) and s.asynchronous for s in walk(node)):
+        return None
+    return rewrite(node, lambda s: replace(s, asynchronous=True) if isinstance(s, Store) else None)
