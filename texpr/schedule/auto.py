@@ -281,7 +281,8 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
             break
         if not are_one(nest, outer, inner):
             break
-        if any(edges(nest, loop) != (0, 0) for loop in (outer, inner)) or size >= plan.lanes(nest) and asks_for(nest, (outer, inner)):
+        both = outer, inner
+        if any(edges(nest, loop) != (0, 0) for loop in both) or extent(inner) >= plan.lanes(nest) and asks_for(nest, both):
             break  # joined, guards and clamps at the edges would be everywhere, and what asks for an iteration would divide for it
         name = outer.var.name + inner.var.name
         if not plan.step("fuse", qualified(outer), qualified(inner), name=name):
