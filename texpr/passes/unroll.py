@@ -1,4 +1,4 @@
-"""Unrolled loops are written out, and those of one iteration inside of others."""
+"""Unrolled loops are written out, and those of one iteration inside of others or around loops for threads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def expand_unrolled(kernel: Kernel) -> Kernel:
         if not isinstance(node, For | If | Kernel):
             return None
         body: list[Stmt] = []
-        inside = not isinstance(node, Kernel)  # an outermost loop may be a launch
+        inside = not isinstance(node, Kernel)  # an outermost loop may be a launch, unless it holds loops for threads
         for s in node.body:
-            body += _copies(s) if isinstance(s, For) and (s.kind == "unroll" or (inside and _is_single(s))) else (s,)
+            single = isinstance(s, For) and _is_single(s) and (inside or any(isinstance(b, For) and b.kind == "parallel" for b in s.body))
+            body += _copies(s) if isinstance(s, For) and (s.kind == "unroll" or single) else (s,)
         return None if all(a is b for a, b in zip(body, node.body)) and len(body) == len(node.body) else replace(node, body=tuple(body))
 
     return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
