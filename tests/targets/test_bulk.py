@@ -21,7 +21,7 @@ from tests.targets.test_warpgroups import SM90, script
 from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.build import add, mod, select, sub
-from texpr.ir.expr import Node, Select, index
+from texpr.ir.expr import Node, Select, Var, index
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Wait
 from texpr.ir.show_loop import show_kernel
@@ -79,7 +79,10 @@ def ahead(lines: str, loop: str, buffers: int = 3) -> str:
     return f'{lines}pipeline("{loop}", {buffers}, asynchronous=True)\nbulk("{loop}")\n'
 
 
+FLYING = 'pipeline("ko", 4, asynchronous=True, lead=2)\nin_flight("ko", 1)\nbulk("ko")\n'
 CASES = {
+    "in flight": (Case("linear", LINEAR, ((64, 512), (64, 512)), fixed=True),
+                  warpgroups().replace('pipeline("ko", 3, asynchronous=True)\nbulk("ko")\n', FLYING)),
     "linear": (Case("linear", LINEAR, ((128, 256), (64, 256)), fixed=True), warpgroups()),
     "wide": (Case("linear", LINEAR.replace("bf16", "f16"), ((64, 320), (256, 320)), fixed=True), warpgroups(256, "f16", buffers=4)),
     "ends": (Case("linear", LINEAR, ((100, 200), (72, 200)), fixed=True), warpgroups(tail="pad")),
@@ -120,7 +123,7 @@ def schedule(which: str) -> tx.Schedule:
 
 @pytest.mark.parametrize("which", [c for c in CASES if c != "windows"])  # whose both ends certificates do not tell, begun ahead or not
 def test_certified(which: str):
-    assert schedule(which).certificate().flushed == (("C",) if which in ("linear", "wide", "ends") else ())
+    assert schedule(which).certificate().flushed == (("C",) if which in ("in flight", "linear", "wide", "ends") else ())
 
 
 def test_picture(golden):
@@ -257,7 +260,8 @@ def assembly(which: str) -> str:
     return compile_kernel(kernel_of(case, SM90, lines), SM90).assembly
 
 
-@pytest.mark.parametrize(("which", "dimensions", "copies"), [("linear", 2, 4), ("wide", 2, 4), ("rows", 3, 2), ("batched", 3, 4)])
+@pytest.mark.parametrize(("which", "dimensions", "copies"), [
+    ("linear", 2, 4), ("in flight", 2, 4), ("wide", 2, 4), ("rows", 3, 2), ("batched", 3, 4)])
 def test_assembled(which: str, dimensions: int, copies: int, tmp_path: Path):
     """No spills and no message C75.., maps stay where the launch put them, one thread orders each copy, all ask for their arrival."""
     text = assembly(which)
@@ -296,6 +300,14 @@ def test_kernels_run_and_are_saved(tmp_path: Path):
     assert right(np.asarray(kernel.emulate(*(a.view("u2") for a in problem(case).inputs))), case)
     kernel.save(tmp_path / "k.ptx")
     assert "a tensor map of argument 0 (bf16[128, 256], boxes of [64, 64], swizzle of 128 bytes)" in (tmp_path / "k.ptx").read_text()
+
+
+def test_a_copy_that_every_thread_would_order():
+    def bound(n: Node) -> Node | None:
+        return For(Var("u"), index(2), (n,), "thread.y") if isinstance(n, For) and n.kind == "bulk" else None
+
+    found = poly.unarrived(rewrite(schedule("linear").kernel, bound))
+    assert found is not None and found.kind == "place"
 
 
 def test_other_processors_lack_it():

@@ -14,9 +14,9 @@ import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.sass import count, instructions
 from tests.targets.test_fibers import SM80
-from tests.targets.test_gemm import LINEAR
+from tests.targets.test_gemm import HALF, LINEAR
 from tests.targets.test_ptx import assemble
-from texpr.support.errors import CompileError
+from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import Artifact, compile_kernel, emit_llvm, emulate, find_target
 
 SM90 = find_target("sm_90a")
@@ -137,6 +137,17 @@ def test_operands_lie_as_descriptors_say():
     assert complaint('swizzle("B_cache", 8, 8, 64)\n', 'swizzle("B_cache", 8, 4, 64)\n') == (
         "error[target]: wgmma reads rows of 128 bytes of shared memory under swizzle(8, 8, 64), and B_cache does not lie so\n"
         '  help: scope("B_cache", "shared"), then swizzle("B_cache", 8, 8, 64)')
+
+
+def test_turned_operands_lie_in_panels():
+    """A matrix of which neighbours are columns: 128 of them in rows of 128 are no rows of 64."""
+    given = Case("half", HALF, ((64, 64), (64, 128)))
+    lines = script(128).replace('"wgmma_bf16_n128"', '"wgmma_bf16_n128_tb"')
+    with pytest.raises(ScheduleError) as error:
+        tx.Schedule(problem(given).program, problem(given).sizes).replay(lines)
+    assert str(error.value).splitlines()[0] == (
+        "error[tensorize]: the nest of `ii` is not wgmma_bf16_n128_tb: B_cache does not move with `ji` as B does with `j`: "
+        "j // 64 * 4096 + k * 64 + j % 64")
 
 
 def test_a_warpgroup_has_128_threads():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from texpr.ir.affine import Linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Read, Tensor, Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import equal, variables
+from texpr.ir.traverse import equal, substitute, variables
 from texpr.passes.flatten import flat_index
 
 
@@ -121,9 +122,21 @@ def _same_place(p: Tensor, at: tuple[Expr, ...], t: Tensor, indices: tuple[Expr,
     """The element moves with the loops as the pattern's does; where the pattern's stride is a symbol, as it likes."""
     mine, theirs = flat_index(p, at), flat_index(t, indices)
     for v, w in loops.items():
-        if any(v in variables(term) for term, _ in mine.terms if term is not v):
+        cut = [term for term, _ in mine.terms if v in variables(term) and term is not v]
+        if any(not variables(term) <= loops.keys() for term in cut):
+            continue  # a row of symbolic length
+        if cut:
+            if not _same_terms(mine, theirs, v, w):
+                raise Mismatch(f"{t.name} does not move with `{w.name}` as {p.name} does with `{v.name}`: {show(mine.expr())}")
             continue
         if any(w in variables(term) for term, _ in theirs.terms if term is not w):
             raise Mismatch(f"{t.name} moves with `{w.name}` in no fixed stride")
         if mine.coefficient(v) != theirs.coefficient(w):
             raise Mismatch(f"its {p.name} moves by {mine.coefficient(v)} with `{v.name}`, {t.name} by {theirs.coefficient(w)}")
+
+
+def _same_terms(mine: Linear, theirs: Linear, v: Var, w: Var) -> bool:
+    """Whether the terms that hold a loop, panels of it and places in these, are the same."""
+    wanted = [(substitute(term, {v: w}), c) for term, c in mine.terms if v in variables(term)]
+    found = [(term, c) for term, c in theirs.terms if w in variables(term)]
+    return len(wanted) == len(found) and all(any(equal(a, b) and c == d for b, d in found) for a, c in wanted)

@@ -41,6 +41,9 @@ def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[Place]) -> Fault | 
                   and p.node.asynchronous is not (p.node in begun)), None)
     if apart is not None:
         return "mixed", apart
+    several = next((p.node for p in places if p.node in begun and any(n.kind.startswith("thread") for n in p.loops)), None)
+    if several is not None:
+        return "place", several
     if len(counted) < len(commits) + len(waits) or len({p.node.slots for p in counted}) > 1:  # type: ignore[union-attr]
         return "counter", next((p.node for p in (*commits, *waits) if p not in counted), counted[-1].node if counted else top)
     told = {id(n): e for body in _bodies(top) for n, e in _brought(body)}

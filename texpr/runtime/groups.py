@@ -17,8 +17,8 @@ _ELEMENTS = {"bf16": "bfloat", "f16": "half"}
 
 def with_groups(text: str) -> str:
     """The module with products that this machine can run in place of those of warpgroups."""
-    types = sorted({t for _, _, t in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
-    return "\n".join([_WRAPPER.sub(_product, with_begun(text)), *(_dot(t, _ELEMENTS[t]) for t in types)])
+    kinds = sorted({kind for _, _, kind in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
+    return "\n".join([_WRAPPER.sub(_product, with_begun(text)), *([_PLACES] if kinds else []), *map(_dot, kinds)])
 
 
 def _product(found: re.Match[str]) -> str:
@@ -39,30 +39,18 @@ def _product(found: re.Match[str]) -> str:
     return "\n".join([*lines, f"  ret {result} {value}", "}"])
 
 
-def _dot(t: str, element: str) -> str:
+def _dot(kind: str) -> str:
     """16 terms of a row of each operand, added to a sum."""
-    return f"""define internal ptr @fiber.place.{t}(ptr %base, i32 %row, i32 %k) alwaysinline {{
-  %start = ptrtoint ptr %base to i64
-  %bytes = mul i32 %row, 128
-  %along = mul i32 %k, 2
-  %far = add i32 %bytes, %along
-  %offset = zext i32 %far to i64
-  %at = add i64 %start, %offset
-  %high = lshr i64 %at, 7
-  %pattern = and i64 %high, 7
-  %unit = shl i64 %pattern, 4
-  %place = xor i64 %at, %unit
-  %result = inttoptr i64 %place to ptr
-  ret ptr %result
-}}
-define internal float @fiber.dot.{t}(float %sum, ptr %a, i32 %i, ptr %b, i32 %j) noinline {{
+    t, turned = kind.partition("_t")[::2]
+    element, (a, b) = _ELEMENTS[t], ("turned" if x in turned else "rows" for x in "ab")
+    return f"""define internal float @fiber.dot.{kind}(float %sum, ptr %a, i32 %i, ptr %b, i32 %j) noinline {{
 entry:
   br label %loop
 loop:
   %k = phi i32 [ 0, %entry ], [ %next, %loop ]
   %old = phi float [ %sum, %entry ], [ %new, %loop ]
-  %p = call ptr @fiber.place.{t}(ptr %a, i32 %i, i32 %k)
-  %q = call ptr @fiber.place.{t}(ptr %b, i32 %j, i32 %k)
+  %p = call ptr @fiber.{a}(ptr %a, i32 %i, i32 %k)
+  %q = call ptr @fiber.{b}(ptr %b, i32 %j, i32 %k)
   %x = load {element}, ptr %p, align 2
   %y = load {element}, ptr %q, align 2
   %u = fpext {element} %x to float
@@ -75,3 +63,35 @@ loop:
 done:
   ret float %new
 }}"""
+
+
+# Where term k of a row is: in rows of 64 terms; or, turned, in the k-th row of a panel of 64 elements.
+_PLACES = """define internal ptr @fiber.exchanged(ptr %base, i32 %far) alwaysinline {
+  %start = ptrtoint ptr %base to i64
+  %offset = zext i32 %far to i64
+  %at = add i64 %start, %offset
+  %high = lshr i64 %at, 7
+  %pattern = and i64 %high, 7
+  %unit = shl i64 %pattern, 4
+  %place = xor i64 %at, %unit
+  %result = inttoptr i64 %place to ptr
+  ret ptr %result
+}
+define internal ptr @fiber.rows(ptr %base, i32 %row, i32 %k) alwaysinline {
+  %bytes = mul i32 %row, 128
+  %along = mul i32 %k, 2
+  %far = add i32 %bytes, %along
+  %result = call ptr @fiber.exchanged(ptr %base, i32 %far)
+  ret ptr %result
+}
+define internal ptr @fiber.turned(ptr %base, i32 %row, i32 %k) alwaysinline {
+  %panel = lshr i32 %row, 6
+  %start = mul i32 %panel, 8192
+  %down = mul i32 %k, 128
+  %column = and i32 %row, 63
+  %along = mul i32 %column, 2
+  %in = add i32 %down, %along
+  %far = add i32 %start, %in
+  %result = call ptr @fiber.exchanged(ptr %base, i32 %far)
+  ret ptr %result
+}"""

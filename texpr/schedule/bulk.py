@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from texpr.ir.build import add, floordiv, integer, mod, select
-from texpr.ir.expr import Expr, Select, Var, index
+from texpr.ir.expr import Expr, Node, Select, Var, index
 from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.arrivals import check_arrivals
@@ -53,9 +54,14 @@ def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
     return check_arrivals(rewrite(kernel, lambda n: after.get(n) if isinstance(n, For) else None))
 
 
+def _copies(n: Node) -> TypeGuard[Store]:
+    """Whether a copy is begun here."""
+    return isinstance(n, Store) and n.asynchronous and n.update is None
+
+
 def _buffers(kernel: Kernel, main: For) -> int:
     """How many there are of each buffer that the loop fills."""
-    counts = {integer(s.tensor.shape[0]) for s in walk(main) if isinstance(s, Store) and s.asynchronous}
+    counts = {integer(s.tensor.shape[0]) for s in walk(main) if _copies(s)}
     if len(counts) != 1 or None in counts:
         raise ScheduleError(f"buffers that `{main.var.name}` fills are not equally many", span_of(kernel, main), code=STEP)
     return counts.pop() or 0
@@ -68,7 +74,7 @@ def _counted(kernel: Kernel, loop: For, number: Expr, slots: int) -> For:
     for s in loop.body:
         if isinstance(s, Commit):
             body.append(Commit(mod(number, index(slots)), brings, slots))
-        elif not isinstance(s, Wait | Barrier) and any(isinstance(n, Store) and n.asynchronous for n in walk(s)):
+        elif not isinstance(s, Wait | Barrier) and any(map(_copies, walk(s))):
             boxes = [_box(kernel, n) for n in (s.body if isinstance(s, If) else (s,))]
             size = index(sum(n for _, n in boxes))
             brings = _sum(brings, s, size)

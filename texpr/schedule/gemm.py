@@ -1,8 +1,8 @@
 """Contractions on a GPU: a block computes a tile of the target, its threads share tiles of both operands and keep their sums in registers.
 
-A contraction is a sum of products of two reads, each of which moves with a loop over the target that the other one does not: matrix
-products of any layout, batched or not. Where the machine multiplies tiles of the operands' type, warps do so (`mma_...`), and terms of
-0 * 0 fill the last tile; else every thread adds up a tile of its own.
+Contractions are matrix products of any layout, batched or not (`contraction`). Where the machine multiplies tiles of the operands' type,
+warpgroups do so where they can (`warpgroups`), else warps (`mma_...`), and terms of 0 * 0 fill the last tile; else every thread adds up a
+tile of its own.
 
 Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008, for tiles of sums in the registers of threads.
 """
@@ -14,91 +14,38 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Mul
-from texpr.ir.loop import For
 from texpr.ir.rounded import is_rounded
+from texpr.schedule.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Access, Nest, extent
+from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
-from texpr.schedule.staging import Rows, fragments, is_product, neighbours, on_blocks, shared, shared_elements, shared_units
+from texpr.schedule.staging import Rows, fragments, neighbours, on_blocks, shared, shared_elements, shared_units
 from texpr.schedule.tensors import bytes_of
+from texpr.schedule.warpgroups import by_warpgroups
 
-TALL = 16
-"""Rows of an instruction's tile, of most."""
-LEAST = 32
-"""Rows and columns from which on a tile pays."""
-FEW_TILES = 128
-"""Tiles below which smaller ones keep more processors busy."""
 MOST_BUFFERS = 4
 LEAST_COPY = 4
 """Bytes from which on a thread copies to shared memory without waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Contraction:
-    """What plays which part: loops over rows, columns and terms; the reads that move with rows and with columns; loops around.
-
-    Attributes:
-        upper: another loop that only the left read moves with, along which tiles have rows too where `row` alone would not fill them.
-    """
-
-    nest: Nest
-    row: For
-    upper: For | None
-    column: For
-    term: For
-    left: Access
-    right: Access
-
-    @property
-    def outer(self) -> list[For]:
-        """Loops over the target that both reads move with, or neither."""
-        return [n for n in self.nest.spatial if all(n is not other for other in (self.row, self.upper, self.column))]
-
-
 def contracted(plan: Plan, nest: Nest) -> bool:
     """Schedule a nest as a contraction, if it is one; whether it was."""
-    c = _contraction(nest)
+    c = contraction(nest)
     if c is None:
         return False
+    if plan.whole(lambda: by_warpgroups(plan, c)) is not None:
+        return True
     product = _product(plan, c)
     if product and plan.whole(lambda: _by_warps(plan, c, product)) is not None:
         return True
     return c.upper is None and plan.whole(lambda: _by_threads(plan, c)) is not None
 
 
-def _contraction(nest: Nest) -> _Contraction | None:
-    apart = nest.recurrent or nest.again or nest.outer
-    if apart or nest.main.update != "add" or len(nest.accesses) != 3 or not is_product(nest.main.value):
-        return None
-    target, term = nest.accesses[0], nest.reduction[-1]
-    column = next((n for n in nest.spatial if target.stride(n.var) == 1), None)
-    right = next((a for a in nest.accesses[1:] if column is not None and a.stride(column.var) != 0), None)
-    if column is None or right is None:
-        return None
-    left = next(a for a in nest.accesses[1:] if a is not right)
-    rows = [n for n in nest.spatial if n is not column and left.stride(n.var) != 0 and right.stride(n.var) == 0]
-    row = max(rows, key=lambda n: (_filling(n, 2 * LEAST), extent(n)), default=None)
-    if row is None or left.stride(column.var) != 0 or 0 in (left.stride(term.var), right.stride(term.var)):
-        return None
-    if extent(column) < LEAST or extent(term) < LEAST // 2:
-        return None
-    pairs = [(a, b) for a in rows for b in rows if a is not b]
-    best = max(pairs, key=lambda pair: _filling(pair[0], TALL) * _filling(pair[1], 4), default=None)
-    if best is not None and _filling(best[0], TALL) * _filling(best[1], 4) > _filling(row, 2 * LEAST):
-        return _Contraction(nest, *best, column, term, left, right)
-    return _Contraction(nest, row, None, column, term, left, right) if extent(row) >= LEAST else None
-
-
-def _filling(loop: For, tile: int) -> float:
-    """The share of tiles along a loop that is no filling."""
-    return extent(loop) / (max(1, -(-extent(loop) // tile)) * tile)
-
-
 # Threads.
 
 
-def _by_threads(plan: Plan, c: _Contraction) -> list[str] | None:
+def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
     """256 threads, each with a tile of sums: 8 x 8, or 4 x 4 where tiles are few or sums are long."""
     tiles = prod(extent(n) for n in (*c.outer, c.row, c.column)) // (128 * 128)
     large = tiles >= FEW_TILES and min(extent(c.row), extent(c.column)) > 2 * LEAST
@@ -163,14 +110,14 @@ _CORES = {
 
 def factors_for(plan: Plan, nest: Nest) -> str:
     """The type of the factors of a contraction that tensor cores take once they are rounded; empty if there is none."""
-    c = _contraction(nest) if nest.reduction else None
+    c = contraction(nest) if nest.reduction else None
     if c is None or "mma_tf32" not in plan.machine.instructions:
         return ""
     types = {t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor)}
     return "f32" if types == {"f32"} else ""
 
 
-def _product(plan: Plan, c: _Contraction) -> str:
+def _product(plan: Plan, c: Contraction) -> str:
     """The instruction by which the machine multiplies tiles; empty if it does not."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     value = c.nest.main.value
@@ -186,7 +133,7 @@ def _product(plan: Plan, c: _Contraction) -> str:
     return name
 
 
-def _by_warps(plan: Plan, c: _Contraction, name: str) -> list[str] | None:
+def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
     """Eight warps, each with a tile of 64 x 32 sums, of f64 of half as many; four with 32 x 32 where tiles are few."""
     cores = _CORES[name]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
@@ -235,7 +182,7 @@ def _by_warps(plan: Plan, c: _Contraction, name: str) -> list[str] | None:
     return [rows]
 
 
-def _cut_rows(plan: Plan, c: _Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:
+def _cut_rows(plan: Plan, c: Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:
     """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps, their tiles, and rows of a tile."""
     upper: list[str] = []
     if c.upper is None:
@@ -254,14 +201,14 @@ def _cut_rows(plan: Plan, c: _Contraction, block: int, warp: int, tall: int) -> 
     return upper, rows, warps, tiles, row
 
 
-def _terms(c: _Contraction, deep: int) -> int:
+def _terms(c: Contraction, deep: int) -> int:
     """Terms of a tile: two of the instruction's, unless that fills up more than one alone does, by much of the whole."""
     n = integer(c.term.extent)
     left = 0 if n is None else -n % (2 * deep)
     return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
-def _begun_ahead(plan: Plan, c: _Contraction, terms: str, far: list[Rows]) -> None:
+def _begun_ahead(plan: Plan, c: Contraction, terms: str, far: list[Rows]) -> None:
     """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for.
 
     Args:

@@ -121,7 +121,7 @@ def copied(plan: Plan, tensor: Tensor, at: str, threads: tuple[int, ...], vector
         return None
     buffer = plan.kernel.temporaries[-1]
     plan.step("scope", buffer.name, "shared")
-    _filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
+    filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
     return buffer
 
 
@@ -138,7 +138,7 @@ def neighbours(access: Access) -> int:
     return gcd(VECTOR_BYTES // access.tensor.dtype.bytes, integer(access.tensor.shape[-1]) or 1)
 
 
-def _filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
+def filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) -> None:
     """The loops of a copy shared out among the threads of a block."""
     inner = ""
     if vector > 1 and (cut := plan.split(loops[-1], vector)) is not None:

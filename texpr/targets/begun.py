@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Node, Read, Tensor, Var, index
+from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, For, If, Stmt, Store, WaitProducts
 from texpr.ir.traverse import walk
 from texpr.passes.renew import folded
@@ -77,13 +77,18 @@ def is_begun(n: Node) -> bool:
 def numbers(emitter: GpuEmitter, match: Match, places: Sequence[tuple[int, int]]) -> list[int]:
     """The numbers of the sums of a tile, by row and column in the first lane."""
     tensor, _ = match.operands["C"]
-    once = {v: index(0) for v, n in emitter.threads.extents.items() if isinstance(v, Var) and integer(n) == 1}
-    found = [tuple(folded(e, once) for e in emitter.register_place(tensor, warps.indices_of(match, "C", i=i, j=j))) for i, j in places]
+    first = once(emitter)
+    found = [tuple(folded(e, first) for e in emitter.register_place(tensor, warps.indices_of(match, "C", i=i, j=j))) for i, j in places]
     known = [tuple(n for e in each if (n := integer(e)) is not None) for each in found]
     if any(len(a) != len(b) for a, b in zip(found, known)):
         raise CompileError(f"products that go on add to registers, and which of {tensor.name} depends on a loop", code="target",
                            help="unroll the loops between in_flight's and the product")
     return [emitter.sums.numbers[tensor, place] for place in known]
+
+
+def once(emitter: GpuEmitter) -> dict[Var, Expr]:
+    """The variables of loops that have one iteration."""
+    return {v: index(0) for v, n in emitter.threads.extents.items() if isinstance(v, Var) and integer(n) == 1}
 
 
 def emit_commit(emitter: GpuEmitter) -> None:

@@ -5,7 +5,8 @@ lanes of a warp hold of the sums of a smaller product (`warps`). Each instructio
 any other memory before and after it, so barriers stand where those of other statements do. Only what was stored to shared memory has to
 be shown to the tensor cores, by a fence before each barrier.
 
-Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say it.
+Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say it: rows of 64 terms each, or, of
+turned operands (`_ta`, `_tb`, `_tab` in names), 64 terms of 64 elements each, in panels where the operand has more elements.
 
 Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), NVIDIA 2022.
 """
@@ -35,16 +36,38 @@ _ROWS, _TERMS = 64, 16
 _LIES = Swizzle(8, 8, 64)
 PATTERN = 1024
 """Bytes after which the swizzle begins anew: operands begin at multiples of them."""
-_DESCRIPTOR = 1 << 62 | PATTERN // 16 << 32 | 1 << 16
-"""All but the address: rows of 128 bytes exchanged, eight rows after eight others."""
+_PANEL = 64
+"""Rows of 128 bytes of a panel: terms of a turned operand, of which each row has 64 columns."""
+_DESCRIPTOR = 1 << 62 | PATTERN // 16 << 32
+"""All but the address: rows of 128 bytes exchanged, eight rows after eight others. How far apart panels are is added (`_PANELS`)."""
+_PANELS = _PANEL * 128 // 16 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """C[64, n] += A[64, 16] * B[n, 16], rows of A and B in shared memory."""
+    """C[64, n] += A[64, 16] * B[n, 16], rows of A and B in shared memory; of `turned` ones (a, b, ab), columns of up to 64 elements."""
 
     n: int
     dtype: str
+    turned: str
+
+    @property
+    def kind(self) -> str:
+        """What names say of operands."""
+        return self.dtype + (f"_t{self.turned}" if self.turned else "")
+
+    def meaning(self, name: str) -> str:
+        """As a listing."""
+        panels = f"{self.n // 64}, " if self.n > 64 else ""
+        left = "A[k, i]" if "a" in self.turned else "A[i, k]"
+        right = ("B[j // 64, k, j % 64]" if panels else "B[k, j]") if "b" in self.turned else "B[j, k]"
+        shape = f"{panels}{_PANEL}, 64" if "b" in self.turned else f"{self.n}, 64"
+        return f"""kernel {name}(A: {self.dtype}[64, 64], B: {self.dtype}[{shape}]) -> (C: f32[{_ROWS}, T, {self.n}, U])
+  for i in 0..{_ROWS}
+    for j in 0..{self.n}
+      for k in 0..{_TERMS}
+        C[i, 0, j, 0] += f32({left}) * f32({right})  reassoc
+"""
 
 
 class _Sums(warps.Sums):
@@ -54,15 +77,10 @@ class _Sums(warps.Sums):
 
 
 for _n in (64, 128, 256):
-    for _t in ("bf16", "f16"):
-        _name = f"wgmma_{_t}_n{_n}"
-        INSTRUCTIONS[_name] = Instruction(
-            _name, f"""kernel {_name}(A: {_t}[{_ROWS}, 64], B: {_t}[{_n}, 64]) -> (C: f32[{_ROWS}, T, {_n}, U])
-  for i in 0..{_ROWS}
-    for j in 0..{_n}
-      for k in 0..{_TERMS}
-        C[i, 0, j, 0] += f32(A[i, k]) * f32(B[j, k])  reassoc
-""", _Product(_n, _t), flushes=True, begun=True)
+    for _t, _turned in pairs(("bf16", "f16"), ("", "a", "b", "ab")):
+        _p = _Product(_n, _t, _turned)
+        _name = f"wgmma_{_t}_n{_n}" + (f"_t{_turned}" if _turned else "")
+        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, flushes=True, begun=True)
     warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
@@ -94,7 +112,8 @@ def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var,
 
 
 def _row(lane: Expr) -> Expr:
-    return add(mul(floordiv(lane, index(32)), index(16)), floordiv(mod(lane, index(32)), index(4)))
+    eighths = floordiv(lane, index(4))
+    return add(mul(floordiv(eighths, index(8)), index(16)), mod(eighths, index(8)))
 
 
 def _column(lane: Expr) -> Expr:
@@ -121,11 +140,11 @@ def _how(emitter: GpuEmitter, loop: For) -> str:
 
 def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> None:
     f = emitter.function
-    operands = [_operand(emitter, match, name) for name in ("A", "B")]
+    operands = [_operand(emitter, match, name, name.lower() in p.turned) for name in ("A", "B")]
     places = [warps.place(emitter, match, "C", i=i, j=j) for i, j in _elements(p.n)]
     sums = [f.define(f"load float, {at}, align 4") for at in places]
     words = [f"i32 {n}" for n in begun.numbers(emitter, match, _elements(p.n))] if how else []
-    symbol = f"@texpr.wgmma.{how}m{_ROWS}n{p.n}k{_TERMS}.{p.dtype}"
+    symbol = f"@texpr.wgmma.{how}m{_ROWS}n{p.n}k{_TERMS}.{p.kind}"
     result = f"{{ {', '.join(['float'] * len(sums))} }}"
     emitter.declared[symbol] = _wrapper(symbol, result, p, how)
     after = f.define(f"call {result} {symbol}({', '.join([*words, *(f'float {x}' for x in sums), *operands])})")
@@ -133,21 +152,22 @@ def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> N
         f.emit(f"store float {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align 4")
 
 
-def _operand(emitter: GpuEmitter, match: Match, name: str) -> str:
+def _operand(emitter: GpuEmitter, match: Match, name: str, turned: bool) -> str:
     """The typed address at which a tile of 16 terms begins, in the first of eight rows."""
     tensor, indices = match.operands[name]
     if tensor.scope != "shared" or tensor.swizzle != _LIES:
         raise CompileError(f"wgmma reads rows of 128 bytes of shared memory under {_LIES}, and {tensor.name} does not lie so",
                            code="target", help=f'scope("{tensor.name}", "shared"), then swizzle("{tensor.name}", 8, 8, 64)')
-    zero = {w: index(0) for w in match.loops.values()}
+    zero = {w: index(0) for w in match.loops.values()} | begun.once(emitter)
     flat, period = flat_index(tensor, tuple(folded(i, zero) for i in indices)), _LIES.row * _LIES.count
     extents = emitter.threads.extents
     near = [(t, c % period) for t, c in flat.terms if c % period]
     last = flat.constant % period + sum(c * ((integer(extents[t]) or period) - 1 if isinstance(t, Var) and t in extents else period)
                                         for t, c in near)
-    if last + _TERMS > _LIES.row or any(c % _TERMS for c in (flat.constant, *(c for _, c in near))):
-        raise CompileError(f"wgmma reads {_TERMS} terms of one row of {tensor.name}, from every eighth row on, "
-                           "and these may begin elsewhere", code="target",
+    step = period if turned else _TERMS
+    if last + _TERMS > _LIES.row or any(c % step for c in (flat.constant, *(c for _, c in near))):
+        raise CompileError(f"wgmma reads {_TERMS} terms of {'eight rows' if turned else 'one row'} of {tensor.name}, from every eighth row "
+                           "on, and these may begin elsewhere", code="target",
                            help="use tiles of 64 terms, cut into steps of 16, and of rows that are a multiple of 8")
     return emitter.place(tensor, indices, zero)
 
@@ -158,12 +178,12 @@ def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
     registers = ", ".join(f"${k}" for k in range(count))
     ends = "" if how else " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
     text = (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{_TERMS}.f32.{p.dtype}.{p.dtype} "
-            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, 0, 0;{ends}")
+            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, {int('a' in p.turned)}, {int('b' in p.turned)};{ends}")
     given = begun.given(count) if how else begun.values(count)
     lines = [f"define internal {result} {symbol}({given}, ptr addrspace(3) %a, ptr addrspace(3) %b) alwaysinline convergent nounwind {{"]
     for x in "ab":
         lines += [f"  %{x}0 = ptrtoint ptr addrspace(3) %{x} to i32", f"  %{x}1 = lshr i32 %{x}0, 4", f"  %{x}2 = and i32 %{x}1, 16383",
-                  f"  %{x}3 = zext i32 %{x}2 to i64", f"  %{x}4 = or i64 %{x}3, {_DESCRIPTOR}"]
+                  f"  %{x}3 = zext i32 %{x}2 to i64", f"  %{x}4 = or i64 %{x}3, {_DESCRIPTOR | (_PANELS if x in p.turned else 1 << 16)}"]
     lines += [f'  %r = call {result} asm sideeffect "{text}", "{begun.tied(count)},l,l,~{{memory}}"'
               f"({begun.values(count)}, i64 %a4, i64 %b4) convergent", f"  ret {result} %r", "}"]
     return "\n".join(lines)

@@ -214,9 +214,13 @@ class Tracer:
         return None
 
     def _same(self, content: Expr, d: Statement) -> bool:
-        """Whether a definition says this, too: where conditions on its instances decide a choice, in another way."""
+        """Whether a definition says this, too: in another way, where its instances decide whether an element is 0 that lies outside."""
         claimed = self.claim(d)
-        return alike(content, claimed) or all(alike(a, b) for _, (a, b) in Context(self.proof, d.frame, d).cells(content, claimed))
+        if alike(content, claimed):
+            return True
+        if not alike(_existing(content), _existing(claimed)):
+            return False
+        return all(alike(a, b) for _, (a, b) in Context(self.proof, d.frame, d).cells(content, claimed))
 
     def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
         """A use finds its element written in its own iteration of the outermost loops."""
@@ -243,6 +247,14 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
+
+
+def _existing(e: Expr) -> Expr:
+    """What a choice between an element and 0 is where the element exists."""
+    match e:
+        case Select(_, element, Const(0)):
+            return element
+    return e
 
 
 def happens(s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:

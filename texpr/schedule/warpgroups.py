@@ -1,0 +1,186 @@
+"""Contractions of bf16 and f16 by warpgroups: 128 threads multiply 64 rows by up to 256 columns, of operands in shared memory.
+
+A block has two warpgroups with rows of their own and the columns in common. Products of 64 terms are begun together and go on while the
+next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for. Operands lie in rows of 64
+terms, or, where a tensor has neighbours along rows or columns in place of terms, in panels of as many of these: the instruction turns them.
+What becomes of a sum is computed by the thread that has it.
+
+Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import For
+from texpr.ir.traverse import variables
+from texpr.schedule.contraction import FEW_TILES, Contraction, filling
+from texpr.schedule.loops import qualified
+from texpr.schedule.nests import Access, extent, unclamped
+from texpr.schedule.occupancy import resident
+from texpr.schedule.plan import Plan
+from texpr.schedule.staging import filled, neighbours, on_blocks
+from texpr.schedule.tensors import bytes_of
+
+THREADS = 128
+ROWS = 64
+"""Of a warpgroup."""
+ROW = 64
+"""Elements of a row of 128 bytes, as operands lie in memory."""
+DEEP = 16
+"""Terms of an instruction."""
+TILES = ((2, 256), (2, 128), (2, 64), (1, 64))
+"""Warpgroups and columns of a block, from the most that operands are read for once to the least."""
+MUCH = 0.8
+"""Of what tiles that fit best would use of their elements: others have to use so much."""
+LEAST_COPY = 4
+"""Bytes that a thread copies without waiting, at least."""
+MOST_BUFFERS = 4
+MOST_BLOCKS = 2
+"""Of a processor at once: more are not worth fewer buffers."""
+OTHERS = 56
+"""Registers of a thread beside those for its sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """Of a block: warpgroups, columns, the instruction, and which operands it turns."""
+
+    groups: int
+    columns: int
+    instruction: str
+    turned: str
+
+    @property
+    def registers(self) -> int:
+        """Of a thread, about."""
+        return ROWS * self.columns // THREADS + OTHERS
+
+    @property
+    def threads(self) -> tuple[int, ...]:
+        """Along y and x."""
+        return (self.groups, THREADS) if self.groups > 1 else (THREADS,)
+
+
+def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
+    """Schedule a contraction so; None where the machine has no such products, or rows and terms are few."""
+    tile = _tile(plan, c)
+    if tile is None:
+        return None
+    names = _cut(plan, c, tile)
+    if names is None:
+        return None
+    rows, columns, terms, group, parts, row, column = names
+    plan.step("scope", c.nest.main.tensor.name, "register")
+    buffers: list[Tensor] = []
+    for access, along, letter in ((c.left, c.row, "a"), (c.right, c.column, "b")):
+        if not _shared(plan, access, along, terms, tile.threads, letter in tile.turned):
+            return None
+        buffers.append(plan.kernel.temporaries[-1])
+    if not on_blocks(plan, ([columns], [rows], [qualified(n) for n in c.outer])):
+        return None
+    if group:
+        plan.step("bind", group, "thread.y")
+    if not plan.step("tensorize", row, f"zero_wgmma_n{tile.columns}") or not plan.step("tensorize", row, tile.instruction, reassoc=True):
+        return None
+    plan.step("unroll", parts)
+    return [rows] if _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers) else None
+
+
+def _tile(plan: Plan, c: Contraction) -> _Tile | None:
+    """The largest tiles of which there are enough, if rows and columns fill them as well as they would smaller ones."""
+    left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
+    ways = _turned(c.left, c.row, c.term), _turned(c.right, c.column, c.term)
+    if c.upper is not None or left != right or total != "f32" or None in ways or extent(c.term) < ROW or not plan.machine.asynchronous:
+        return None
+    if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
+        return None
+    turned = "".join(letter for letter, way in zip("ab", ways) if way)
+    suffix = f"_t{turned}" if turned else ""
+    found = [_Tile(groups, n, f"wgmma_{left}_n{n}{suffix}", turned) for groups, n in TILES]
+    found = [t for t in found if t.instruction in plan.machine.instructions]
+    uses = [filling(c.row, ROWS * t.groups) * filling(c.column, t.columns) for t in found]
+    count = prod(extent(n) for n in c.outer) * extent(c.row) * extent(c.column)
+    fitting = [t for t, used in zip(found, uses) if used >= MUCH * max(uses) and count >= FEW_TILES * t.groups * ROWS * t.columns]
+    return next(iter(fitting or found[-1:]), None)
+
+
+def _turned(access: Access, along: For, term: For) -> bool | None:
+    """Whether neighbours in memory are so along rows or columns, not along terms; None where they are along neither."""
+    return False if access.stride(term.var) == 1 else True if access.stride(along.var) == 1 else None
+
+
+def _cut(plan: Plan, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
+    """Names of the loops over tiles, over terms of a tile, over warpgroups (empty for one), over steps, and of a step."""
+    cut = [plan.split(qualified(n), size, tail="pad") for n, size in
+           ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW))]
+    if None in cut:
+        return None
+    (rows, row), (columns, column), (terms, term) = cut  # type: ignore[misc]
+    parts, term = plan.split(term, DEEP, tail="exact") or ("", "")
+    group, row = (plan.split(row, ROWS, tail="exact") or ("", "")) if tile.groups > 1 else ("", row)
+    others = [qualified(n) for n in c.nest.reduction if n is not c.term]
+    inside = [*([group] if group else []), parts, row, column, term]
+    if not plan.step("reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside):
+        return None
+    return rows, columns, terms, group, parts, row, column
+
+
+def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
+    """Copy what a block reads at a time to shared memory, as descriptors say it lies."""
+    if not plan.step("cache_read", access.tensor.name, at):
+        return False
+    buffer = plan.kernel.temporaries[-1]
+    plan.step("scope", buffer.name, "shared")
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:
+        return False
+    loops = [f"{buffer.name}.d{d}" for d in long]
+    if turned and integer(buffer.shape[-1]) != ROW:
+        panels = plan.split(loops[1], ROW, tail="exact")
+        if panels is None or not plan.step("layout", buffer.name, _panels(buffer)):
+            return False
+        loops[1:] = panels
+    filled(plan, loops, neighbours(access), threads)
+    return plan.step("swizzle", buffer.name, ROW // 8, 8, ROW)
+
+
+def _panels(buffer: Tensor) -> str:
+    """The last dimension cut into panels, in front of all others."""
+    *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
+    return f"{' '.join([*names, last])} -> {last}/{ROW} {' '.join(names)} {last}%{ROW}"
+
+
+def _in_lanes(plan: Plan, row: str, column: str) -> bool:
+    """What becomes of the sums of a tile, each in the thread that holds it: of 16 rows of its warp two, of every 8 columns a pair."""
+    cut: list[str] = []
+    for name, size in ((row, 16), (column, 8)):
+        outer, inner = plan.split(name, size, tail="exact") or ("", "")
+        both = plan.split(inner, 8 if size == 16 else 2, tail="exact") if inner else None
+        if both is None:
+            return False
+        cut += [outer, *both]
+    warps, halves, eighth, tiles, fours, pair = cut
+    owner = row.rpartition(".")[0]
+    if not plan.step("reorder", warps, eighth, fours, tiles, halves, pair):
+        return False
+    if not plan.step("fuse", warps, eighth, name="eighths") or not plan.step("fuse", f"{owner}.eighths", fours, name="lane"):
+        return False
+    done = plan.step("bind", f"{owner}.lane", "thread.x")
+    return done and all([plan.step("unroll", name) for name in (tiles, halves)]) and plan.step("vectorize", pair)
+
+
+def _ahead(plan: Plan, tile: _Tile, terms: str, buffers: Sequence[Tensor]) -> bool:
+    """Copies run ahead in as many buffers as there is room for; with three or more, products of one tile go on while the next begin."""
+    running, room = plan.machine.multiprocessor, plan.machine.shared_bytes
+    if running is not None:
+        blocks = max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
+        room = min(room, running.shared_bytes // blocks - running.reserved)
+    count = min(MOST_BUFFERS, room // sum(map(bytes_of, buffers)), max(2, integer(plan.loop(terms).extent) or MOST_BUFFERS))
+    if count < 2 or not plan.step("pipeline", terms, count, asynchronous=True, **({"lead": count - 2} if count > 2 else {})):
+        return False
+    return plan.step("in_flight", terms, *((1,) if count > 2 else ()))
