@@ -10,6 +10,8 @@ import pytest
 import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.sass import count, instructions, loops
+from tests.targets.test_convolution import HALF as CHANNELS_LAST
+from tests.targets.test_convolution import POINTS
 from tests.targets.test_gemm import HALF, LINEAR
 from tests.targets.test_in_flight import computed
 from tests.targets.test_ptx import assemble
@@ -30,6 +32,12 @@ CASES = [
     ("_ta", Case("left", LEFT, ((200, 264), (72, 200)))), ("_tab", Case("both", BOTH, ((264, 136), (264, 72)))),
     ("_tb", Case("batched", BATCHED, ((2, 96, 136), (2, 136, 64)))), ("", Case("layer", LAYER, ((100, 90), (70, 90), (70,)))),
     ("_tb", Case("half", HALF, ((33, 70), (70, 82)))),
+]
+WINDOWS = [
+    ("x", "co", Case("window", CHANNELS_LAST, ((1, 4, 56, 64), (3, 3, 64, 64)), {"S": 1, "P": 1})),
+    ("x", "co", Case("window", CHANNELS_LAST, ((1, 3, 65, 72), (2, 2, 72, 128)), {"S": 1, "P": 0})),
+    ("n", "rqco", Case("window", CHANNELS_LAST, ((64, 4, 5, 64), (2, 2, 64, 64)), {"S": 2, "P": 0})),
+    ("x", "co", Case("points", POINTS, ((2, 3, 64, 64), (40, 64)))),
 ]
 
 
@@ -57,9 +65,25 @@ def test_emulated(turned: str, given: Case, few: int, monkeypatch: pytest.Monkey
         assert right(computed(kernel, given, backwards), problem(given).expected[0])
 
 
+@pytest.mark.parametrize(("row", "terms", "given"), WINDOWS, ids=lambda e: str(e) if isinstance(e, Case) else "")
+def test_windows(row: str, terms: str, given: Case):
+    """Channels last: rows are positions, or images; copies run on from one position of the window to the next, where it has one tile."""
+    s = scheduled(given)
+    assert f'tensorize("Y.{row}i", "wgmma_' in s.script() and f'in_flight("Y.{terms}"' in s.script()
+    s.certificate()
+    kernel = kernel_of(given, SM90)
+    for backwards in (False, True):
+        np.testing.assert_allclose(computed(kernel, given, backwards), problem(given).expected[0], rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize(("turned", "given"), (CASES[0], CASES[3], CASES[4]), ids=lambda e: str(e) if isinstance(e, Case) else "")
 def test_certified(turned: str, given: Case):
     assert scheduled(given).certificate().flushed == ("C",)
+
+
+def test_images_of_few_positions_are_for_warps():
+    given = Case("window", CHANNELS_LAST, ((2, 16, 16, 64), (3, 3, 64, 64)), {"S": 1, "P": 1})
+    assert ', "mma_bf16"' in scheduled(given).script()
 
 
 TALL = {"linear": (LINEAR, 4096), "half": (HALF, 4096), "both": (BOTH, 4096), "layer": (LAYER, 4000), "middle": (LAYER, 1536)}

@@ -33,6 +33,12 @@ class Contraction:
     right: Access
 
     @property
+    def rows(self) -> list[For]:
+        """Loops over the target that only the left read moves with."""
+        others = (n for n in self.nest.spatial if n is not self.column)
+        return [n for n in others if self.left.stride(n.var) != 0 and self.right.stride(n.var) == 0]
+
+    @property
     def outer(self) -> list[For]:
         """Loops over the target that both reads move with, or neither."""
         return [n for n in self.nest.spatial if all(n is not other for other in (self.row, self.upper, self.column))]

@@ -24,6 +24,9 @@ def in_flight(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
     ->   for k in 0..n: { wait 1; wait 1 products; barrier; copies; commit; C += A[k % 4] * B[k % 4]  asynchronous; commit products }
          wait 0 products
 
+    Where the loop runs again and again, there are such waits in front of the barrier before it and behind the loops around it, which have
+    nothing to wait for: no proof looks into the last iteration of a loop.
+
     Threads go on, and may begin the next products and copies, while these are under way. In a loop without barriers the wait is its last
     statement. That sums are done where they are used, and what overwrites an operand comes behind the products that read it, is proven of
     the result: with one group in flight, copies run `depth - 2` iterations ahead (`pipeline(k, depth, asynchronous=True, lead=depth - 2)`).
@@ -55,7 +58,17 @@ def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
     if all(a is b for a, b in zip(marked, old.body)):
         return kernel
     main = replace(old, body=_waiting([*marked, CommitProducts()], WaitProducts(groups)))
-    return replaced(kernel, around, (old,), {id(old): (main, WaitProducts(0))})
+    body = around[-1].body if around else kernel.body
+    meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
+    after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
+    again = next((n for n in around if isinstance(n, For) and not n.kind.startswith("block")), None)
+    return after if again is None else _awaited(after, again)
+
+
+def _awaited(kernel: Kernel, again: For) -> Kernel:
+    """A wait behind a loop that runs the products again and again: what stands behind it relies on no last iteration."""
+    *around, loop = path_to(kernel, again)
+    return replaced(kernel, around, (loop,), {id(loop): (loop, WaitProducts(0))})
 
 
 def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:

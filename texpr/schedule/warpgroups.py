@@ -1,9 +1,10 @@
 """Contractions of bf16 and f16 by warpgroups: 128 threads multiply 64 rows by up to 256 columns, of operands in shared memory.
 
-A block has two warpgroups with rows of their own and the columns in common. Products of 64 terms are begun together and go on while the
-next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for. Operands lie in rows of 64
-terms, or, where a tensor has neighbours along rows or columns in place of terms, in panels of as many of these: the instruction turns them.
-What becomes of a sum is computed by the thread that has it.
+A block has one or two warpgroups with rows of their own and the columns in common. Products of 64 terms are begun together and go on
+while the next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for. Operands lie in
+rows of 64 terms, or, where a tensor has neighbours along rows or columns in place of terms, in panels of as many of these: the instruction
+turns them. What becomes of a sum is computed by the thread that has it. Convolutions with channels last have rows along positions, or
+along images where these are many.
 
 Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
 """
@@ -11,18 +12,19 @@ Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Mac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor
+from texpr.ir.expr import Select, Tensor
 from texpr.ir.loop import For
-from texpr.ir.traverse import variables
+from texpr.ir.traverse import variables, walk
 from texpr.schedule.contraction import FEW_TILES, Contraction, filling
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, extent, unclamped
 from texpr.schedule.occupancy import resident
 from texpr.schedule.plan import Plan
+from texpr.schedule.rows import fused
 from texpr.schedule.staging import filled, neighbours, on_blocks
 from texpr.schedule.tensors import bytes_of
 
@@ -33,7 +35,7 @@ ROW = 64
 """Elements of a row of 128 bytes, as operands lie in memory."""
 DEEP = 16
 """Terms of an instruction."""
-TILES = ((2, 256), (2, 128), (2, 64), (1, 64))
+TILES = ((2, 256), (2, 128), (1, 256), (2, 64), (1, 128), (1, 64))
 """Warpgroups and columns of a block, from the most that operands are read for once to the least."""
 MUCH = 0.8
 """Of what tiles that fit best would use of their elements: others have to use so much."""
@@ -68,6 +70,7 @@ class _Tile:
 
 def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
     """Schedule a contraction so; None where the machine has no such products, or rows and terms are few."""
+    c = _with_one_row(c)
     tile = _tile(plan, c)
     if tile is None:
         return None
@@ -89,6 +92,12 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
         return None
     plan.step("unroll", parts)
     return [rows] if _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers) else None
+
+
+def _with_one_row(c: Contraction) -> Contraction:
+    """With rows along one loop, that which fills tiles best, if it does: of images of few positions, the loop over images."""
+    row = max(reversed(c.rows), key=lambda n: (filling(n, ROWS), extent(n)))
+    return replace(c, row=row, upper=None) if c.upper is not None and filling(row, ROWS) >= MUCH else c
 
 
 def _tile(plan: Plan, c: Contraction) -> _Tile | None:
@@ -127,6 +136,8 @@ def _cut(plan: Plan, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
     inside = [*([group] if group else []), parts, row, column, term]
     if not plan.step("reorder", *(qualified(n) for n in c.outer), rows, columns, *others, terms, *inside):
         return None
+    if integer(plan.loop(terms).extent) == 1 and not any(isinstance(n, Select) for n in walk(c.nest.main.value)):
+        terms = fused(plan, [*others, terms])  # of a window inside its field, whose positions have one tile of terms each
     return rows, columns, terms, group, parts, row, column
 
 
