@@ -74,15 +74,22 @@ def test_transposing_an_operand_takes_no_register_from_the_sums():
     assert "(%rsp" not in inner and not re.search(r"\bvperm\w", asm)
 
 
-@pytest.mark.parametrize(("n", "loads", "script"), [(64, 8, 'split("C.i", 6, tail="overlap")'), (48, 6, 'split("C.i", 8, tail="overlap")')])
-def test_a_small_product_fills_the_registers_too(n, loads, script):
+@pytest.mark.parametrize(("n", "products", "loads", "rows"), [(64, 32, 4, 8), (48, 36, 6, 6), (96, 48, 6, 8)])
+def test_rows_of_a_small_product_are_shared_evenly_by_four_cores(n, products, loads, rows):
     s = tx.schedule(matmul, M=n, N=n, K=40).auto("x86-64-v4")
-    assert script in s.script()
+    assert f'split("C.i", {rows}, tail="overlap")' in s.script()
     loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", s.compile("x86-64-v4").asm, re.M | re.S)
     inner = max((body for _, body in loops), key=lambda body: len(re.findall(r"vfmadd231ps.*zmm", body)))
-    assert len(re.findall(r"vfmadd231ps.*zmm", inner)) == 48 and len(re.findall(r"vmovups\s+\S+, %zmm", inner)) == loads
+    assert len(re.findall(r"vfmadd231ps.*zmm", inner)) == products and len(re.findall(r"vmovups\s+\S+, %zmm", inner)) == loads
     A, B = (np.random.default_rng(0).integers(-4, 5, shape).astype("f4") for shape in ((n, 40), (40, n)))
     assert np.array_equal(np.asarray(tx.schedule(matmul, M=n, N=n, K=40).auto().compile()(A, B)), A @ B)
+
+
+@pytest.mark.parametrize(("m", "n", "copied"), [
+    (128, 128, False), (256, 256, False), (128, 120, True), (128, 1024, True), (8192, 128, True)],
+    ids=["near", "larger than the first cache", "vectors are no lines", "rows in one place", "rows from memory"])
+def test_what_a_core_fetches_fast_enough_is_not_copied(m, n, copied):
+    assert ('cache_read("B"' in tx.schedule(matmul, M=m, N=n, K=256).auto("x86-64-v4").script()) == copied
 
 
 @pytest.mark.parametrize(("terms", "depth"), [(1024, 0), (1040, 260), (2048, 256), (4096, 256)])

@@ -74,10 +74,9 @@ def joined(tensor: Tensor, uses: Sequence[Sequence[Expr]]) -> Joined | None:
     return Joined(tensor, tuple(groups)) if len(groups) < tensor.rank else None
 
 
-def with_joined(kernel: Kernel) -> Kernel:
-    """The kernel with the dimensions of temporaries taken together that are only used as one."""
-    found = _all_joined(kernel)
-    return redirected(kernel, {t: (replace(t, dims=plain(*how.shape)), how) for t, how in found.items()}) if found else kernel
+def with_joined(kernel: Kernel, how: Mapping[Tensor, Joined]) -> Kernel:
+    """The kernel with dimensions of temporaries taken together."""
+    return redirected(kernel, {t: (replace(t, dims=plain(*j.shape)), j) for t, j in how.items()}) if how else kernel
 
 
 def redirected(kernel: Kernel, others: Mapping[Tensor, tuple[Tensor, Joined]]) -> Kernel:
@@ -92,7 +91,8 @@ def redirected(kernel: Kernel, others: Mapping[Tensor, tuple[Tensor, Joined]]) -
     return over_tensors(rewrite(kernel, rule), {t: small for t, (small, _) in others.items()})
 
 
-def _all_joined(kernel: Kernel) -> dict[Tensor, Joined]:
+def joined_temporaries(kernel: Kernel) -> dict[Tensor, Joined]:
+    """Those of which some dimensions are only used as one."""
     uses: dict[Tensor, list[tuple[Expr, ...]]] = {t: [] for t in kernel.temporaries if t.rank > 1 and t.scope == "global"}
     for node in walk(kernel):
         if isinstance(node, Read | Store | Prefetch) and node.tensor in uses:

@@ -10,9 +10,9 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, product, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
 from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Prefetch, Stmt, Store
-from texpr.ir.traverse import children, rewrite, walk
+from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.hints import drop_hints
-from texpr.passes.joined import with_joined
+from texpr.passes.joined import joined_temporaries, with_joined
 from texpr.passes.renew import over_tensors
 
 STACK_BYTES = 16 * 1024
@@ -52,7 +52,7 @@ def place(kernel: Kernel) -> Kernel:
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
 
-    Dimensions that joined loops run through as one are one dimension.
+    Dimensions that joined loops run through as one are one dimension of what is inside a loop, and of partial sums.
 
     Lanes, and what is written out, share a buffer; where their parts of it are no box of constant extents, each has its own part.
 
@@ -60,7 +60,7 @@ def place(kernel: Kernel) -> Kernel:
     """
     if not kernel.temporaries:
         return kernel
-    kernel = with_joined(kernel)
+    kernel = _with_joined(kernel)
     accesses = _accesses(kernel)
     homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses}
     inside: dict[Var, list[Tensor]] = {}
@@ -87,10 +87,27 @@ def place(kernel: Kernel) -> Kernel:
 def placed(kernel: Kernel, tensor: Tensor) -> Tensor | None:
     """What `place` makes of one temporary; None if it has no uses."""
     at = kernel.temporaries.index(tensor)
-    kernel = with_joined(kernel)
+    kernel = _with_joined(kernel)
     tensor = kernel.temporaries[at]
     uses = _accesses(kernel).get(tensor)
     return None if uses is None else _home(kernel, tensor, uses).small
+
+
+def _with_joined(kernel: Kernel) -> Kernel:
+    """The kernel with dimensions taken together of those temporaries that will be inside loops, or that the program does not know."""
+    how = joined_temporaries(kernel)
+    whole = with_joined(kernel, how)
+    uses, small = _accesses(whole), dict(zip(kernel.temporaries, whole.temporaries))
+    free = {t: j for t, j in how.items() if _is_partial(kernel, t) or _home(whole, small[t], uses[small[t]]).loops}
+    return whole if len(free) == len(how) else with_joined(kernel, free)
+
+
+def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether it holds sums until they are stored where the program has them."""
+    stores = [s for s in statements(kernel) if isinstance(s, Store)]
+    folded = {s.equation for s in stores if s.tensor is tensor and (s.start or s.update is not None)}
+    return bool(folded) and all(any(s.equation == e and s.tensor is not tensor and not s.start and s.update is None for s in stores)
+                                for e in folded)
 
 
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:

@@ -36,7 +36,7 @@ from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
 from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
-from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
+from texpr.schedule.panels import even, in_pairs, packed, product_tile
 from texpr.schedule.past import past_caches
 from texpr.schedule.plan import Plan
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
@@ -463,8 +463,7 @@ def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tu
     if plan.machine.vector_registers < 32:
         return 2, _few_rows(plan, nest, rows), "peel"
     if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
-        width, height = tile_of(plan, constant_extent(best), lanes)
-        return width // lanes, height_of(constant_extent(rows), height), "overlap"
+        return *product_tile(plan, nest, best, rows, lanes), "overlap"
     # Three registers, unless two leave less over.
     wide = rows is not None and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
     return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS, "peel"

@@ -18,6 +18,8 @@ from texpr.schedule.plan import Plan
 LEAST_ROWS = 4
 REGISTER = 16
 """Bytes of a register from which a product takes one group of terms for all lanes."""
+BESIDE = 0.5
+"""Rows that a load of the panel is worth."""
 NEAREST = 64
 """Elements that are copied together."""
 
@@ -139,7 +141,8 @@ def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
         choices = {3: 6, 2: 8, 1: 12}
     vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * (1 + 0.02 * abs(n - 2) + more / choices[n]))
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
-    return vectors, next((n for n in range(most, most - most // 4 - 1, -1) if rows % n == 0), most)
+    # The last tile overlaps others; what is loaded and computed beside the rows is shared by fewer where tiles are low.
+    return vectors, min(range(most, most * 2 // 3 - 1, -1), key=lambda n: -(-rows // n) * (n + more + BESIDE))
 
 
 def _blocks(plan: Plan, d: _Dots, tiles: int, width: int) -> int:

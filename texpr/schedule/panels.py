@@ -43,6 +43,12 @@ EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
 UNEVEN = 8
 """Parts of all the work, of which one more for one core makes it better to share out rows."""
+LEAST_SUMS = 16
+"""Of a tile, which take as long to add to as one addition does, and for which less is loaded than is multiplied."""
+PARTLY_FILLED = 0.02
+"""What it costs more where tiles of fewer registers are left over."""
+LESS_EVEN = 0.003
+"""For each row that is one more than a first cache has places for, and each register more or fewer than three."""
 FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
 MOST_WASTE = 4
@@ -129,8 +135,20 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    near = plan.nearby if nest.outer or nest.again else next(iter(plan.machine.caches), 0)
+    near = plan.nearby if nest.outer or nest.again or _streams(plan, nest, panel) else next(iter(plan.machine.caches), 0)
     return used * panel.tensor.dtype.bytes > near
+
+
+def _streams(plan: Plan, nest: Nest, panel: Access) -> bool:
+    """Whether a core fetches rows of the operand from its second cache faster than it multiplies, with nothing else to wait for: vectors
+    are lines of memory, those of other rows lie in other places of the first cache, the other operand does not come from memory, and a
+    vector times a value of it is one instruction, which needs no copies of either.
+    """
+    steps = [(panel.stride(n.var) or 0) * panel.tensor.dtype.bytes for n in nest.reduction]
+    whole = all(step % LINE == 0 and step % ALIAS for step in steps) and panel.tensor.dtype == nest.main.tensor.dtype
+    others = [a for a in nest.accesses[1:] if a is not panel]
+    return whole and not _by_element(plan) and len(others) == 1 and not plan.is_far(nest, others[0]) and (
+        others[0].stride(nest.reduction[-1].var) == 1)
 
 
 def _places(nest: Nest, panel: Access) -> int:
@@ -171,6 +189,24 @@ def height_of(rows: int, most: int) -> int:
     if rows < BLOCK_ROWS:
         return max(range(most // 2, most + 1), key=lambda n: (-(rows % n), n))
     return next((n for n in range(most, most - most // 8 - 1, -1) if rows % n == 0), most)
+
+
+def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
+    """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few."""
+    registers, rows, vectors = plan.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
+    if nest.outer or nest.again:
+        width, height = tile_of(plan, constant_extent(lane), lanes)
+        return width // lanes, height_of(rows, height)
+    cores = plan.machine.cores if nest.spatial[0] is row else 1
+
+    def cost(tile: tuple[int, int]) -> float:
+        n, height = tile
+        tiles = -(-rows // height)
+        busiest = -(-tiles // cores) * height * cores
+        return busiest * (1 + PARTLY_FILLED * (vectors % n != 0) + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
+
+    tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
+    return min(tiles, key=cost)
 
 
 def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
