@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ahead
+from texpr.graph import recorded
 from texpr.graph.capture import Capture
 from texpr.graph.drawing import draw, to_dot
 from texpr.graph.export import Exported, export
@@ -399,8 +400,20 @@ class Plan:
 
 def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, opt: int | None, disable: Collection[str] | None,
               reassociate: bool | None) -> tuple[Program, Launches]:
-    """The program after all passes that are wanted, and its kernels."""
+    """The program after all passes that are wanted, and its kernels, made now or found on disk."""
     level, left_out, loose = _wanted(opt, disable, reassociate)
+    key = recorded.key_of(program, constants, (level, sorted(left_out), loose, place.name, place.sweeps))
+    found = recorded.find(key, program, place.kernel) if key else None
+    if found is None:
+        found = _made(program, constants, place, level, left_out, loose)
+        if key:
+            recorded.keep(key, program, *found)
+    return found
+
+
+def _made(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, level: int, left_out: Collection[str], loose: bool
+          ) -> tuple[Program, Launches]:
+    """The program after all passes of a level, and its kernels."""
     better = optimized(program, constants, level, left_out, loose)
     if level < 3 or FUSE in left_out:
         return better, make_launches(better, False, False, place.kernel)

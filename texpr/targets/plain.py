@@ -73,7 +73,10 @@ def _is_left_alone(s: Store, around: _Around) -> bool:
             return False
     elif any(r.tensor in around.buffers for r in reads.values()):
         return True
-    return around.innermost is None or all(_is_fixed(r, around.lanes) or around.innermost in variables(*r.indices) for r in reads.values())
+    if around.innermost is None:
+        return True
+    ends = any(r.tensor.scope != "global" for r in reads.values())  # sums, whose numbers of the whole kernel are few beside their terms
+    return all(_is_fixed(r, around.lanes) or around.innermost in variables(*r.indices) or (ends and not r.indices) for r in reads.values())
 
 
 def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:

@@ -1,0 +1,106 @@
+"""Plans on disk: a step that was planned before is not planned again, and is the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr import nn, ops
+from texpr.graph import Capture, Plan, Variable
+from texpr.ir.dtypes import F32
+from texpr.ir.show_tensor import show_program
+from texpr.nn.training import TrainingStep
+from texpr.runtime import cache
+from texpr.support.trace import collect
+
+
+def planned(**options: object) -> tuple[Plan, bool]:
+    """The plan of a small program, and whether passes ran for it."""
+    capture = Capture()
+    weight = Variable(np.ones((8, 8), "f4"), "w")
+    x = capture.input("x", (4, 8), F32)
+    y = ops.relu(x @ capture.variable(weight) + 1.0)
+    (gradient,) = capture.gradients(ops.mean_all(y * y), [capture.variable(weight)])
+    assert gradient is not None
+    capture.assign(weight, capture.variable(weight) - gradient * 0.5)
+    with collect() as trace:
+        plan = Plan(capture, [y], **options)  # type: ignore[arg-type]
+    return plan, ("graph", "flatten") in trace.seconds
+
+
+def run(plan: Plan) -> list[np.ndarray]:
+    """What three runs give, the variable among it."""
+    plan.fill(0, np.linspace(-1, 1, 32, dtype="f4").reshape(4, 8))
+    found = []
+    for _ in range(3):
+        plan.compute()
+        found.append(plan.value(0).copy())
+    return [*found, plan.assigned[0].numpy().copy()]
+
+
+def test_what_was_planned_before_is_found(tmp_path: Path):
+    with tx.options(cache_dir=tmp_path):
+        first, made = planned()
+        second, again = planned()
+        assert made and not again
+        assert show_program(first.program) == show_program(second.program) and str(first) == str(second)
+        assert first.explain() == second.explain() and first.memory_bytes == second.memory_bytes
+        assert [n.operations for n in first.launches] == [n.operations for n in second.launches]
+        for a, b in zip(run(first), run(second), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("options", [{"opt": 2}, {"disable": ["fuse"]}, {"reassociate": True}])
+def test_other_passes_are_another_plan(tmp_path: Path, options: dict[str, object]):
+    with tx.options(cache_dir=tmp_path):
+        planned()
+        assert planned(**options)[1]
+        assert not planned(**options)[1]
+
+
+def test_constants_that_are_folded_belong_to_the_program(tmp_path: Path):
+    def scaled(factor: float) -> np.ndarray:
+        capture = Capture()
+        plan = Plan(capture, [capture.input("x", (3,), F32) * capture.constant(np.array(factor, "f4"))])
+        plan.fill(0, np.ones(3, "f4"))
+        plan.compute()
+        return plan.value(0).copy()
+
+    with tx.options(cache_dir=tmp_path):
+        assert [scaled(f)[0] for f in (2, 3, 2)] == [2, 3, 2]
+
+
+def test_who_watches_passes_sees_them_run(tmp_path: Path):
+    with tx.options(cache_dir=tmp_path):
+        planned()
+        with tx.options(verify=True):
+            assert planned()[1]
+
+
+@pytest.mark.parametrize("record", [b"", b"{}", b"[[], 0]", b"[[], [0, 0, 0, 0]]", b"\xff"])
+def test_what_is_damaged_is_made_again(tmp_path: Path, record: bytes, monkeypatch: pytest.MonkeyPatch):
+    with tx.options(cache_dir=tmp_path):
+        planned()
+        get = cache.DiskCache.get
+        monkeypatch.setattr(cache.DiskCache, "get", lambda self, key: record if key.startswith("plan") else get(self, key))
+        assert planned()[1]
+
+
+def test_training_goes_on_where_it_was_planned_before(tmp_path: Path):
+    def losses() -> list[float]:
+        rng = np.random.default_rng(0)
+        model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
+        for parameter in model.parameters():
+            parameter.data = rng.uniform(-0.1, 0.1, parameter.shape).astype("f4")
+        step = TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.01))
+        x, y = rng.standard_normal((5, 1, 8, 8), dtype="f4"), rng.integers(0, 10, 5)
+        return [step(x, y) for _ in range(4)]
+
+    with tx.options(cache_dir=tmp_path):
+        first = losses()
+        with collect() as trace:
+            assert losses() == first
+        assert ("graph", "flatten") not in trace.seconds
