@@ -21,6 +21,8 @@ FAR = 4.25
 """-log(1 - x^2) from which on erfinv has another polynomial: of |x| above 0.9928."""
 SLOPE = 0.2
 """Of erfinv(x) / x in w, about."""
+INVERSE = 1.3
+"""1 / (1 - x^2) about, where erfinv(x) / x is steepest in w."""
 
 
 def erf(m: Arithmetic, x: Expr) -> Expr:
@@ -48,9 +50,11 @@ def erfinv(m: Arithmetic, x: Expr) -> Expr:
 
 def _erfinv_single(m: Arithmetic, x: Expr) -> Expr:
     """With what rounding the last sums lost; near 1 in f64, since the root of w would lose too much."""
-    k, log = log_parts(m, m.fma(m.neg(x), x, 1.0))
+    less = m.fma(m.neg(x), x, 1.0)
+    k, log = log_parts(m, less)
     high, low = LN2_F32
     whole, part = m.fma(k, high, -ERFINV_CENTRE), m.fma(k, low, m.neg(log))
+    part = m.fma(m.fma(m.neg(x), x, m.sub(1.0, less)), -INVERSE, part)
     t = m.add(whole, part)
     rest = m.polynomial(t, ERFINV_NEAR[1:])
     ratio = m.fma(t, rest, ERFINV_NEAR[0])
