@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from texpr.compiler import op, schedule
-from texpr.passes.math import EXPANSIONS
+from texpr.passes.math import EXPANSIONS, SPECIAL
 
 CHUNK = 1 << 22
 
@@ -50,5 +50,5 @@ def check(name: str) -> None:
 
 if __name__ == "__main__":
     with np.errstate(all="ignore"):
-        for function in sys.argv[1:] or EXPANSIONS:
+        for function in sys.argv[1:] or [*EXPANSIONS, *SPECIAL]:
             check(function)

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, getcontext
+from functools import cache
 from pathlib import Path
 
 getcontext().prec = 60
@@ -108,6 +109,7 @@ def erfcx(x: Decimal) -> Decimal:
 PI = pi(60)
 LN2 = Decimal(2).ln()
 TINY = Decimal("1e-3")  # where an interval starts at 0 and the error is relative
+ERFINV_CENTRE = 2.24609375
 ONE_SIGN = "ROUND_DOWN"  # of parts whose products with zeros are added: -0 stays -0
 
 
@@ -235,6 +237,7 @@ def problems() -> Iterator[Fit]:
     yield from logarithms()
     yield from angles()
     yield from error_functions()
+    yield from error_inverses()
     yield from inverses()
 
 
@@ -281,6 +284,31 @@ def error_functions() -> Iterator[Fit]:
         yield Fit(f"ERFC_{name}", f"(1 - erf(t + {middle}))^(1/4) for 1 <= t + {middle} <= {end}, error of the fourth power",
                   lambda t, c=centre: fourth_root(1 - erf(t + c)), lambda t, c=centre: 4 * fourth_root(1 - erf(t + c)) ** 3,
                   up(0, tail), 1 - centre, Decimal(end) - centre, bits)
+
+
+def error_inverses() -> Iterator[Fit]:
+    """Of erfinv, in w = -log(1 - x^2)."""
+    # At this w the value is an f32 number but for 2^-35: its coefficient loses nothing.
+    centre = Decimal(ERFINV_CENTRE)
+    yield Fit("ERFINV_NEAR", f"erfinv(x) / x in t = w - {ERFINV_CENTRE} with w = -log(1 - x^2) for 0 <= w <= 4.25",
+              lambda t: erfinv_ratio(t + centre), lambda t: 1 / erfinv_ratio(t + centre), up(0, 9), TINY / 100 - centre,
+              Decimal("4.26") - centre, 24)
+    yield Fit("ERFINV_FAR", "erfinv(x) / x in s = sqrt(w) - 4 for 4.25 <= w <= 36.1",
+              lambda s: erfinv_ratio((s + 4) ** 2), lambda s: 1 / erfinv_ratio((s + 4) ** 2), up(0, 16),
+              Decimal("-1.9411"), Decimal("2.01"), 53)
+
+
+@cache
+def erfinv_ratio(w: Decimal) -> Decimal:
+    """y / erf(y) for the y with 1 - erf(y)^2 = exp(-w), by Newton's method."""
+    y = (w * Decimal("0.75") if w < 2 else w - w.ln() / 2).sqrt()
+    while True:
+        tail = erfcx(y) * (-y * y).exp()
+        slope = 4 * (1 - tail) / PI.sqrt() * (-y * y).exp() / (tail * (2 - tail))
+        step = (-(tail * (2 - tail)).ln() - w) / slope
+        y -= step
+        if abs(step) < Decimal("1e-40"):
+            return y / (1 - (-w).exp()).sqrt()
 
 
 def inverses() -> Iterator[Fit]:
@@ -354,6 +382,7 @@ def constants() -> Iterator[str]:
     yield from (f"    {tuple(row)}," for row in far)
     yield ")"
     yield f"HALF_PI = {tuple(split(PI / 2, 53, 53))}"
+    yield f"ERFINV_CENTRE = {ERFINV_CENTRE}"
     yield f"LOG10E = {tuple(split(1 / Decimal(10).ln(), 53, 53))}"
 
 

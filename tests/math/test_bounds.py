@@ -225,3 +225,18 @@ def test_what_is_primitive_stays_the_same_object() -> None:
     x = Var("x", dtype=F32)
     root = Add(Call("sqrt", (x,)), Call("abs", (x,)))
     assert expand_math(root) is root
+
+
+@pytest.mark.parametrize("t", [F32, F64])
+def test_remainders_at_the_ends_of_one_division(t: DType) -> None:
+    """Quotients just below, at and above whole numbers and the largest that needs no branch; a result is that of exact integers."""
+    rng = np.random.default_rng(3)
+    kind, limit = numpy_dtype(t).type, 23 if t == F32 else 50
+    b = np.ldexp(rng.integers(1, 1 << limit, 2000).astype(kind), rng.integers(-140, 60, 2000)).astype(kind)
+    b = np.where(b > 0, b, kind(1))
+    whole = np.ldexp(kind(1), rng.integers(0, limit + 3, 2000)).astype(kind) - rng.integers(0, 2, 2000).astype(kind)
+    near = (whole * b).astype(kind)
+    a = np.concatenate([np.nextafter(near, kind(0)), near, np.nextafter(near, kind(np.inf))])
+    x, y = Var("x", dtype=t), Var("y", dtype=t)
+    got = evaluate(expand_math(Call("fmod", (x, y))), {x: a, y: np.tile(b, 3)})
+    np.testing.assert_array_equal(got, np.fmod(a, np.tile(b, 3)))

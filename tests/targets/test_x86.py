@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 import texpr as tx
+from texpr.runtime import qemu
 
 CHOICE = """op choice(X: f32[N, C], t: i64[N] in 0..C, d: f32[N]) -> Y: f32[N, C] {
   Y[n, c] = (if c == t[n] then -d[n] else 0) + exp(X[n, c])
@@ -18,3 +22,34 @@ def test_powers_of_two_stay_in_vectors_beside_wider_indices(dtype: str):
     asm = s.compile(target="x86-64-v4").asm
     assert "vscalefp" in asm
     assert "vcvttss2si" not in asm and "vcvttsd2si" not in asm
+
+
+INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+FEW = {"x86-64-v3": ("i64", "u64"), "x86-64-v4": ()}
+"""The types for which a level has no conversion of vectors."""
+
+
+@pytest.mark.parametrize("source", ["f32", "f64"])
+@pytest.mark.parametrize("level", FEW)
+def test_floats_become_integers_in_vectors(level: str, source: str):
+    for t in set(INTEGERS) - {*FEW[level]}:
+        s = tx.schedule(tx.op(f"op f(X: {source}[N]) -> Y: {t}[N] {{ Y[i] = {t}(X[i]) }}"), N=64).split("i", 16).vectorize("ii")
+        assert not re.search(r"cvttss|cvttsd", s.compile(target=level).asm), t
+
+
+@pytest.mark.qemu
+@pytest.mark.skipif(bool(qemu.missing("x86_64")), reason="no QEMU for x86-64 is installed")
+@pytest.mark.parametrize("source", ["f32", "f64"])
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v2", "x86-64-v3"])
+def test_every_level_saturates(level: str, source: str):
+    ends = [x for bits in (8, 16, 32, 64) for x in (2.0 ** (bits - 1), 2.0**bits)]
+    beside = [float(np.nextafter(np.array(x, source.replace("f", "float")), 0)) for x in ends]
+    x = np.array([*ends, *beside, *(-v for v in ends), *(-v for v in beside), np.nan, -np.nan, np.inf, -np.inf, 0.9, -0.9, -0.0, 1e-40, 2.5,
+                  -2.5, 1e30, -1e30, 127.9, -128.9, 255.9, 65535.9], source.replace("f", "float"))
+    outputs = ", ".join(f"Y{k}: {t}[N]" for k, t in enumerate(INTEGERS))
+    convert = tx.op(f"op f(X: {source}[N]) -> ({outputs}) {{ " + "  ".join(f"Y{k}[i] = {t}(X[i])" for k, t in enumerate(INTEGERS)) + " }")
+    s = tx.schedule(convert, N=x.size)
+    for k in range(len(INTEGERS)):
+        s = s.split(f"Y{k}.i", 4).vectorize(f"Y{k}.ii")
+    for found, expected in zip(s.compile(target=level).emulate(x), tx.interpret(convert, x), strict=True):
+        np.testing.assert_array_equal(found, expected)

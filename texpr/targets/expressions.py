@@ -312,9 +312,7 @@ class Expressions:
         if s.is_float and t.is_int:
             if s.bits == 16:  # exact; with AVX512-FP16, LLVM's own conversion of an f16 NaN is not 0
                 return self.cast(self.cast(a, DType("f", 32)), t)
-            sign = "s" if t.is_signed else "u"
-            name = f"llvm.fpto{sign}i.sat.{self.suffix(Value('', t, a.lanes))}.{self.suffix(a)}"
-            return Value(self.intrinsic(name, to, str(a)), t, a.lanes)
+            return self.whole(a, t)
         if s.is_float:
             if s.bits == t.bits:
                 return self.cast(self.cast(a, DType("f", 32)), t)
@@ -327,6 +325,12 @@ class Expressions:
             return Value(a.text, t, a.lanes)
         word = "trunc" if s != BOOL and t.bits < s.bits else "sext" if s.is_signed and s != BOOL else "zext"
         return self._one(f"{word} {a} to {to}", t, a.lanes)
+
+    def whole(self, a: Value, t: DType) -> Value:
+        """An f32 or f64 as an integer: towards zero, saturating, 0 for NaN."""
+        sign = "s" if t.is_signed else "u"
+        name = f"llvm.fpto{sign}i.sat.{self.suffix(Value('', t, a.lanes))}.{self.suffix(a)}"
+        return Value(self.intrinsic(name, vector_type(register_type(t), a.lanes), str(a)), t, a.lanes)
 
     def _division(self, e: FloorDiv | Mod) -> Value:
         a, b = self._same(self.value(e.lhs), self.value(e.rhs))

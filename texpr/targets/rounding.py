@@ -1,10 +1,15 @@
-"""Floats rounded once to a narrower type, by integer arithmetic: no target has all of these conversions, some lose denormals."""
+"""Floats rounded once to a narrower type, by integer arithmetic: no target has all of these conversions, some lose denormals.
+
+Floats as integers, saturating, where a machine converts vectors but does not saturate.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from texpr.ir.dtypes import BF16, BOOL, F32, F64, U32, DType
+import numpy as np
+
+from texpr.ir.dtypes import BF16, BOOL, F32, F64, I32, U32, DType, int_range, numpy_dtype
 from texpr.targets.function import Value, constant, register_type, vector_type
 
 One = Callable[[str, DType, int], Value]
@@ -39,6 +44,34 @@ def bf16_of_integer(one: One, a: Value) -> Value:
     plain = _cast(one, word, a, F64)
     large = one(f"fcmp oge {_magnitude(one, plain)}, {constant(2.0**53, F64, a.lanes).text}", BOOL, a.lanes)
     return narrowed(one, one(f"select {large}, {jammed}, {plain}", F64, a.lanes), BF16)
+
+
+def saturated(one: One, a: Value, t: DType) -> Value:
+    """An f32 or f64 as an integer, towards zero, 0 for NaN: moved into the range of `t`, converted, and its ends set."""
+    lo, hi = int_range(t)
+    least, most = constant(float(lo), a.dtype, a.lanes), _largest_up_to(hi, a.dtype)
+    # Comparisons in these directions are one instruction each, and take NaN to `lo`.
+    above = one(f"fcmp ogt {a}, {least.text}", BOOL, a.lanes)
+    a_low = one(f"select {above}, {a}, {least}", a.dtype, a.lanes)
+    last = constant(most, a.dtype, a.lanes)
+    below = one(f"fcmp olt {a_low}, {last.text}", BOOL, a.lanes)
+    inside = one(f"select {below}, {a_low}, {last}", a.dtype, a.lanes)
+    wide = t if t.bits >= 32 else I32
+    whole = _cast(one, "fptosi" if wide.is_signed else "fptoui", inside, wide)
+    whole = whole if wide == t else _cast(one, "trunc", whole, t)
+    if int(most) < hi:
+        beyond = one(f"fcmp oge {a}, {constant(float(hi + 1), a.dtype, a.lanes).text}", BOOL, a.lanes)
+        whole = one(f"select {beyond}, {constant(hi, t, a.lanes)}, {whole}", t, a.lanes)
+    if lo == 0:
+        return whole
+    number = one(f"fcmp ord {a}, {a.text}", BOOL, a.lanes)
+    return one(f"select {number}, {whole}, {constant(0, t, a.lanes)}", t, a.lanes)
+
+
+def _largest_up_to(hi: int, t: DType) -> float:
+    """The largest number of float type `t` that is not above `hi`."""
+    near = numpy_dtype(t).type(hi)
+    return float(near if int(near) <= hi else np.nextafter(near, numpy_dtype(t).type(0)))
 
 
 def _truncated(one: One, a: Value, t: DType) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import replace
 
-from texpr.ir.dtypes import BOOL, F32, F64, I32
+from texpr.ir.dtypes import BOOL, F32, F64, I32, DType
 from texpr.ir.expr import Call
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
@@ -16,6 +16,7 @@ from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
 from texpr.targets.function import Value
 from texpr.targets.instructions import transposes
+from texpr.targets.rounding import saturated
 from texpr.targets.statements import Emitter
 
 _STREAMING = ("znver", "sapphirerapids", "emeraldrapids")
@@ -80,6 +81,10 @@ class WideEmitter(Emitter):
         ranged = self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
         unordered = self._one(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
         return self.select(unordered, self._one(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
+
+    def whole(self, a: Value, t: DType) -> Value:
+        """LLVM converts the lanes of a vector one by one where a conversion saturates."""
+        return saturated(self._one, a, t) if a.lanes else super().whole(a, t)
 
     def over_lanes(self, update: str, a: Value) -> Value:
         if update not in ("max", "min") or self.mask is not None or not self._is_wide(a):

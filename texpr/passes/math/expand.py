@@ -11,9 +11,9 @@ from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Compare, Expr, FloorDiv, Mod, Node, Pow, Select
 from texpr.ir.traverse import rewrite
 from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
-from texpr.passes.math.error_function import erf
+from texpr.passes.math.error_function import erf, erfinv
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
-from texpr.passes.math.gamma import digamma, erfinv, gamma, lgamma, trigamma
+from texpr.passes.math.gamma import digamma, gamma, lgamma, trigamma
 from texpr.passes.math.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from texpr.passes.math.inverse_trigonometric import acos, asin, atan, atan2
 from texpr.passes.math.logarithm import log, log1p, log2
@@ -71,7 +71,7 @@ def _in_doubles(build: Callable[..., Expr]) -> Callable[..., Expr]:
     return expansion
 
 
-SPECIAL: dict[str, Callable[..., Expr]] = {f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma, erfinv)}
+SPECIAL: dict[str, Callable[..., Expr]] = {**{f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma)}, "erfinv": erfinv}
 """Functions of one float whose bounds are wider."""
 
 NATIVE = {"tf32": (F32,)}

@@ -1,4 +1,4 @@
-"""lgamma, gamma, digamma, trigamma and erfinv, in f64; f32 results are rounded once.
+"""lgamma, gamma, digamma and trigamma, in f64; f32 results are rounded once.
 
 For x below 8.5 the argument is brought to 2 + z with |z| <= 1/2, where log gamma(2 + z) is z times a series in z that has no zero; above,
 Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are reflected.
@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from texpr.ir.expr import Expr
 from texpr.ir.functions import BERNOULLI
 from texpr.passes.math.arithmetic import Arithmetic
-from texpr.passes.math.error_function import erf
 from texpr.passes.math.exponential import exp
 from texpr.passes.math.logarithm import log
-from texpr.passes.math.pairs import Pairs
 from texpr.passes.math.power import power
-from texpr.passes.math.roots import erfc
-from texpr.passes.math.special_coefficients import DIGAMMA, ERFINV_CENTRE, ERFINV_TAIL, LGAMMA, STIRLING
+from texpr.passes.math.special_coefficients import DIGAMMA, LGAMMA, STIRLING
 from texpr.passes.math.trigonometric import cos, sin
 
 LARGE = 8.5
@@ -127,31 +124,3 @@ def trigamma(m: Arithmetic, x: Expr) -> Expr:
     y = m.select(below, m.fma(ratio, ratio, m.neg(positive)), positive)
     y = m.select(m.compare("==", x, 0.0), math.inf, y)
     return m.select(m.compare("!=", x, x), x, m.select(m.compare("==", x, -math.inf), math.nan, y))
-
-
-def erfinv(m: Arithmetic, x: Expr) -> Expr:
-    """The y with erf(y) = x; NaN beyond -1..1. Giles, Approximating the erfinv Function, 2010, and two of Halley's steps."""
-    a = m.call("abs", x)
-    inside = m.select(m.compare("<", a, 1.0), a, 0.0)
-    rest = m.sub(1.0, inside)
-    w = m.neg(log(m, m.mul(rest, m.add(inside, 1.0))))
-    central = m.polynomial(m.sub(w, 2.5), ERFINV_CENTRE)
-    tail = m.polynomial(m.sub(m.call("sqrt", w), 3.0), ERFINV_TAIL)
-    start = m.mul(m.select(m.compare("<", w, 5.0), central, tail), inside)
-    y = m.select(m.compare("<", w, 16.0), start, _erfinv_end(m, m.at_least(w, 16.0)))
-    for _ in range(2):
-        beyond = m.sub(rest, erfc(Pairs(m, True), y))
-        error = m.select(m.compare("<", inside, 0.5), m.sub(erf(m, y), inside), beyond)
-        step = m.mul(error, m.mul(exp(m, m.mul(y, y)), 0.5 * math.sqrt(math.pi)))
-        y = m.sub(y, m.div(step, m.fma(y, step, 1.0)))
-    y = m.select(m.compare("<", a, 1.0), y, m.select(m.compare("==", a, 1.0), math.inf, math.nan))
-    return m.with_sign_of(y, x)
-
-
-def _erfinv_end(m: Arithmetic, w: Expr) -> Expr:
-    """The y with erfc(y) = exp(-y^2) / (y sqrt(pi)) instead, twice by iteration: 1 - x is exp(-w) / 2 near 1."""
-    size = m.add(w, math.log(2))
-    square = size
-    for _ in range(2):
-        square = m.fma(log(m, square), -0.5, m.sub(size, 0.5 * math.log(math.pi)))
-    return m.call("sqrt", square)

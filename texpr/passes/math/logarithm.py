@@ -88,6 +88,17 @@ def log(m: Arithmetic, x: Expr) -> Expr:
     return _special(m, x, _log(m, split(m, x)), 0.0)
 
 
+def log_of_normal(m: Arithmetic, x: Expr) -> Expr:
+    """Of a positive normal number."""
+    return _log(m, split_normal(m, x))
+
+
+def log_parts(m: Arithmetic, x: Expr) -> tuple[Expr, Expr]:
+    """k and l with log(x) = l - k ln 2 for a positive normal f32."""
+    parts = split_normal(m, x)
+    return parts.k, _log_near_f32(m, parts)
+
+
 def log1p(m: Arithmetic, x: Expr) -> Expr:
     """The exponent of 1 + x, then f = 2^k x - (1 - 2^k), which has no cancellation and keeps the sign of zero."""
     field = _negated_exponent(m, m.bits(m.add(x, 1.0)))

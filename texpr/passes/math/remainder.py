@@ -1,7 +1,7 @@
 """fmod, and `//` and `%` of floats as NumPy has them; copysign, isfinite, round.
 
-A remainder is exact: what a multiple of b leaves of a has b's last place. Numbers far apart are divided in steps of 2^50 b, each behind a
-branch that is rarely taken, so that numbers less than 2^50 apart cost one division.
+A remainder is exact: what a multiple of b leaves of a has b's last place. So one division is enough for numbers whose quotient has no
+more bits than a fraction. Others take a branch, and are divided in f64, in steps of 2^50 b.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 
 from texpr.ir.build import conjunction
-from texpr.ir.dtypes import F32
+from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Compare, Expr
 from texpr.passes.math.arithmetic import DOUBLE, Arithmetic
 
 STEP = 50
 
 
-def _magnitude(m: Arithmetic, a: Expr, b: Expr, gap: int) -> Expr:
-    """The rest of a / b for a >= 0 finite, b > 0; exponents lie at most `gap` apart."""
-    rest = a
+def _distant(a: Expr, b: Expr, gap: int) -> Expr:
+    """The rest of a / b in f64 for a >= 0 and b > 0 whose exponents lie at most `gap` apart."""
+    m, rest = DOUBLE, a
     for shift in reversed(range(STEP, gap, STEP)):
         unit = b
         for power in [512] * (shift // 512) + [shift % 512]:
@@ -28,21 +28,22 @@ def _magnitude(m: Arithmetic, a: Expr, b: Expr, gap: int) -> Expr:
 
 
 def _step(m: Arithmetic, a: Expr, b: Expr) -> Expr:
-    """The rest of a / b for a < 2^51 b: the quotient may be one too large, which shows. An infinite b leaves a."""
-    b = m.at_most(b, float.fromhex("0x1.fffffffffffffp1023"))
+    """The rest of a / b for a quotient that is known to a half: it may be one too large, which shows. NaN for an infinite a or b, and
+    for b = 0.
+    """
     rest = m.fma(m.neg(m.call("trunc", m.div(a, b))), b, a)
     return m.select(m.compare("<", rest, 0.0), m.add(rest, b), rest)
 
 
 def fmod(m: Arithmetic, a: Expr, b: Expr) -> Expr:
     """a - b trunc(a / b) with the sign of a; NaN for an infinite a and for b = 0."""
-    d = DOUBLE
-    single = m.real == F32
-    x, y = (d.call("abs", d.cast(v, d.real) if single else v) for v in (a, b))
-    inside = conjunction(d.compare("<", x, math.inf), d.compare(">", y, 0.0))
-    rest = _magnitude(d, d.select(inside, x, 0.0), d.select(inside, y, 1.0), 300 if single else 2150)
-    rest = d.select(d.compare("==", y, math.inf), x, rest)
-    return m.select(inside, m.with_sign_of(d.cast(rest, F32) if single else rest, a), math.nan)
+    x, y = m.call("abs", a), m.call("abs", b)
+    if m.real == F32:
+        far = m.cast(_distant(m.cast(x, F64), m.cast(y, F64), 300), F32)
+    else:
+        far = _distant(x, y, 2150)
+    rest = m.rarely(m.compare(">", x, m.mul(y, 2.0 ** min(STEP, m.mantissa))), far, _step(m, x, y))
+    return m.with_sign_of(m.select(m.compare("<", x, y), x, rest), a)
 
 
 def _other_side(m: Arithmetic, rest: Expr, b: Expr) -> Expr:

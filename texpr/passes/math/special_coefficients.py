@@ -1,4 +1,4 @@
-"""Series of the functions in `gamma`: rational or values of the zeta function, rounded once; those of erfinv only start iterations."""
+"""Series of the functions in `gamma`: rational or values of the zeta function, rounded once."""
 
 LGAMMA = (
     0.42278433509846713, 0.3224670334241132, -0.0673523010531981, 0.020580808427784546, -0.007385551028673986,
@@ -21,15 +21,3 @@ DIGAMMA = (
     0.021092796092796094, -0.08333333333333333, 0.4432598039215686, -3.0539543302701198,
 )
 """-B_2k / (2k)."""
-
-ERFINV_CENTRE = (
-    1.50140941, 0.246640727, -0.00417768164, -0.00125372503, 0.00021858087, -4.39150654e-06, -3.5233877e-06, 3.43273939e-07,
-    2.81022636e-08,
-)
-"""erfinv(x) / x in w - 2.5 with w = -log(1 - x^2) below 5 (Giles 2010)."""
-
-ERFINV_TAIL = (
-    2.83297682, 1.00167406, 0.00943887047, -0.0076224613, 0.00573950773, -0.00367342844, 0.00134934322, 0.000100950558,
-    -0.000200214257,
-)
-"""The same in sqrt(w) - 3 for larger w."""
