@@ -46,3 +46,28 @@ def test_a_block_that_raises_waits_for_the_work():
 def test_alone():
     with options(threads=2):
         assert Meanwhile(lambda: 3).alone() == 3
+
+
+def test_where_the_system_gives_no_thread_the_work_is_done_here(monkeypatch):
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with options(threads=2), Meanwhile(threading.get_ident) as result:
+        assert result() == threading.get_ident()
+
+
+def test_ctrl_c_while_it_is_waited_for_waits_on():
+    done = threading.Event()
+    with options(threads=2), pytest.raises(KeyboardInterrupt), Meanwhile(lambda: threading.Event().wait(0.1) or done.set()) as work:
+        join, interrupted = work._thread.join, []
+
+        def interrupting() -> None:
+            if not interrupted:
+                interrupted.append(1)
+                raise KeyboardInterrupt
+            join()
+
+        work._thread.join = interrupting
+        work()
+    assert done.is_set()

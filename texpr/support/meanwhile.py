@@ -29,17 +29,18 @@ class Meanwhile(Generic[V]):
 
     def __enter__(self) -> Meanwhile[V]:
         if self._thread is not None:
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError:  # the system gives no more threads
+                self._thread = None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._thread is not None:
-            self._thread.join()
+        self._wait()
 
     def __call__(self) -> V:
-        if self._thread is not None:
-            self._thread.join()
-        elif not self._found:
+        self._wait()
+        if not self._found and self._error is None:
             self._run()
         if self._error is not None:
             raise self._error
@@ -49,6 +50,16 @@ class Meanwhile(Generic[V]):
         """What the function gives, with nothing done beside it."""
         with self:
             return self()
+
+    def _wait(self) -> None:
+        """Wait for the thread, also where Ctrl-C comes: native code must not run while the process ends."""
+        if self._thread is None:
+            return
+        try:
+            self._thread.join()
+        except BaseException:
+            self._thread.join()
+            raise
 
     def _run(self) -> None:
         try:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_KINDS = (".py", ".ll", ".json", ".lark")
+_KINDS = (".py", ".ll", ".json", ".lark", ".tx")
 
 
 @cache
