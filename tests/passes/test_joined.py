@@ -63,3 +63,11 @@ def test_sums_of_joined_loops_are_those_of_a_tile():
     assert [show(n) for n in sums.shape] == ["12", "32"] and sums.scope == "stack"
     assert s.certificate().bit_exact
 
+
+
+def test_tensors_of_the_program_keep_their_dimensions():
+    """The certificate tells by these which element it is."""
+    op = tx.op("op chain(X: f32[8, 9]) -> Y: f32[8, 9] { h[i, j] = exp(X[i, j])  Y[i, j] = h[i, j] + 1 }")
+    s = tx.schedule(op).fuse("h.i", "h.j").fuse("Y.i", "Y.j")
+    assert [(t.name, [show(n) for n in t.shape]) for t in place(s.kernel).temporaries] == [("h", ["8", "9"])]
+    assert s.certificate().bit_exact

@@ -52,7 +52,7 @@ def place(kernel: Kernel) -> Kernel:
 
     T[16*io + ii] inside `for io`   ->   alloc T[16] inside `for io`, used as T[ii]
 
-    Dimensions that joined loops run through as one are one dimension of what is inside a loop, and of partial sums.
+    Dimensions that joined loops run through as one are one dimension of partial sums.
 
     Lanes, and what is written out, share a buffer; where their parts of it are no box of constant extents, each has its own part.
 
@@ -94,12 +94,8 @@ def placed(kernel: Kernel, tensor: Tensor) -> Tensor | None:
 
 
 def _with_joined(kernel: Kernel) -> Kernel:
-    """The kernel with dimensions taken together of those temporaries that will be inside loops, or that the program does not know."""
-    how = joined_temporaries(kernel)
-    whole = with_joined(kernel, how)
-    uses, small = _accesses(whole), dict(zip(kernel.temporaries, whole.temporaries))
-    free = {t: j for t, j in how.items() if _is_partial(kernel, t) or _home(whole, small[t], uses[small[t]]).loops}
-    return whole if len(free) == len(how) else with_joined(kernel, free)
+    """The kernel with dimensions taken together of partial sums: the certificate tells others by their dimensions in the program."""
+    return with_joined(kernel, {t: how for t, how in joined_temporaries(kernel).items() if _is_partial(kernel, t)})
 
 
 def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:

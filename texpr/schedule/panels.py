@@ -205,7 +205,7 @@ def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tup
         busiest = -(-tiles // cores) * height * cores
         return busiest * (1 + PARTLY_FILLED * (vectors % n != 0) + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
 
-    tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
+    tiles = [(n, h) for n in (3, 4, 2) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
     return min(tiles, key=cost)
 
 
