@@ -37,7 +37,7 @@ def gradients(p: Program, *arrays) -> list[list[float]]:
 
 INSIDE = np.array([-0.7, 0.3, 0.8, 0.1])
 UNARY = sorted(f.name for f in FUNCTIONS.values()
-               if f.arity == 1 and f.domain in ("float", "num") and f.result == "same" and f.name not in ("trigamma", "detach"))
+               if f.arity == 1 and f.domain in ("float", "num") and f.result == "same" and f.name not in ("trigamma", "detach", "tf32"))
 
 
 @pytest.mark.parametrize("name", UNARY)

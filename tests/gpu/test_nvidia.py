@@ -14,7 +14,8 @@ from texpr.runtime.gpu.driver import OutOfMemory
 from texpr.runtime.gpu.library import _FUNCTIONS, Library
 from texpr.support.errors import CompileError, ResourceError
 
-NAMES = {2: b"CUDA_ERROR_OUT_OF_MEMORY", 100: b"CUDA_ERROR_NO_DEVICE", 209: b"CUDA_ERROR_NO_BINARY_FOR_GPU", 600: b"CUDA_ERROR_NOT_READY",
+NAMES = {1: b"CUDA_ERROR_INVALID_VALUE", 2: b"CUDA_ERROR_OUT_OF_MEMORY", 100: b"CUDA_ERROR_NO_DEVICE",
+         209: b"CUDA_ERROR_NO_BINARY_FOR_GPU", 600: b"CUDA_ERROR_NOT_READY",
          700: b"CUDA_ERROR_ILLEGAL_ADDRESS", 701: b"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}
 ANSWERS: dict[str, tuple] = {"cuInit": (), "cuDriverGetVersion": (13000,), "cuDeviceGetCount": (1,), "cuDeviceGet": (0,),
                              "cuDeviceTotalMem_v2": (1 << 34,), "cuDevicePrimaryCtxRetain": (77,), "cuMemAlloc_v2": (0x7F00000000,),
@@ -92,6 +93,23 @@ def test_a_launch():
     assert calls[1] == ("cuLaunchKernel", 14, 2, 3, 4, 5, 6, 7, 0, None, parameters.address, None)
     given = (ctypes.c_void_p * 3).from_address(parameters.address)
     assert [ctypes.c_int64.from_address(p).value for p in given] == [10, 20, -3]
+
+
+def test_tensor_maps():
+    """Numbers of CUDA's header: bf16 is 9, dimensions come from the last one on, strides leave that out, 2 is a swizzle of 64 bytes."""
+    gpu, calls = driver()
+    parameters = gpu.parameters([0x1000, 0x2000], [5], [(1, "bf16", (7, 100, 200), (1, 64, 32), 64)])
+    (_, (name, made, dtype, rank, address, *arrays, interleaved, swizzle, promoted, outside), _) = calls
+    assert (name, dtype, rank, address) == ("cuTensorMapEncodeTiled", 9, 3, 0x2000) and made % 64 == 0
+    assert [list(a) for a in arrays] == [[200, 100, 7], [400, 40000], [32, 64, 1], [1, 1, 1]]
+    assert (interleaved, swizzle, promoted, outside) == (0, 2, 2, 0)
+    given = (ctypes.c_void_p * 4).from_address(parameters.address)
+    assert [ctypes.c_int64.from_address(p).value for p in given[:3]] == [0x1000, 0x2000, 5] and given[3] == made
+
+
+def test_a_tensor_map_that_the_driver_does_not_take():
+    with pytest.raises(AssertionError, match="cuTensorMapEncodeTiled: CUDA_ERROR_INVALID_VALUE"):
+        driver(cuTensorMapEncodeTiled=1)[0].parameters([16], [], [(0, "f32", (4,), (4,), 0)])
 
 
 def test_copies():

@@ -24,7 +24,9 @@ def _ptx(artifact: Artifact, function: Function) -> bytes:
     for each in artifact.launches:
         grid, block = (", ".join(map(show, of)) for of in (each.grid, each.block))
         shared = f", {each.shared_bytes} bytes of dynamic shared memory" if each.shared_bytes else ""
-        said.append(f"// launch {each.symbol}: grid ({grid}), block ({block}){shared}\n")
+        maps = "".join(f", a tensor map of argument {m.tensor} ({m.dtype}{list(m.shape)}, boxes of {list(m.box)}, "
+                       f"swizzle of {m.swizzle} bytes)" for m in each.maps)
+        said.append(f"// launch {each.symbol}: grid ({grid}), block ({block}){shared}{maps}\n")
     return "".join([*said, artifact.assembly]).encode()
 
 

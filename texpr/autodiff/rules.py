@@ -333,6 +333,12 @@ def absolute(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     return (times(a, Call("sign", (x,))),)
 
 
+@derivative("tf32")
+def tf32(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """That of x: a rounding has none, as those of conversions have none."""
+    return (a,)
+
+
 @derivative("fma")
 def fma(a: Expr, y: Expr, lhs: Expr, rhs: Expr, addend: Expr) -> tuple[Expr | None, ...]:
     """(x z + w)' = x' z + x z' + w'"""

@@ -41,7 +41,7 @@ class DeviceCode:
         if device.name not in self._loaded:
             self._loaded[device.name] = load_on(device, self._target, self._code)
         ready = self._launches(sizes)
-        return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()))
+        return self._loaded[device.name].bind(ready.launches, arrays, ready.scratch, list(sizes.values()), ready.maps)
 
 
 def emitted(kernel: Kernel, target: Target, certificate: str) -> DeviceCode:
@@ -65,7 +65,7 @@ def _fixed(target: Target, text: str, ready: Plan, certificate: str) -> DeviceCo
 def keep(key: str, code: DeviceCode) -> None:
     """Keep the code of a kernel without symbolic sizes on disk."""
     ready = code._launches({})
-    data = {"text": code.text, "launches": ready.launches, "scratch": ready.scratch, "certificate": code.certificate}
+    data = {"text": code.text, "launches": ready.launches, "scratch": ready.scratch, "maps": ready.maps, "certificate": code.certificate}
     shared().put(key, json.dumps(data).encode())
 
 
@@ -74,8 +74,9 @@ def find(key: str, target: Target) -> DeviceCode | None:
     record = shared().get(key)
     try:
         match None if record is None else json.loads(record):
-            case {"text": str(text), "launches": list(launches), "scratch": list(scratch), "certificate": str(certificate)}:
-                return _fixed(target, text, Plan(_tuples(launches), _tuples(scratch)), certificate)
+            case {"text": str(text), "launches": list(launches), "scratch": list(scratch), "maps": list(maps),
+                  "certificate": str(certificate)}:
+                return _fixed(target, text, Plan(_tuples(launches), _tuples(scratch), _tuples(maps)), certificate)
     except ValueError:
         pass
     return None

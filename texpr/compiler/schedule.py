@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from texpr.compiler.kernel import CompiledKernel
@@ -24,6 +25,7 @@ from texpr.schedule.derive import Derivation, derive
 from texpr.schedule.exchange import from_json, to_json
 from texpr.schedule.script import Step, parse_script
 from texpr.support.errors import CallError, ScheduleError
+from texpr.support.options import current
 from texpr.support.trace import timed
 from texpr.targets import find_target
 
@@ -71,6 +73,8 @@ class Schedule(Steps):
             raise ScheduleError("auto() chooses the whole schedule, and steps were applied already", code="auto",
                                 help="call auto() on a fresh schedule; edit its script() to change it")
         chosen, lower = find_target(target), self._lowered
+        if current().tf32 and chosen.machine.gpu_threads:
+            chosen = replace(chosen, machine=replace(chosen.machine, tf32=True))
         self._default, self._now, self._machine = machine_text(chosen), None, chosen.machine
 
         def first() -> tuple[list[Step], Kernel]:

@@ -148,6 +148,10 @@ class Steps:
         """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
         return self._step("reciprocal", tensor)
 
+    def tf32(self, loop: str | Var) -> Self:
+        """Round the factors of a sum of products of f32 for tensor cores; see `texpr.schedule.tf32`."""
+        return self._step("tf32", loop)
+
     def compute_at(self, tensor: str, loop: str | Var, *, recompute: bool | None = None, slide: bool = False) -> Self:
         """Produce a tensor under a loop that uses it; see `texpr.schedule.compute_at`."""
         options = ({} if recompute is None else {"recompute": recompute}) | ({"slide": True} if slide else {})
@@ -169,6 +173,10 @@ class Steps:
     def in_flight(self, loop: str | Var, groups: int = 0) -> Self:
         """Products of an iteration go on while the next ones begin; see `texpr.schedule.in_flight`."""
         return self._step("in_flight", loop, *((groups,) if groups else ()))
+
+    def bulk(self, loop: str | Var) -> Self:
+        """Let copies that a loop begins ahead be boxes, each moved as a whole; see `texpr.schedule.bulk`."""
+        return self._step("bulk", loop)
 
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""

@@ -18,8 +18,8 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, rewrite, substitute, walk
 from texpr.schedule.cheap import operations
 
-QUICK = frozenset({"sqrt", "rsqrt", "floor", "ceil", "trunc", "rint", "round", "fmod", "copysign", "abs", "sign", "fma", "detach",
-                   "with_slope"})
+QUICK = frozenset({"sqrt", "rsqrt", "floor", "ceil", "trunc", "rint", "round", "fmod", "copysign", "abs", "sign", "fma", "tf32",
+                   "detach", "with_slope"})
 """Functions that are an instruction or a few."""
 TRANSFERS, TRANSFERS_AFAR = 2, 3
 """How often a stored tensor moves, where it is computed beside what it is a function of, and where that is fetched for it."""

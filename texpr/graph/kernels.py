@@ -13,6 +13,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
+from texpr.support.options import current
 
 _known: dict[tuple[object, ...], list[Program]] = {}
 _lock = threading.RLock()
@@ -24,11 +25,11 @@ def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native
     Programs that are equal without being the same object (gradients that were derived twice) share a kernel.
     """
     with _lock:
-        return _compiled(_representative(program), tuple(sizes[v] for v in program.sizes), target)
+        return _compiled(_representative(program), tuple(sizes[v] for v in program.sizes), target, current().tf32)
 
 
 @lru_cache(maxsize=4096)
-def _compiled(program: Program, numbers: tuple[int, ...], target: str) -> CompiledKernel:
+def _compiled(program: Program, numbers: tuple[int, ...], target: str, tf32: bool) -> CompiledKernel:
     sizes = dict(zip(program.sizes, numbers))
     return default_kernel(program, sizes) if target == "native" else Schedule(program, sizes).auto(target).compile(target)
 

@@ -105,6 +105,13 @@ def _erfinv(x: float) -> float:
     return math.copysign(y, x)
 
 
+def _tf32(x: np.ndarray) -> np.ndarray:
+    """To 10 bits of fraction and the exponents of f32, halves away from 0."""
+    size, last = np.abs(x), np.maximum(np.frexp(x)[1], -125) - 11
+    near = np.ldexp(np.trunc(np.ldexp(np.where(np.isfinite(x), size, 0), -last) + 0.5), last)
+    return np.copysign(np.where(np.isfinite(x), np.where(near < 2.0**128, near, np.inf), size), x)
+
+
 def _sign(x: np.ndarray) -> np.ndarray:
     return np.sign(x).astype(x.dtype)
 
@@ -183,6 +190,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("isnan", 1, "float", np.isnan, "bool"),
         Function("isinf", 1, "float", np.isinf, "bool"),
         Function("isfinite", 1, "float", np.isfinite, "bool"),
+        Function("tf32", 1, "float", _tf32),
         Function("fma", 3, "float", lambda a, b, c: a * b + c),
         Function("detach", 1, "float", np.positive),
         Function("with_slope", 3, "float", lambda y, x, slope: np.broadcast_arrays(y, x, slope)[0]),

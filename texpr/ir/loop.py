@@ -13,7 +13,7 @@ from texpr.ir.expr import Expr, Node, Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.support.source import Span
 
-LOOP_KINDS = ("serial", "parallel", "vector", "unroll",
+LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bulk",
               "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 INSTRUCTION = "instruction."
 """What the kind of a loop begins with whose nest is run by one instruction (`ir.instructions`)."""
@@ -46,7 +46,8 @@ class For(Stmt):
     """`for var in 0..extent`. The variable is the loop's handle and survives rebuilds.
 
     Attributes:
-        kind: one of `LOOP_KINDS`, `instruction.NAME`, or `scalable.N` with N registers side by side.
+        kind: one of `LOOP_KINDS`, `instruction.NAME`, or `scalable.N` with N registers side by side. A nest of kind `bulk` copies a box
+            as a whole; of a GPU's threads one orders it.
         tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
         notes: what `annotate` put there: free marks without meaning.
     """
@@ -129,14 +130,34 @@ class Barrier(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit(Stmt):
-    """The asynchronous copies that this thread began since its last `Commit` are a group."""
+    """The asynchronous copies that this thread began since its last `Commit` are a group.
+
+    Where one thread begins bulk copies for all, a group is a phase of one of `slots` counters in shared memory.
+
+    Attributes:
+        slot: of which counter; None where every thread has groups of its own.
+        brings: bytes that the group's copies bring: the phase ends when so many have arrived.
+    """
+
+    parts: ClassVar = ("slot", "brings")
+    slot: Expr | None = None
+    brings: Expr | None = None
+    slots: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wait(Stmt):
-    """This thread goes on once all of its groups but the last `pending` have arrived."""
+    """This thread goes on once all of its groups but the last `pending` have arrived.
 
+    Attributes:
+        slot, phase: of bulk copies: the counter that the last of those groups has, and 0 or 1, the parity of its phase there.
+    """
+
+    parts: ClassVar = ("slot", "phase")
     pending: int = 0
+    slot: Expr | None = None
+    phase: Expr | None = None
+    slots: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

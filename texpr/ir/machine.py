@@ -38,12 +38,15 @@ class Machine:
         loads_apart: only loads read memory, so that constants and values for all lanes take registers.
         address_registers: how many hold addresses and counters.
         lane_products: products take one element of a register for all lanes.
+        bulk: boxes of tensors are copied there as a whole.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
         shared_bytes: memory that the threads of a block share, at most.
         multiprocessor: where blocks run, on GPUs.
         asynchronous: threads go on while copies to that memory are under way.
+        tf32: default schedules may round factors of sums of f32 for instructions that take them so. No property of a machine: the user
+            permits it.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
 
@@ -60,7 +63,9 @@ class Machine:
     shared_bytes: int = 0
     multiprocessor: Multiprocessor | None = None
     asynchronous: bool = False
+    bulk: bool = False
     streams: bool = False
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()
     scalable_bytes: int = 0
+    tf32: bool = False

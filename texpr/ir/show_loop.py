@@ -158,10 +158,11 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return ["prefetch ", *element(tensor, indices, None, names)]
         case Barrier():
             return ["barrier"]
-        case Commit():
-            return ["commit"]
-        case Wait(pending):
-            return [f"wait {pending}"]
+        case Commit(slot, brings, slots):
+            return ["commit"] if slot is None or brings is None else ["commit at ", Part(slot), f" of {slots} brings ", Part(brings)]
+        case Wait(pending, slot, phase, slots):
+            counted = [] if slot is None or phase is None else [" at ", Part(slot), f" of {slots} phase ", Part(phase)]
+            return [f"wait {pending}", *counted]
         case CommitProducts():
             return ["commit products"]
         case WaitProducts(pending):

@@ -171,12 +171,25 @@ def verify_kernel(kernel: Kernel) -> None:
                 check(len(indices) == tensor.rank, f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}", tensor)
                 for e in indices:
                     _verify_value(e, place)
-            case Wait(pending) | WaitProducts(pending):
+            case Wait(pending, slot, phase, slots):
                 check(pending >= 0, f"a wait for all but {pending} groups", place.statement)
-            case Barrier() | Commit() | CommitProducts() | Poll() | Alloc():
+                _verify_counted(place, slots, slot, phase)
+            case Commit(slot, brings, slots):
+                _verify_counted(place, slots, slot, brings)
+            case WaitProducts(pending):
+                check(pending >= 0, f"a wait for all but {pending} groups", place.statement)
+            case Barrier() | CommitProducts() | Poll() | Alloc():
                 pass
             case other:
                 raise AssertionError(f"an unknown statement {type(other).__name__}")
+
+
+def _verify_counted(place: _Place, slots: int, *values: Expr | None) -> None:
+    given = [e for e in values if e is not None]
+    check(not given if slots == 0 else slots > 0 and len(given) == len(values), "counters without a place", place.statement)
+    for e in given:
+        _verify_value(e, place)
+        check(e.dtype == I64, "what is counted is an index", e)
 
 
 def _verify_extern(call: ExternCall, kernel: Kernel) -> None:

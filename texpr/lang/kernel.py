@@ -50,7 +50,8 @@ _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
 _NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
 _PLAIN = {"barrier": Barrier, "commit": Commit, "commit products": CommitProducts, "poll": Poll}
-_WAIT = re.compile(r"wait ([0-9]{1,4})( products)?")
+_WAIT = re.compile(r"wait ([0-9]{1,4})(?:( products)| at (.+) of ([0-9]{1,4}) phase (.+))?")
+_COMMIT = re.compile(r"commit at (.+) of ([0-9]{1,4}) brings (.+)")
 _SCOPE = re.compile(rf"  +({_WORD})(?: swizzle\(([0-9]+), ([0-9]+), ([0-9]+)\))?$")
 
 
@@ -203,7 +204,10 @@ class _Reader:
         if text in _PLAIN:
             block.body.append(_PLAIN[text]())
         elif (wait := _WAIT.fullmatch(text)) is not None:
-            block.body.append((WaitProducts if wait.group(2) else Wait)(int(wait.group(1))))
+            block.body.append(WaitProducts(int(wait[1])) if wait[2] else
+                              Wait(int(wait[1]), *self._counted(line, block.scope, wait, 3, 5), int(wait[4] or 0)))
+        elif (commit := _COMMIT.fullmatch(text)) is not None:
+            block.body.append(Commit(*self._counted(line, block.scope, commit, 1, 3), int(commit[2])))
         elif (found := _EXTERN.fullmatch(text)) is not None:
             block.body.append(self._extern(line, found))
         elif text.startswith("let "):
@@ -218,6 +222,16 @@ class _Reader:
             blocks.append(Block(line.indent, loop, block.scope.bind({loop.var.name: loop.var})))
         else:
             block.body.append(self._store(line, block.scope))
+
+    def _counted(self, line: Line, scope: Scope, found: re.Match[str], first: int, second: int) -> tuple[Expr | None, Expr | None]:
+        """The integers behind a wait for bulk copies, or behind their commit."""
+        def value(group: int) -> Expr | None:
+            if found[group] is None:
+                return None
+            start, stop = found.span(group)
+            return self.scalars.index(parse_part(self.source, "expression", line.start + start, line.start + stop), scope)
+
+        return value(first), value(second)
 
     def _prefetch(self, line: Line, scope: Scope) -> Prefetch:
         node = parse_part(self.source, "expression", line.start + len("prefetch"), line.stop)

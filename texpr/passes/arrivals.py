@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr import poly
-from texpr.ir.loop import Kernel, Store
+from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.traverse import walk
@@ -18,6 +18,11 @@ _SAYS = {
     "uncounted": "not every thread is known to come to this as often as all others, and products for {} are counted by it",
     "unfinished": "products for {} are not proven to be done here: no wait for products in front of it covers them",
     "operand": "products for {} read what this overwrites, and are not proven to be done: no barrier behind a wait for them is in front",
+    "mixed": "bulk copies and copies of threads are begun together, here and to {}",
+    "counter": "this is not proven to be of the counter that its group has, of copies to {}",
+    "bytes": "the bytes that this expects are not proven to be those that the copies to {} and others before it bring",
+    "phase": "this waits for a phase that is not proven to be that of its group, of copies to {}",
+    "turn": "not all threads are proven to have waited for the last group of this counter, which tells of copies to {}",
     "overwritten": "a copy to {} is not proven to begin after this: there is no barrier between",
 }
 
@@ -56,4 +61,8 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
         if copy is not None:
             raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
                                help="newer processors have them; pipeline without asynchronous=True runs anywhere")
+    box = next((n for n in walk(kernel) if isinstance(n, For) and n.kind == "bulk"), None)
+    if box is not None and machine.gpu_threads and not machine.bulk:
+        raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
+                           help="newer processors have them; leave `bulk` out of the script")
     return kernel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer
-from texpr.ir.expr import Add, Cast, Const, Expr, Mul, Read, Tensor, Var
+from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Read, Tensor, Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
@@ -109,6 +109,9 @@ def _values(mine: Expr, theirs: Expr, loops: Mapping[Var, Var], operands: dict[s
                     _values(b, c, loops, operands)
                 except Mismatch:
                     raise first from None
+        case Call(f, given), Call(g, args) if f == g and len(given) == len(args):
+            for a, b in zip(given, args):
+                _values(a, b, loops, operands)
         case Const(), Const() if equal(mine, theirs):
             return
         case _:

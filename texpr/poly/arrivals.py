@@ -22,6 +22,7 @@ from texpr.ir.build import add, compare, conjunction, integer, maximum, mul, sub
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, If, Kernel, Stmt, Store, Wait, WaitProducts
 from texpr.ir.traverse import substitute, tensors, walk
+from texpr.poly.phases import out_of_phase
 from texpr.poly.prove import never
 
 
@@ -31,7 +32,8 @@ class Unproven:
 
     Attributes:
         kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all threads reach), `arrival` (a copy may arrive
-            after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read).
+            after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read); of bulk
+            copies also what `phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`.
         statement: the store, wait or commit it is about.
         copy: the asynchronous copy.
     """
@@ -108,6 +110,8 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
     for p in places:
         if isinstance(p.node, Commit | Wait) and not reached_by_all(p):
             return Unproven("place", p.node, copies[0].node)  # type: ignore[arg-type]
+    if (fault := out_of_phase(kernel, top, places)) is not None:
+        return Unproven(*fault, copies[0].node)  # type: ignore[arg-type]
     filled = dict.fromkeys(p.node.tensor for p in copies if isinstance(p.node, Store))
     return next((found for t in filled if (found := _of_buffer(kernel, t, places)) is not None), None)
 

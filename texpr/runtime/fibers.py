@@ -24,11 +24,13 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from texpr.runtime import jit
+from texpr.runtime.boxes import FAULTS, UNFINISHED, encoded, has_boxes, with_boxes
 from texpr.runtime.groups import with_groups
 from texpr.runtime.lanes import WARP, renamed, shims
 from texpr.runtime.products import RESET, resets
 
 Extents = tuple[int, int, int]
+BoxMap = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
 STACK = 64 * 1024
 MOST_SHARED = 227 * 1024
 """Bytes of shared memory that a launch may ask for on any GPU."""
@@ -69,6 +71,8 @@ class Emulator:
     stack: int
     dynamic: frozenset[str]
     """Kernels whose launches say how much shared memory there is."""
+    counts: bool
+    """Copies of boxes are counted."""
     _library: llvm.ResourceTracker
     _lock: threading.Lock
 
@@ -95,12 +99,24 @@ class Emulator:
             status = run(self._library[f"{symbol}.fiber"], ctypes.addressof(slots), ctypes.addressof(at), self.stack, threads,
                          block[0], block[1], *grid)
             beyond = ctypes.string_at(self._library[f"{symbol}_dynamic"] + shared, MOST_SHARED - shared) if symbol in self.dynamic else b""
+            fault = self._fault()
             place = tuple((ctypes.c_int32 * 3).from_address(self._library["fiber_block"]))
         del at
         stacks.close()
+        assert not fault, f"{symbol}, block {place}: {FAULTS[fault]}"
         assert not status, f"{symbol}, block {place}: {_apart(list(states))}"
         written = len(beyond.rstrip(b"\xff"))
         assert not written, f"{symbol} writes {written} bytes past the {shared} of shared memory that the launch gives"
+
+    def _fault(self) -> int:
+        """What went wrong with counters of copies; it is forgotten."""
+        if not self.counts:
+            return 0
+        told = ctypes.c_int32.from_address(self._library["fiber_fault"])
+        left = self._pointer("fiber_boxes_left")
+        found = told.value or (UNFINISHED if left.value else 0)
+        told.value = left.value = 0
+        return found
 
     def _pointer(self, name: str) -> ctypes.c_int64:
         return ctypes.c_int64.from_address(self._library[name])
@@ -113,7 +129,7 @@ def _apart(states: Sequence[int]) -> str:
 
 
 def run(text: str, launches: Sequence[tuple[str, Extents, Extents, int]], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
-        scratch: Sequence[int], sizes: Sequence[int], *, backwards: bool = False) -> None:
+        scratch: Sequence[int], sizes: Sequence[int], *, backwards: bool = False, maps: Sequence[BoxMap] = ()) -> None:
     """Run launches one after the other. Outputs are written in place; all arrays are contiguous and aligned.
 
     Args:
@@ -121,13 +137,16 @@ def run(text: str, launches: Sequence[tuple[str, Extents, Extents, int]], inputs
         launches: symbol, grid, block and bytes of shared memory of each.
         scratch: bytes of each buffer that launches pass to each other.
         backwards: run the threads of a block from the last one to the first. What differs then lacks a barrier.
+        maps: of arrays and buffers whose boxes are copied as a whole.
     Raises:
-        AssertionError: threads of a block do not meet at a barrier.
+        AssertionError: threads of a block do not meet at a barrier, or wait for copies that do not come.
     """
     for array in (*inputs, *outputs):
         assert array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0, "the emulator takes contiguous aligned arrays"
     buffers = [np.full(max(size, 1), 0xFF, np.uint8) for size in scratch]
-    words = [*(a.ctypes.data for a in (*inputs, *outputs, *buffers)), *sizes]
+    arrays = [a.ctypes.data for a in (*inputs, *outputs, *buffers)]
+    made = [encoded(arrays[m[0]], m) for m in maps]
+    words = [*arrays, *sizes, *(m.ctypes.data for m in made)]
     slots = (ctypes.c_int64 * max(len(words), 1))(*words)
     for symbol, grid, block, shared in launches:
         load(text).launch(symbol, grid, block, slots, backwards, shared)
@@ -143,15 +162,17 @@ def load(text: str) -> Emulator:
     names = [f"{name}.fiber" for name, _ in _KERNEL.findall(text)]
     dynamic = frozenset(symbol for _, symbol in _DYNAMIC.findall(text))
     memories = (f"{symbol}_dynamic" for symbol in dynamic)
-    exports = [*memories, "fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards", *names]
+    counted = ["fiber_fault", "fiber_boxes_left"] if has_boxes(text) else []
+    exports = [*counted, *memories, "fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards", *names]
     local = sum(int(n) + 16 for n in _LOCAL.findall(text))
     library = jit.link(jit.compile_text(translated(text)), exports, {})
-    return Emulator((STACK + local + 4095) // 4096 * 4096, dynamic, library, threading.Lock())
+    return Emulator((STACK + local + 4095) // 4096 * 4096, dynamic, bool(counted), library, threading.Lock())
 
 
 def translated(text: str) -> str:
     """The module for this machine, with the scheduler of fibers."""
     switch, frame, entry = _SWITCHES[platform.machine()]
+    boxed = has_boxes(text)
     assembly = "\n".join(f'module asm "{line.strip()}"' for line in switch.split(";"))
     source = Path(__file__).with_suffix(".ll").read_text(encoding="utf-8")
     shared = [*_SHARED.findall(text), *((name, str(MOST_SHARED)) for name, _ in _DYNAMIC.findall(text))]
@@ -169,6 +190,7 @@ def translated(text: str) -> str:
     text = _SHARED.sub(r"\1 = global [\2 x i8] zeroinitializer", text)
     text = _DYNAMIC.sub(rf"\1 = global [{MOST_SHARED} x i8] zeroinitializer", text)
     text = re.sub(r" ?addrspace\(\d+\)", "", text).replace("ptx_kernel ", "")
+    text = with_boxes(text) if boxed else text
     return "\n".join([Template(source).substitute(SWITCH=assembly, FRAME=frame, ENTRY=entry, WARP=WARP), text, *collectives,
                       *entries, _poison(shared, RESET if resets(text) else "")])
 

@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from texpr.runtime.boxes import SHIMS as BOXES
+
 WARP = 1 << 20
 """Places where a warp waits for itself have numbers from here on; barriers of a block have smaller ones."""
 
 
 @dataclass(slots=True)
-class _Body:
+class Body:
     """Lines of a function, with names for values."""
 
     lines: list[str] = field(default_factory=list)
@@ -52,7 +54,7 @@ def shims(text: str) -> Iterator[str]:
         types = [t.strip() for t in re.split(r",(?![^<]*>)", parameters)]
         types = [re.sub(r" ?addrspace\(\d+\)", "", t) for t in types]
         types = [t for t in types if t]
-        body = _Body()
+        body = Body()
         value = make(body, 2 * site, name, [f"%p{k}" for k in range(len(types))], types)
         given = ", ".join(f"{t} %p{k}" for k, t in enumerate(types))
         yield "\n".join([f"define internal {result} @fiber.{name}({given}) {{", *body.lines, f"  ret {result} {value}".rstrip(), "}"])
@@ -66,10 +68,10 @@ def renamed(text: str) -> str:
 
 
 _DECLARATION = re.compile(r"^declare (.+?) @llvm\.nvvm\.([\w.]+)\((.*)\)", re.MULTILINE)
-_Shim = Callable[[_Body, int, str, list[str], list[str]], str]
+_Shim = Callable[[Body, int, str, list[str], list[str]], str]
 
 
-def _shuffle(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _shuffle(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     _, value, distance, _ = given
     body.show([value])
     body.wait(site)
@@ -79,7 +81,7 @@ def _shuffle(body: _Body, site: int, name: str, given: list[str], types: list[st
     return result
 
 
-def _ldmatrix(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """Lane 8*m + r has the address of row r of matrix m; lane 4*g + t gets elements 2*t, 2*t + 1 of row g, of column g if turned."""
     address = body.set(f"ptrtoint ptr {given[0]} to i64")
     words = [body.set(f"trunc i64 {address} to i32"), body.set(f"trunc i64 {body.set(f'lshr i64 {address}, 32')} to i32")]
@@ -119,12 +121,13 @@ class _Tile:
 _TILES = {
     "mma.m16n8k16.row.col.bf16": _Tile(16, 8, 16, 2, "bfloat", "float"),
     "mma.m16n8k16.row.col.f32.f32": _Tile(16, 8, 16, 2, "half", "float"),
+    "mma.m16n8k8.row.col.tf32": _Tile(16, 8, 8, 1, "float", "float"),
     "mma.m16n8k32.row.col.s8": _Tile(16, 8, 32, 4, "i8", "i32"),
     "mma.m8n8k4.row.col.f64": _Tile(8, 8, 4, 1, "double", "double"),
 }
 
 
-def _product(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _product(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     tile = _TILES[name]
     sums = len(given) - tile.m * tile.n // 32
     body.show([w for value, t in zip(given[:sums], types) for w in _words(body, value, t)])
@@ -143,25 +146,29 @@ def _product(body: _Body, site: int, name: str, given: list[str], types: list[st
     return result
 
 
-def _left(body: _Body, tile: _Tile, group: str, half: int, k: int) -> str:
+def _left(body: Body, tile: _Tile, group: str, half: int, k: int) -> str:
     """A[8*half + g, k]: in lane 4*g + (k mod 4w) / w."""
     register = k // (4 * tile.width) * (tile.m // 8) + half
     return _element(body, tile, group, register, k)
 
 
-def _right(body: _Body, tile: _Tile, column: str, k: int) -> str:
+def _right(body: Body, tile: _Tile, column: str, k: int) -> str:
     """B[k, 2*t + pair]: in lane 4*(2*t + pair) + (k mod 4w) / w."""
     return _element(body, tile, column, tile.m // 8 * tile.k // (4 * tile.width) + k // (4 * tile.width), k)
 
 
-def _element(body: _Body, tile: _Tile, lane: str, register: int, k: int) -> str:
+def _element(body: Body, tile: _Tile, lane: str, register: int, k: int) -> str:
     source = body.set(f"add i32 {lane}, {k % (4 * tile.width) // tile.width}")
     size = 2 if tile.total == "double" else 1
     whole = body.read(source, size * register, "double" if size == 2 else f"<{tile.width} x {tile.element}>")
     return whole if size == 2 else body.set(f"extractelement <{tile.width} x {tile.element}> {whole}, i32 {k % tile.width}")
 
 
-def _plus(body: _Body, tile: _Tile, value: str, a: str, b: str) -> str:
+def _plus(body: Body, tile: _Tile, value: str, a: str, b: str) -> str:
+    if tile.total == "float" == tile.element:  # tf32: the last bits are not there
+        words = [body.set(f"and i32 {body.set(f'bitcast float {x} to i32')}, -8192") for x in (a, b)]
+        a, b = (body.set(f"bitcast i32 {w} to float") for w in words)
+        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
     if tile.element == tile.total:
         return body.set(f"call {tile.total} @llvm.fma.f64(double {a}, double {b}, double {value})")
     how, times, plus = ("sext", "mul", "add") if tile.total == "i32" else ("fpext", "fmul", "fadd")
@@ -169,7 +176,7 @@ def _plus(body: _Body, tile: _Tile, value: str, a: str, b: str) -> str:
     return body.set(f"{plus} {tile.total} {value}, {body.set(f'{times} {tile.total} {a}, {b}')}")
 
 
-def _words(body: _Body, value: str, t: str) -> list[str]:
+def _words(body: Body, value: str, t: str) -> list[str]:
     if t == "i32":
         return [value]
     count = 2 if t == "double" else 1
@@ -177,7 +184,7 @@ def _words(body: _Body, value: str, t: str) -> list[str]:
     return [body.set(f"extractelement <{count} x i32> {whole}, i32 {k}") for k in range(count)]
 
 
-def _copy(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _copy(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """Of `size` bytes the first `some` are copied; the others become 0."""
     size = name.removesuffix(".s").rpartition(".")[2]
     some = body.set(f"zext i32 {given[2] if name.endswith('.s') else size} to i64")
@@ -185,21 +192,29 @@ def _copy(body: _Body, site: int, name: str, given: list[str], types: list[str])
     return ""
 
 
-def _commit(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _commit(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     body.do("call void @fiber_commit()")
     return ""
 
 
-def _fence(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _fence(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     """What fibers store is seen by all of them at once."""
     return ""
 
 
-def _wait_for(body: _Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+def _rounded(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """The bits of a float without the last 13, the nearest such; of NaN as they are."""
+    word = body.set(f"bitcast float {given[0]} to i32")
+    near = body.set(f"and i32 {body.set(f'add i32 {word}, 4096')}, -8192")
+    return body.set(f"select i1 {body.set(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
+
+
+def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     body.do(f"call void @fiber_wait_for(i32 {given[0]})")
     return ""
 
 
 _SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
-                            "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product}
+                            "f2tf32.rna": _rounded, "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix,
+                            "mma.": _product, **BOXES}

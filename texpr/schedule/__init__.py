@@ -6,8 +6,8 @@ whether every dependence keeps its direction, and so do `tile`, `jam`, `fission`
 (`leaves`); `skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent;
 `rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use
 it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest
-as one instruction whose meaning is that nest. `online`, `trim` and `reciprocal` alone rewrite equations: sums of exponentials with
-a maximum that runs along, sums without terms that are 0, products with reciprocals for quotients.
+as one instruction whose meaning is that nest. `online`, `trim`, `reciprocal` and `tf32` alone rewrite equations: sums of exponentials with
+a maximum that runs along, sums without terms that are 0, products with reciprocals for quotients, rounded factors.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
@@ -15,6 +15,7 @@ statements), the copies keep the name and belong together: a step by name takes 
 
 from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
+from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.expand import expand
@@ -43,12 +44,13 @@ from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
 from texpr.schedule.swizzle import swizzle
 from texpr.schedule.tensorize import tensorize
+from texpr.schedule.tf32 import tf32
 from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
 
 __all__ = [
-    "annotate", "auto", "bind", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
+    "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
     "fold", "fuse", "in_flight", "inline", "jam", "layout", "loop_names", "online", "pad", "parallel", "peel", "pipeline", "prefetch",
     "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize",
-    "split", "stream", "swizzle", "tensorize", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
+    "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
 ]

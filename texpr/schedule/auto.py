@@ -37,7 +37,7 @@ from texpr.schedule.nests import SHORT, Nest, constant_extent, edges, extent, fi
 from texpr.schedule.panels import even, height_of, in_pairs, packed, tile_of
 from texpr.schedule.past import past_caches
 from texpr.schedule.plan import Plan
-from texpr.schedule.rewritten import rewritten
+from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
 from texpr.schedule.squares import squared
 from texpr.schedule.streams import streamed
@@ -90,9 +90,9 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     if not machine.gpu_threads:
         rewritten(plan)
     if not (machine.gpu_threads and attended(plan)):
-        for tensor in kernel.temporaries:
-            if cheap(plan.kernel, tensor, machine):
-                plan.step("inline", tensor.name)
+        on_tensor_cores(plan)
+        for tensor in (t for t in kernel.temporaries if cheap(plan.kernel, t, machine)):
+            plan.step("inline", tensor.name)
     if machine.gpu_threads:
         on_gpu(plan)
     else:

@@ -9,15 +9,18 @@ Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 20
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from texpr.ir.build import integer
+from texpr.ir.expr import Mul
+from texpr.ir.rounded import is_rounded
 from texpr.schedule.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
-from texpr.schedule.staging import fragments, neighbours, on_blocks, shared, shared_units
+from texpr.schedule.staging import Rows, fragments, neighbours, on_blocks, shared, shared_elements, shared_units
 from texpr.schedule.tensors import bytes_of
 from texpr.schedule.warpgroups import by_warpgroups
 
@@ -76,25 +79,69 @@ def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
 # Warps.
 
 
+@dataclass(frozen=True, slots=True)
+class _Cores:
+    """What multiplies tiles: an instruction for factors of a type, and a name of those for their sums.
+
+    Attributes:
+        rows, terms: of the instruction's tile; it has eight columns.
+        tallest: rows of a warp's tile for which there are registers.
+        rounds: its factors are rounded, or its sums in an order of its own.
+        rows_of_registers: factors are loaded from shared memory to registers by other instructions; else it reads them there itself.
+    """
+
+    factors: str
+    total: str
+    sums: str
+    rows: int = TALL
+    terms: int = TALL
+    tallest: int = 64
+    rounds: bool = True
+    rows_of_registers: bool = True
+
+
+_CORES = {
+    "mma_bf16": _Cores("bf16", "f32", "mma_f32"), "mma_f16": _Cores("f16", "f32", "mma_f32"),
+    "mma_i8": _Cores("i8", "i32", "mma_i32", terms=2 * TALL, rounds=False),
+    "mma_tf32": _Cores("f32", "f32", "mma_f32", terms=TALL // 2, rows_of_registers=False),
+    "mma_f64": _Cores("f64", "f64", "mma_f64", TALL // 2, TALL // 4, 32, rows_of_registers=False),
+}  # fmt: skip
+
+
+def factors_for(plan: Plan, nest: Nest) -> str:
+    """The type of the factors of a contraction that tensor cores take once they are rounded; empty if there is none."""
+    c = contraction(nest) if nest.reduction else None
+    if c is None or "mma_tf32" not in plan.machine.instructions:
+        return ""
+    types = {t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor)}
+    return "f32" if types == {"f32"} else ""
+
+
 def _product(plan: Plan, c: Contraction) -> str:
-    """The type whose tiles the machine multiplies; empty if it does not."""
+    """The instruction by which the machine multiplies tiles; empty if it does not."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
-    fits = left == right and total == ("i32" if left == "i8" else "f32") and f"mma_{left}" in plan.machine.instructions
-    if not fits or c.left.stride(c.term.var) != 1:
+    value = c.nest.main.value
+    rounded = isinstance(value, Mul) and is_rounded(value.lhs) and is_rounded(value.rhs)
+    name = "mma_tf32" if rounded else f"mma_{left}"
+    cores = _CORES.get(name)
+    if cores is None or name not in plan.machine.instructions or (left, right, total) != (cores.factors, cores.factors, cores.total):
         return ""
-    if c.right.stride(c.term.var) != 1 and (left == "i8" or c.right.stride(c.column.var) != 1):
+    if not cores.rows_of_registers:
+        return name
+    if c.left.stride(c.term.var) != 1 or c.right.stride(c.term.var) != 1 and (left == "i8" or c.right.stride(c.column.var) != 1):
         return ""
-    return left
+    return name
 
 
-def _by_warps(plan: Plan, c: Contraction, left: str) -> list[str] | None:
-    """Eight warps, each with a tile of 64 x 32 sums; four with 32 x 32 where tiles are few."""
+def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
+    """Eight warps, each with a tile of 64 x 32 sums, of f64 of half as many; four with 32 x 32 where tiles are few."""
+    cores = _CORES[name]
     rows = extent(c.row) * (1 if c.upper is None else extent(c.upper))
     tiles = prod(map(extent, c.outer)) * (rows * extent(c.column) // (128 * 128))
-    high, tall, wide = (2, 64, 4) if tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * LEAST else (2, 32, 2)
-    total = "mma_i32" if left == "i8" else "mma_f32"
-    deep = 32 if left == "i8" else 16
-    cut = _cut_rows(plan, c, high * tall, tall)
+    many = tiles >= FEW_TILES and min(rows, extent(c.column)) > 2 * LEAST
+    high, tall, wide = (2, cores.tallest, 4) if many else (2, 32, 2)
+    deep = cores.terms
+    cut = _cut_rows(plan, c, high * tall, tall, cores.rows)
     columns, column = plan.split(qualified(c.column), wide * 32, tail="pad") or ("", "")
     terms, term = plan.split(qualified(c.term), _terms(c, deep), tail="pad") or ("", "")
     if cut is None or not columns or not terms:
@@ -108,26 +155,34 @@ def _by_warps(plan: Plan, c: Contraction, left: str) -> list[str] | None:
     if not plan.step("reorder", *outer, rows, columns, *others, terms, *inside):
         return None
     plan.step("scope", c.nest.main.tensor.name, "register")
+    far: list[Rows] = []
     for access, along in ((c.left, c.row), (c.right, c.column)):
+        if not cores.rows_of_registers:
+            if (made := shared_elements(plan, access, terms, (high, wide, LANES), apart=access.stride(c.term.var) != 1)) is None:
+                return None
+            far.append(made)
+            continue
         if not shared_units(plan, access, terms, (high, wide, LANES)):
             return None
-        if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, left, along, c.upper):
+        if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, cores.factors, along, c.upper):
             return None
     if not on_blocks(plan, ([columns], [rows], outer)):
         return None
     plan.step("bind", row_warps, "thread.z")
     plan.step("bind", column_warps, "thread.y")
-    for name, options in ((f"zero_{total}", {}), (f"store_{total}", {}), (f"mma_{left}", {} if left == "i8" else {"reassoc": True})):
-        if not plan.step("tensorize", row, name, **options):
+    for each, options in ((f"zero_{cores.sums}", {}), (f"store_{cores.sums}", {}), (name, {"reassoc": True} if cores.rounds else {})):
+        if not plan.step("tensorize", row, each, **options):
             return None
     for name in (row_tiles, column_tiles, parts):
         plan.step("unroll", name)
     if plan.machine.asynchronous:
-        _begun_ahead(plan, c, terms)
+        _begun_ahead(plan, c, terms, far)
+    for each in far:
+        each.step(plan)
     return [rows]
 
 
-def _cut_rows(plan: Plan, c: Contraction, block: int, warp: int) -> tuple[list[str], str, str, str, str] | None:
+def _cut_rows(plan: Plan, c: Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:
     """Names of loops over blocks of the upper loop, if there is one, and of rows, over warps, their tiles, and rows of a tile."""
     upper: list[str] = []
     if c.upper is None:
@@ -136,13 +191,13 @@ def _cut_rows(plan: Plan, c: Contraction, block: int, warp: int) -> tuple[list[s
             return None
         rows, row = found
         warps, row = plan.split(row, warp, tail="exact") or ("", "")
-        tiles, row = plan.split(row, TALL, tail="exact") or ("", "")
+        tiles, row = plan.split(row, tall, tail="exact") or ("", "")
     else:
-        found, above = plan.split(qualified(c.row), TALL, tail="pad"), plan.split(qualified(c.upper), block // TALL, tail="pad")
+        found, above = plan.split(qualified(c.row), tall, tail="pad"), plan.split(qualified(c.upper), block // tall, tail="pad")
         if found is None or above is None:
             return None
         (rows, row), upper = found, [above[0]]
-        warps, tiles = plan.split(above[1], warp // TALL, tail="exact") or ("", "")
+        warps, tiles = plan.split(above[1], warp // tall, tail="exact") or ("", "")
     return upper, rows, warps, tiles, row
 
 
@@ -153,11 +208,19 @@ def _terms(c: Contraction, deep: int) -> int:
     return deep if n is not None and left >= deep and n < 16 * deep else 2 * deep
 
 
-def _begun_ahead(plan: Plan, c: Contraction, terms: str) -> None:
-    """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for."""
+def _begun_ahead(plan: Plan, c: Contraction, terms: str, far: list[Rows]) -> None:
+    """Copies of the next terms are under way while these are multiplied, in as many buffers as two blocks at once have memory for.
+
+    Args:
+        far: rows that will be further apart than they are.
+    """
     if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return
+    before = plan.here()
+    for each in far:
+        each.step(plan)
     shared = sum(bytes_of(t) for t in plan.kernel.temporaries if t.scope == "shared")
+    plan.back(before)
     running = plan.machine.multiprocessor
     room = plan.machine.shared_bytes if running is None else min(plan.machine.shared_bytes, running.shared_bytes // 2 - running.reserved)
     buffers = min(MOST_BUFFERS, room // shared, integer(plan.loop(terms).extent) or MOST_BUFFERS)

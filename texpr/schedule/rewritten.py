@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from texpr.schedule.gemm import factors_for
+from texpr.schedule.loops import qualified
 from texpr.schedule.nests import find_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.reciprocal import divided
@@ -17,3 +19,10 @@ def rewritten(plan: Plan) -> None:
         plan.step("trim", name, finite=True)
     for name in divided(plan.kernel, SHARED):
         plan.step("reciprocal", name)
+
+
+def on_tensor_cores(plan: Plan) -> None:
+    """Round the factors of f32 of contractions, where that is permitted and instructions take them then."""
+    if plan.machine.tf32:
+        for name in [qualified(n.reduction[-1]) for n in find_nests(plan.kernel) if factors_for(plan, n) == "f32"]:
+            plan.step("tf32", name)

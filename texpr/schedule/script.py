@@ -12,6 +12,7 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.passes.hints import drop_hints
 from texpr.schedule.attach import compute_at
+from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.expand import expand
@@ -38,6 +39,7 @@ from texpr.schedule.skew import reverse, skew
 from texpr.schedule.special import specialize
 from texpr.schedule.swizzle import swizzle
 from texpr.schedule.tensorize import tensorize
+from texpr.schedule.tf32 import tf32
 from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
 from texpr.support.errors import ScheduleError
@@ -51,7 +53,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
-    "reciprocal": reciprocal, "in_flight": in_flight,
+    "reciprocal": reciprocal, "tf32": tf32, "in_flight": in_flight, "bulk": bulk,
 }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
-from texpr.ir.expr import Cast, Const, Expr, Mul, Read, Select, Tensor
+from texpr.ir.expr import Call, Cast, Const, Expr, Mul, Read, Select, Tensor
 from texpr.ir.loop import For
+from texpr.ir.rounded import is_rounded
 from texpr.ir.traverse import variables
 from texpr.schedule.nests import Access, unclamped
 from texpr.schedule.packing import with_last
@@ -22,11 +24,12 @@ UNITS = 8
 
 
 def is_product(value: Expr) -> bool:
-    """Whether this is a product of two reads, each converted or not, and 0 outside its tensor or not."""
+    """Whether this is a product of two reads, each converted or rounded or not, and 0 outside its tensor or not."""
     return isinstance(value, Mul) and _is_factor(value.lhs) and _is_factor(value.rhs)
 
 
 def _is_factor(e: Expr) -> bool:
+    e = e.args[0] if is_rounded(e) and isinstance(e, Call) else e
     if isinstance(e, Cast):
         e = e.operand
     if isinstance(e, Select) and isinstance(e.orelse, Const):
@@ -72,6 +75,40 @@ def shared_units(plan: Plan, access: Access, at: str, threads: tuple[int, ...]) 
     if not plan.step("swizzle", buffer.name, unit, min(row // unit, UNITS), max(row, UNITS * unit)):
         _padded(plan, buffer, max(d for d, n in enumerate(buffer.shape) if integer(n) != 1))
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How far apart rows of a buffer in shared memory are to be, so that lanes find their elements in different banks.
+
+    Attributes:
+        dimension: the last one, from the end.
+        extra: bytes that rows get.
+    """
+
+    buffer: str
+    dimension: int
+    multiple: int
+    extra: int
+
+    def step(self, plan: Plan) -> bool:
+        """Lay the buffer out so. `pipeline` makes buffers of what iterations use, so this comes after it."""
+        rank = next(t.rank for t in plan.kernel.temporaries if t.name == self.buffer)
+        return plan.step("pad", self.buffer, rank + self.dimension, self.multiple, extra=self.extra)
+
+
+def shared_elements(plan: Plan, access: Access, at: str, threads: tuple[int, ...], *, apart: bool) -> Rows | None:
+    """As `shared`, for instructions whose lanes read an element each, eight by four: in the order of the tensor, without room between rows.
+
+    Args:
+        apart: rows have the eight.
+    """
+    buffer = copied(plan, access.tensor, at, threads, neighbours(access))
+    if buffer is None:
+        return None
+    last = max(d for d, n in enumerate(buffer.shape) if integer(n) != 1)
+    size = VECTOR_BYTES // buffer.dtype.bytes
+    return Rows(buffer.name, last - buffer.rank, 4 * size if apart else size, 2 * size if apart or size < 4 else size)
 
 
 def copied(plan: Plan, tensor: Tensor, at: str, threads: tuple[int, ...], vector: int) -> Tensor | None:

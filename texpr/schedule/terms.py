@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from texpr import poly
 from texpr.ir.build import add, compare, floordiv, mul
-from texpr.ir.expr import Add, Axis, Cast, Const, Expr, Mul, Read, Select, index
+from texpr.ir.expr import Add, Axis, Call, Cast, Const, Expr, Mul, Read, Select, index
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import stores
@@ -41,7 +41,7 @@ def ends_in_zeros(kernel: Kernel, above: Sequence[For | If], loop: For, factor: 
                 pass
             case Mul(a, b) | Add(a, b) | Select(_, a, b):
                 stack += [a, b]
-            case Cast(operand):
+            case Cast(operand) | Call("tf32", (operand,)):
                 stack.append(operand)
             case Read(tensor, indices, None) if tensor not in written and any(
                     loop.var in variables(i) and poly.always(compare("<=", n, i), axes, known) for i, n in zip(indices, tensor.shape)):

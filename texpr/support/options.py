@@ -45,6 +45,7 @@ class Options:
         opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes but fusion, 3 all.
         disable: passes over captured programs that are left out, such as `fuse` (`texpr.graph.PASSES`).
         device: where tensors, parameters and what is computed of them lie, unless they say so themselves: "cpu", or the name of a GPU.
+        tf32: default schedules for GPUs may round the factors of sums of f32 to 10 bits of fraction, where tensor cores add them then.
         reassociate: captured programs may be rewritten by laws of real numbers that do not hold for floats bit for bit.
     """
 
@@ -59,6 +60,7 @@ class Options:
     opt: int = 3
     disable: tuple[str, ...] = ()
     reassociate: bool = False
+    tf32: bool = False
     device: str = "cpu"
 
 
@@ -129,7 +131,7 @@ def _device(value: object) -> str:
 _CHECKS: dict[str, Callable[[object], object]] = {
     "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _choice, "print": _selection,
     "text_limit": _positive, "specializations": _positive, "opt": _level, "disable": _names, "reassociate": _switch,
-    "device": _device,
+    "tf32": _switch, "device": _device,
 }
 
 
@@ -147,7 +149,7 @@ def _from_text(name: str, text: str) -> object:
     match name:
         case "threads" | "text_limit" | "specializations" | "opt":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
-        case "verify" | "certify" | "tuned" | "reassociate":
+        case "verify" | "certify" | "tuned" | "reassociate" | "tf32":
             return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
         case "cache_dir":
             return text or None

@@ -27,17 +27,37 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorMap:
+    """A tensor whose boxes a GPU copies as a whole.
+
+    Attributes:
+        tensor: its position among inputs, outputs and buffers.
+        dtype: the name of its type.
+        shape, box: in elements, along its dimensions.
+        swizzle: bytes of the rows in which units of 16 bytes are exchanged in shared memory; 0 if they are not.
+    """
+
+    tensor: int
+    dtype: str
+    shape: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One kernel launch on a GPU: its symbol and the extents of grid and block, in sizes of the kernel.
 
     Attributes:
         shared_bytes: of the memory that threads of a block share, where the launch says how much there is.
+        maps: what it takes behind the sizes; those of earlier launches come first.
     """
 
     symbol: str
     grid: tuple[Expr, Expr, Expr]
     block: tuple[Expr, Expr, Expr]
     shared_bytes: int = 0
+    maps: tuple[TensorMap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def emulate(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outpu
     """
     if artifact.target.gpu:
         ready = plan(artifact, sizes)
-        fibers.run(artifact.emitted, ready.launches, inputs, outputs, ready.scratch, list(sizes.values()))
+        fibers.run(artifact.emitted, ready.launches, inputs, outputs, ready.scratch, list(sizes.values()), maps=ready.maps)
         return
     if artifact.target.emulate is None:
         raise CompileError(f"there is no emulator for {artifact.target.name}", code="target")

@@ -11,6 +11,7 @@ from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Stmt, Store, Wait, WaitProducts
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
+from texpr.targets.warpgroups import lanes_of
 
 AXES = ("x", "y", "z")
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
@@ -82,6 +83,9 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
         if isinstance(s, For | If):
             siblings = sum(not isinstance(b, Alloc) for b in s.body)
             stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
+    together = [lanes_of(n.kind.removeprefix(INSTRUCTION)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
+    if together and any(isinstance(n, For) and n.kind == "bulk" for n in walk(nest)):
+        extents.setdefault("thread.x", index(max(together)))  # no loop over threads is left that would say so
     one = index(1)
     grid = tuple(extents.get(f"block.{a}", one) for a in AXES)
     # A block without threads would not run what stands beside its loops over threads.

@@ -6,25 +6,29 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from math import gcd
 
-from texpr.ir.affine import Linear, linear
-from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select, sub
-from texpr.ir.copies import copy_of
+from texpr.ir.affine import Linear
+from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Compare, Expr, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Call, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Kernel, Prefetch, Stmt, Store, Wait, WaitProducts
 from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
+from texpr.targets.bulk import emit_box, slots_of
+from texpr.targets.copies import GLOBAL, SHARED, begin_copy, emit_group, same_in_lanes
 from texpr.targets.function import Function, Value, constant, memory_type
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
 from texpr.targets.sync import Threads, Uses, uses_of
+from texpr.targets.tf32 import rounded
 from texpr.targets.warpgroups import PATTERN, described, emit_together, lanes_of
 from texpr.targets.warps import LANES as WARP
+from texpr.targets.warps import reads_memory
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
@@ -32,9 +36,7 @@ FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
 STATIC_BYTES = 48 * 1024
 """Of shared memory: what code may have without its launches saying so."""
 LOCAL_BYTES = 512 * 1024
-GLOBAL, SHARED, LOCAL = 1, 3, 0
-COPIES = (4, 8, 16)
-"""Bytes that a thread copies from memory to shared memory at once, past its registers."""
+LOCAL = 0
 ALIGNMENT = 16
 """Bytes of which the addresses of arrays and buffers are multiples."""
 # What the backend has code for on every processor in the table of targets; over others it ends the process.
@@ -81,6 +83,7 @@ class GpuEmitter(Emitter):
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
         self.sums = sums_of(nest, own)
         self.described = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in described(n)}
+        self.boxes, self.counters, self.maps = slots_of(nest), "", list[TensorMap]()
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest) if static is None else static.threads
         self.positions = POSITIONS
@@ -91,6 +94,9 @@ class GpuEmitter(Emitter):
         extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {axis: self.where.extent(axis) for axis in AXES}
         blocks = {n.var for n in loops if is_block(n)}
         return Threads(self.where.several, self.thread_axes, blocks, extents, self.kernel.requires)
+
+    def _call(self, e: Call) -> Value:
+        return rounded(self, self.value(e.args[0])) if e.function == "tf32" else super()._call(e)
 
     def rare(self, e: Expr) -> Value:
         """In place: a kernel here is one function."""
@@ -151,6 +157,8 @@ class GpuEmitter(Emitter):
     def loop(self, loop: For) -> None:
         if loop.kind == "vector" and self.lane is None:
             self._vector(loop)
+        elif loop.kind == "bulk":
+            emit_box(self, loop)
         else:
             self._serial(loop, constant(0, I64), self.index(loop.extent))
 
@@ -160,7 +168,7 @@ class GpuEmitter(Emitter):
         if lane is None or lane not in variables(cond):
             super().condition(cond, body)
             return
-        if _same_in_lanes(cond, lane, self.lanes):
+        if same_in_lanes(cond, lane, self.lanes):
             super().condition(folded(cond, {lane: index(0)}), body)
             return
         f, mask = self.function, self.broadcast(self.value(cond), self.lanes)
@@ -197,33 +205,9 @@ class GpuEmitter(Emitter):
 
     def assignment(self, s: Store) -> None:
         if s.asynchronous:
-            self._begin(s)
+            begin_copy(self, s)
         else:
             super().assignment(s)
-
-    def _begin(self, s: Store) -> None:
-        """Begin a copy from memory to shared memory, past the registers."""
-        copy = copy_of(s)
-        assert copy is not None, "only copies are asynchronous"
-        source, within = copy
-        spaces = self.space_number(s.tensor), self.space_number(source.tensor)
-        size = s.tensor.dtype.bytes * max(self.lanes if self.lane is not None else 1, 1)
-        (to, _, stride), (at, _, step) = self.address(s.tensor, s.indices), self.address(source.tensor, source.indices)
-        runs = self.lane is None or stride == step == 1
-        begins = min(self.alignment(s.tensor, s.indices), self.alignment(source.tensor, source.indices))
-        whole = self.lane is None or self.lane not in variables(within) or _same_in_lanes(within, self.lane, self.lanes)
-        if spaces != (SHARED, GLOBAL) or size not in COPIES or not runs or begins < size or not whole:
-            raise CompileError(f"{source.tensor.name} is copied to {s.tensor.name} asynchronously, which threads do with 4, 8 or 16 bytes "
-                               "that begin at a multiple of that, from memory to shared memory", code="target",
-                               help="vectorize the innermost loop of the copy, or pipeline without asynchronous=True")
-        cache = "cg" if size == max(COPIES) else "ca"
-        name = f"llvm.nvvm.cp.async.{cache}.shared.global.{size}"
-        places = f"ptr{self.space(s.tensor)} {to}", f"ptr{self.space(source.tensor)} {at}"
-        if within is TRUE:
-            self.intrinsic(name, "void", *places)
-            return
-        held = self.value(within if self.lane is None else folded(within, {self.lane: index(0)}))
-        self.intrinsic(f"{name}.s", "void", *places, f"i32 {self.function.define(f'select {held}, i32 {size}, i32 0')}")
 
     # Statements that threads run together.
 
@@ -246,10 +230,8 @@ class GpuEmitter(Emitter):
         match s:
             case Barrier():
                 self.barrier()
-            case Commit():
-                self.intrinsic("llvm.nvvm.cp.async.commit.group", "void")
-            case Wait(pending):
-                self.intrinsic("llvm.nvvm.cp.async.wait.group", "void", f"i32 {pending}")
+            case Commit() | Wait():
+                emit_group(self, s)
             case CommitProducts():
                 emit_commit(self)
             case WaitProducts():
@@ -302,7 +284,7 @@ class GpuEmitter(Emitter):
             who = "warp" if lanes == WARP else "warpgroup"
             raise CompileError(f"{name} is run by a {who}: {lanes} threads along thread.x, and no loop over them around it", code="target",
                                help=f"bind loops of {lanes} iterations to thread.x, and loops over {who}s to thread.y")
-        self._meet((loop,), frozenset("x") if described(loop) else frozenset())
+        self._meet((loop,), frozenset("x") if described(loop) or reads_memory(loop) else frozenset())
         others = sorted(self.where.several - set(self.bound) - {"x"})
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
         with self.known.scope():
@@ -431,14 +413,14 @@ class GpuEmitter(Emitter):
         for axis in self.bound:
             extent = _constant(self.where.extent(axis), tensor, "shared memory")
             copies, copy = copies * extent, add(mul(copy, index(extent)), self.positions[axis])
-        begins = PATTERN if tensor in self.described else ALIGNMENT
+        begins = PATTERN if tensor in self.described or self.boxes and tensor in self.arriving else ALIGNMENT
         size = -(-size // begins) * begins if copies > 1 else size
-        name = self._shared(size * copies, begins)
+        name = self.shared_memory(size * copies, begins)
         self.spaces[tensor] = SHARED
         offset = self.index(mul(copy, index(size)))
         self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr addrspace({SHARED}) {name}, {offset}") if copies > 1 else name
 
-    def _shared(self, size: int, begins: int) -> str:
+    def shared_memory(self, size: int, begins: int) -> str:
         """The address, a multiple of `begins`, of so many bytes of shared memory."""
         start = -(-self.shared_bytes // begins) * begins
         self.shared_bytes = start + -(-size // ALIGNMENT) * ALIGNMENT
@@ -447,26 +429,12 @@ class GpuEmitter(Emitter):
                                code="target", help="use smaller tiles")
         if self.dynamic:
             whole = f"@{self.symbol}_dynamic"
-            self.shared = [f"{whole} = external addrspace({SHARED}) global [0 x i8], align {PATTERN if self.described else ALIGNMENT}"]
+            most = PATTERN if self.described or self.boxes else ALIGNMENT
+            self.shared = [f"{whole} = external addrspace({SHARED}) global [0 x i8], align {most}"]
             return f"getelementptr (i8, ptr addrspace({SHARED}) {whole}, i64 {start})" if start else whole
         name = f"@{self.symbol}_shared{len(self.shared)}"
         self.shared.append(f"{name} = internal addrspace({SHARED}) global [{size} x i8] undef, align {begins}")
         return name
-
-
-def _same_in_lanes(cond: Expr, lane: Var, lanes: int) -> bool:
-    """Whether a condition holds for all of so many lanes or for none: a bound that is met at multiples of their number."""
-    if lane not in variables(cond):
-        return True
-    match cond:
-        case And(lhs, rhs):
-            return _same_in_lanes(lhs, lane, lanes) and _same_in_lanes(rhs, lane, lanes)
-        case Compare("<", lhs, rhs) if lhs.dtype == I64:
-            form = linear(sub(lhs, rhs))
-            rest = form.without(lane)
-            plain = not any(lane in variables(t) for t, _ in rest.terms)
-            return plain and form.coefficient(lane) == 1 and not any(c % lanes for c in (rest.constant, *(c for _, c in rest.terms)))
-    return False
 
 
 def _at_once(s: Stmt) -> Stmt:

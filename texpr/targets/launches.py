@@ -12,6 +12,7 @@ from texpr.targets.base import Artifact
 from texpr.targets.geometry import check_extents
 
 Extents = tuple[int, int, int]
+MapNumbers = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,12 @@ class Plan:
     Attributes:
         launches: symbol, grid, block and bytes of shared memory of each launch, in order; launches without blocks are left out.
         scratch: bytes of each buffer that is passed between the outputs and the sizes.
+        maps: what launches take behind the sizes: of each the position of its array, type, shape, box and swizzle (`TensorMap`).
     """
 
     launches: tuple[tuple[str, Extents, Extents, int], ...]
     scratch: tuple[int, ...]
+    maps: tuple[MapNumbers, ...] = ()
 
 
 def plan(artifact: Artifact, sizes: Mapping[Var, int]) -> Plan:
@@ -39,7 +42,9 @@ def plan(artifact: Artifact, sizes: Mapping[Var, int]) -> Plan:
         check_extents(grid, block)
         if prod(grid):
             launches.append((launch.symbol, grid, block, launch.shared_bytes))
-    return Plan(tuple(launches), tuple(prod(evaluate_size(n, sizes) for n in t.shape) * t.dtype.bytes for t in artifact.scratch))
+    maps = max((launch.maps for launch in artifact.launches), key=len, default=())
+    scratch = tuple(prod(evaluate_size(n, sizes) for n in t.shape) * t.dtype.bytes for t in artifact.scratch)
+    return Plan(tuple(launches), scratch, tuple((m.tensor, m.dtype, m.shape, m.box, m.swizzle) for m in maps))
 
 
 def _extents(extents: tuple[Expr, Expr, Expr], sizes: Mapping[Var, int]) -> Extents:

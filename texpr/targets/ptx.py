@@ -12,7 +12,8 @@ from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
 from texpr.targets import warpgroups
-from texpr.targets.base import Launch, Target, symbol_of
+from texpr.targets.base import Launch, Target, TensorMap, symbol_of
+from texpr.targets.bulk import MAP_BYTES, PARAMETER, begin_counters
 from texpr.targets.function import Value
 from texpr.targets.geometry import THREADS_OF_A_BLOCK, check_private, geometry
 from texpr.targets.gpu import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
@@ -30,6 +31,8 @@ FIRST_RESERVING = 80
 """The first processor that keeps a part of the shared memory of each block for itself."""
 FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
+FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
+"""The first processor that rounds for its tensor cores."""
 FEW_BLOCKS = 2
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
 # Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
@@ -48,7 +51,8 @@ def target(name: str) -> Target | None:
     running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
     instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
-                      instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS)
+                      functions=ROUNDS if processor >= FIRST_ROUNDING else frozenset(),
+                      instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
 
@@ -83,26 +87,29 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     declared: dict[str, str] = {}
     parts: list[str] = []
     launches: list[Launch] = []
+    maps: list[TensorMap] = []
     for number, nest in enumerate(kernel.body):
         symbol = f"{_plain(symbol_of(kernel.name))}_{number}"
         where = geometry(nest, kernel.sizes)
         check_private(nest, kernel.outputs)
         own = own_parts(nest, where)
         placed, most, processor = with_own_parts(nest, own), target.machine.shared_bytes, target.machine.multiprocessor
-        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most), processor)
+        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most), processor, maps)
         if emitter.shared_bytes > STATIC_BYTES:
-            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, emitter), processor)
+            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, emitter), processor, maps)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
-        launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0))
+        launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0, tuple(maps)))
     tail = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
     return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
 
 
-def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multiprocessor | None) -> GpuEmitter:
+def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multiprocessor | None, maps: list[TensorMap]) -> GpuEmitter:
     tensors = (*kernel.inputs, *kernel.outputs, *kernel.temporaries)
     emitter.pointers = {t: f"%t{k}" for k, t in enumerate(tensors)}
     emitter.variables |= {v: Value(f"%n{k}", I64) for k, v in enumerate(kernel.sizes)}
+    emitter.maps = maps
+    begin_counters(emitter, nest)
     emitter.together((nest,))
     written = {s.tensor for s in walk(nest) if isinstance(s, Store)}
     parameters = []
@@ -110,7 +117,10 @@ def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multipr
         # What other threads write changes at a barrier, which `noalias` would deny.
         alone = " noalias" if t not in written or not emitter.meets else ""
         parameters.append(f"ptr addrspace({GLOBAL}){alone} align {ALIGNMENT} %t{k}")
-    parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))]
+    parameters += [f"i64 %n{k}" for k in range(len(kernel.sizes))] + [f"{PARAMETER} %m{k}" for k in range(len(maps))]
+    if 8 * (len(tensors) + len(kernel.sizes)) + MAP_BYTES * (len(maps) + 1) > PARAMETER_BYTES and maps:
+        raise CompileError(f"{kernel.name} has more arguments than a GPU kernel takes beside {len(maps)} tensor maps", code="target",
+                           help="let threads copy: pipeline without bulk")
     block = [integer(e) for e in emitter.where.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
     together = _together(emitter, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))

@@ -32,6 +32,7 @@ from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
 from texpr.targets.function import Value, constant, memory_type
 from texpr.targets.swizzled import check_inside
+from texpr.targets.tf32 import ROUND
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
@@ -109,9 +110,10 @@ for _update, _sign in _FOLDS.items():
 """, _Quads(_update), reorders=_update == "add")
 
 
-def _product(name: str, p: _Product, left: str, total: str, *, flushes: bool = False, reorders: bool = False) -> None:
+def _product(name: str, p: _Product, left: str, total: str, *, flushes: bool = False, reorders: bool = False,
+             converted: str = "") -> None:
     def term(read: str) -> str:
-        return read if left == total else f"{total}({read})"
+        return f"{converted}({read})" if converted else read if left == total else f"{total}({read})"
 
     # The symbols between stand for strides of any length.
     text = f"""kernel {name}(A: {left}[{p.m}, P, {p.k}, Q], B: {left}[{p.k}, R, {p.n}, S]) -> (C: {total}[{p.m}, T, {p.n}, U])
@@ -125,6 +127,7 @@ def _product(name: str, p: _Product, left: str, total: str, *, flushes: bool = F
 
 _product("mma_bf16", _Product("mma.m16n8k16.row.col.bf16", 16, 8, 16, "i32", 2), "bf16", "f32", flushes=True)
 _product("mma_f16", _Product("mma.m16n8k16.row.col.f32.f32", 16, 8, 16, "<2 x half>", 2), "f16", "f32", flushes=True)
+_product("mma_tf32", _Product("mma.m16n8k8.row.col.tf32", 16, 8, 8, "i32", 1), "f32", "f32", flushes=True, converted="tf32")
 _product("mma_i8", _Product("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8", "i32")
 _product("mma_f64", _Product("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
 
@@ -175,6 +178,15 @@ OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.
 def instructions_of(processor: int) -> frozenset[str]:
     """The instructions of a processor, such as 80."""
     return frozenset().union(*(names for first, names in OF_SM.items() if first <= processor))
+
+
+def reads_memory(loop: For) -> bool:
+    """Whether lanes of the instruction read operands from memory, each its own elements."""
+    name = loop.kind.removeprefix(INSTRUCTION)
+    match INSTRUCTIONS[name].emit:
+        case _Product(width=1):
+            return any(t.scope != "register" for t, _ in instance(name, loop).operands.values())
+    return False
 
 
 # Which lane holds what.
@@ -314,6 +326,8 @@ def emit_sums(
 
 def _word(emitter: GpuEmitter, match: Match, operand: str, p: _Product, **first: int) -> str:
     """A register: neighbours along k, which lie beside each other unless the buffer has another order."""
+    if p.width == 1:
+        return _element(emitter, match, operand, p, first)
     f, element = emitter.function, memory_type(match.operands[operand][0].dtype)
     size = match.operands[operand][0].dtype.bytes
     if _side_by_side(emitter, match, operand):
@@ -324,6 +338,20 @@ def _word(emitter: GpuEmitter, match: Match, operand: str, p: _Product, **first:
         at = place(emitter, match, operand, **{**first, "k": first["k"] + b})
         word = f.define(f"insertelement {vector} {word}, {element} {f.define(f'load {element}, {at}, align {size}')}, i64 {b}")
     return word if vector == p.word else f.define(f"bitcast {vector} {word} to {p.word}")
+
+
+def _element(emitter: GpuEmitter, match: Match, operand: str, p: _Product, first: Mapping[str, int]) -> str:
+    """A register that holds one element, of a buffer in registers or from memory."""
+    (tensor, indices), across = match.operands[operand], "i" if operand == "A" else "j"
+    if tensor.scope == "register":
+        there = place(emitter, match, operand, **first)
+    else:
+        lane = emitter.positions["x"]
+        own = {across: add(index(first.get(across, 0)), floordiv(lane, index(4))), "k": add(index(first["k"]), mod(lane, index(4)))}
+        there = emitter.place(tensor, indices, values_of(match, **own))
+    t = memory_type(tensor.dtype)
+    value = emitter.function.define(f"load {t}, {there}, align {tensor.dtype.bytes}")
+    return emitter.intrinsic(ROUND, p.word, f"{t} {value}") if p.word == "i32" else value
 
 
 def _side_by_side(emitter: GpuEmitter, match: Match, operand: str, along: str = "k") -> bool:

@@ -12,6 +12,7 @@ from texpr.graph.lazy.tensor import Node, Tensor, moved
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
 from texpr.support.errors import CallError
+from texpr.support.options import current
 
 MOST_PLANS = 256
 _plans: OrderedDict[tuple, Plan] = OrderedDict()
@@ -131,6 +132,7 @@ def add_gradients(loss: Tensor) -> None:
 
 def _plan(key: tuple, make: Callable[[], Plan]) -> Plan:
     """The plan of a structure; kept for the next time. It holds the programs, whose identities are part of the key."""
+    key = *key, current().tf32
     with _lock:
         found = _plans.get(key)
         if found is not None:

@@ -23,6 +23,7 @@ from texpr.passes.math.power import power
 from texpr.passes.math.random import normal, uniform
 from texpr.passes.math.remainder import copysign, floor_quotient, fmod, isfinite, modulo, nearest_whole
 from texpr.passes.math.roots import cbrt, erfc, hypot, log10
+from texpr.passes.math.tf32 import tf32
 from texpr.passes.math.trigonometric import cos, sin, tan
 
 N = TypeVar("N", bound=Node)
@@ -55,7 +56,8 @@ EXPANSIONS: dict[str, Callable[..., Expr]] = {
 BINARY: dict[str, Callable[..., Expr]] = {"atan2": _in_pairs(atan2), "hypot": _in_pairs(hypot)}
 """Functions of two floats."""
 
-SIMPLE: dict[str, Callable[..., Expr]] = {"fmod": fmod, "copysign": copysign, "isfinite": isfinite, "round": nearest_whole}
+SIMPLE: dict[str, Callable[..., Expr]] = {"fmod": fmod, "copysign": copysign, "isfinite": isfinite, "round": nearest_whole,
+                                          "tf32": tf32}
 """Functions without a rounding error."""
 
 
@@ -72,6 +74,8 @@ def _in_doubles(build: Callable[..., Expr]) -> Callable[..., Expr]:
 SPECIAL: dict[str, Callable[..., Expr]] = {f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma, erfinv)}
 """Functions of one float whose bounds are wider."""
 
+NATIVE = {"tf32": (F32,)}
+"""The types for which a target that has an instruction for a function has it, where it is not all."""
 _ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL}
 
 
@@ -97,7 +101,7 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
         match node:
             case Call("sign", (x,)):
                 key, build = ("sign", id(x)), lambda: _sign(x)
-            case Call(name, args) if name in _ALL and name not in native:
+            case Call(name, args) if name in _ALL and not (name in native and args[0].dtype in NATIVE.get(name, (F32, F64))):
                 key, build = (name, *map(id, args)), lambda: _ALL[name](arithmetic[args[0].dtype], *args)
             case Mod(x, y) | FloorDiv(x, y) if x.dtype.is_float:
                 function = modulo if isinstance(node, Mod) else floor_quotient

@@ -28,6 +28,7 @@ from texpr.poly.certify.private import made_inside
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
 from texpr.poly.certify.reused import told_apart
+from texpr.poly.certify.rounded import with_rounded
 from texpr.poly.certify.running import LAW, check_running
 from texpr.poly.certify.statements import Buffer, Statement, extract, parameters_of
 from texpr.poly.certify.sums import Sums, name_of
@@ -63,6 +64,7 @@ class Certificate:
         online: those whose sums are computed with a maximum that runs along, by the law of `running`.
         trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
         inverted: those whose quotients are products with reciprocals.
+        rounded: those whose sums have factors that are rounded to tf32.
     """
 
     kernel: str
@@ -73,11 +75,12 @@ class Certificate:
     online: tuple[str, ...] = ()
     trimmed: tuple[str, ...] = ()
     inverted: tuple[str, ...] = ()
+    rounded: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
-        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted)
+        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded)
 
     @property
     def seconds(self) -> float:
@@ -94,6 +97,7 @@ class Certificate:
         said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
         said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
         said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
+        said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -116,6 +120,7 @@ class _Laws:
     online: tuple[str, ...] = ()
     trimmed: tuple[str, ...] = ()
     inverted: tuple[str, ...] = ()
+    rounded: tuple[str, ...] = ()
 
 
 def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
@@ -125,9 +130,10 @@ def _derived(program: Program, computed: Program, parameters: Parameters, facts:
         Refuted: that is not so, or not proven.
     """
     said, inverted = with_inverses(program, computed)
+    said, rounded = with_rounded(said, computed)
     said, trimmed = with_trimmed(said, computed, parameters, facts)
     online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
-    return _Laws(online, trimmed, inverted)
+    return _Laws(online, trimmed, inverted, rounded)
 
 
 QUOTA = 20_000_000

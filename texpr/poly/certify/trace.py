@@ -209,9 +209,18 @@ class Tracer:
         cells = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
         for d in near:
             content = carried_over(self.claim(d), d.indices, stays, cells)
-            if content is not None and all(alike(at_instance(content, cells, other.indices), self.claim(other)) for other in near):
+            if content is not None and all(self._same(at_instance(content, cells, other.indices), other) for other in near):
                 return at_instance(content, cells, indices)
         return None
+
+    def _same(self, content: Expr, d: Statement) -> bool:
+        """Whether a definition says this, too: in another way, where its instances decide whether an element is 0 that lies outside."""
+        claimed = self.claim(d)
+        if alike(content, claimed):
+            return True
+        if not alike(_existing(content), _existing(claimed)):
+            return False
+        return all(alike(a, b) for _, (a, b) in Context(self.proof, d.frame, d).cells(content, claimed))
 
     def _written_near(self, buffer: Buffer, near: list[Statement], depth: int, use: Access) -> bool:
         """A use finds its element written in its own iteration of the outermost loops."""
@@ -238,6 +247,14 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
+
+
+def _existing(e: Expr) -> Expr:
+    """What a choice between an element and 0 is where the element exists."""
+    match e:
+        case Select(_, element, Const(0)):
+            return element
+    return e
 
 
 def happens(s: Statement, conditions: list[tuple[Expr, bool]]) -> isl.Set | None:

@@ -6,7 +6,7 @@ neither is -0; of a zero and anything else it may be NaN, or -0, so both have to
 
 from __future__ import annotations
 
-from texpr.ir.expr import Add, Cast, Const, Expr, Mul, Select
+from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Select
 from texpr.poly.certify.cells import answered, integral, question
 from texpr.poly.certify.proof import Context
 
@@ -22,7 +22,7 @@ def adds_nothing(term: Expr, instances: Context) -> bool:
             case Mul(a, b) | Add(a, b):
                 stack += [(a, here), (b, here)]
                 continue
-            case Cast(operand):
+            case Cast(operand) | Call("tf32", (operand,)):
                 stack.append((operand, here))
                 continue
             case Select(cond) if integral(cond) and (asked := question(e)) is not None:

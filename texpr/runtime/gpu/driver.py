@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+BoxMap = tuple[int, str, tuple[int, ...], tuple[int, ...], int]
+"""A tensor whose boxes are copied as a whole: the position of its address, its type, its shape and that of its boxes, bytes of the rows in
+which units of 16 bytes are exchanged."""
 Extents = tuple[int, int, int]
 
 DEFAULT_STREAM = 0
@@ -145,8 +148,12 @@ class Driver(Protocol):
         """
         ...
 
-    def parameters(self, addresses: Sequence[int], sizes: Sequence[int]) -> Any:
-        """What kernels are given, for any number of launches."""
+    def parameters(self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> Any:
+        """What kernels are given, for any number of launches.
+
+        Args:
+            maps: of memory at some of the addresses.
+        """
         ...
 
     def launch(self, function: Any, grid: Extents, block: Extents, parameters: Any, stream: int, shared: int = 0) -> None:

@@ -17,7 +17,7 @@ from time import perf_counter
 import numpy as np
 
 from texpr.runtime import fibers
-from texpr.runtime.gpu.driver import DEFAULT_STREAM, Code, Extents, Facts, OutOfMemory
+from texpr.runtime.gpu.driver import DEFAULT_STREAM, BoxMap, Code, Extents, Facts, OutOfMemory
 
 _FIRST_ADDRESS, _LINE, _GAP = 1 << 44, 256, 4096
 _EXTENSION_DEVICE = 12  # DLPack's kDLExtDev
@@ -236,12 +236,14 @@ class EmulatedDriver:
         """A kernel of a module."""
         return _Kernel(module, symbol)
 
-    def parameters(self, addresses: Sequence[int], sizes: Sequence[int]) -> _Parameters:
+    def parameters(self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> _Parameters:
         """The arguments of kernels."""
         with self._lock:
             places = [self._found(a, 0) for a in addresses]
-        words = [*(block.ctypes.data + at for block, at in places), *sizes]
-        return _Parameters((ctypes.c_int64 * max(len(words), 1))(*words), tuple(block for block, _ in places))
+        arrays = [block.ctypes.data + at for block, at in places]
+        made = [fibers.encoded(arrays[m[0]], m) for m in maps]
+        words = [*arrays, *sizes, *(m.ctypes.data for m in made)]
+        return _Parameters((ctypes.c_int64 * max(len(words), 1))(*words), (*(block for block, _ in places), *made))
 
     def launch(self, function: _Kernel, grid: Extents, block: Extents, parameters: _Parameters, stream: int,
                shared: int = 0) -> None:

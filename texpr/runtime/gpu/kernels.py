@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr.runtime.gpu.array import DeviceArray, empty
 from texpr.runtime.gpu.device import Device
-from texpr.runtime.gpu.driver import Code, Extents
+from texpr.runtime.gpu.driver import BoxMap, Code, Extents
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Loaded:
         self._functions: dict[str, Any] = {}
 
     def bind(self, launches: Sequence[tuple[str, Extents, Extents, int]], arrays: Sequence[DeviceArray], scratch: Sequence[int],
-             sizes: Sequence[int]) -> Bound:
+             sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> Bound:
         """Launches on arrays.
 
         Args:
@@ -56,12 +56,13 @@ class Loaded:
             arrays: inputs, then outputs.
             scratch: bytes of each buffer that launches pass to each other.
             sizes: the symbolic ones.
+            maps: of arrays and buffers whose boxes are copied as a whole.
         Raises:
             ResourceError: the device has not enough memory for the buffers.
         """
         buffers = [empty(self.device, (n,), np.uint8) for n in scratch]
         kept = (*arrays, *buffers)
-        parameters = self.device.driver.parameters([a.used_here() for a in kept], sizes)
+        parameters = self.device.driver.parameters([a.used_here() for a in kept], sizes, maps)
         found = tuple((self._function(symbol, shared), grid, block, shared) for symbol, grid, block, shared in launches)
         return Bound(self.device, found, parameters, kept)
 

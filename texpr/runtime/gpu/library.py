@@ -36,6 +36,18 @@ _FUNCTIONS = {
 }
 
 
+class TensorMap:
+    """128 bytes that begin at a multiple of 64."""
+
+    def __init__(self) -> None:
+        self._room = ctypes.create_string_buffer(192)
+
+    def getPtr(self) -> int:
+        """The address."""
+        start = ctypes.addressof(self._room)
+        return start + -start % 64
+
+
 class Library:
     """The functions of the driver's library.
 
@@ -46,6 +58,8 @@ class Library:
     """
 
     CUdevice_attribute = CUfunction_attribute = CUstreamCaptureMode = CUjit_option = staticmethod(int)
+    CUtensorMapDataType = CUtensorMapInterleave = CUtensorMapSwizzle = CUtensorMapL2promotion = CUtensorMapFloatOOBfill = staticmethod(int)
+    cuuint64_t = cuuint32_t = staticmethod(int)
     """Numbers serve as the enumerations that the package has."""
 
     def __init__(self, library: Any = None) -> None:
@@ -63,6 +77,16 @@ class Library:
         """The name of a device."""
         text = ctypes.create_string_buffer(length)
         return int(self._library.cuDeviceGetName(text, ctypes.c_int(length), ctypes.c_int(device))), text.value
+
+    def cuTensorMapEncodeTiled(self, dtype: int, rank: int, address: int, shape: Sequence[int], strides: Sequence[int], box: Sequence[int],
+                               steps: Sequence[int], *ways: int) -> tuple[int, TensorMap]:
+        """A tensor map."""
+        made = TensorMap()
+        status = self._library.cuTensorMapEncodeTiled(
+            ctypes.c_void_p(made.getPtr()), ctypes.c_int(dtype), ctypes.c_uint(rank), ctypes.c_void_p(address),
+            (ctypes.c_uint64 * rank)(*shape), (ctypes.c_uint64 * max(rank - 1, 1))(*strides), (ctypes.c_uint32 * rank)(*box),
+            (ctypes.c_uint32 * rank)(*steps), *map(ctypes.c_int, ways))
+        return int(status), made
 
     def cuLibraryLoadData(self, code: bytes, options: Sequence[int], values: Sequence[object], count: int, *_: object) -> tuple[int, int]:
         """Code as a library. The values of options are buffers of bytes, and numbers."""

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from texpr.runtime.gpu.driver import Code, Extents, Facts, OutOfMemory
+from texpr.runtime.gpu.driver import BoxMap, Code, Extents, Facts, OutOfMemory
 from texpr.runtime.gpu.library import Library
+from texpr.runtime.gpu.maps import tensor_map
 from texpr.support.errors import CompileError, ResourceError
 
 OLDEST_DRIVER = 12000
@@ -267,11 +268,13 @@ class NvidiaDriver:
                 self._ask("cuFuncSetAttribute", function, self._api.CUfunction_attribute(_DYNAMIC_SHARED), shared)
             return function
 
-    def parameters(self, addresses: Sequence[int], sizes: Sequence[int]) -> _Parameters:
+    def parameters(self, addresses: Sequence[int], sizes: Sequence[int], maps: Sequence[BoxMap] = ()) -> _Parameters:
         """The arguments of kernels."""
         words = (*(ctypes.c_uint64(a) for a in addresses), *(ctypes.c_int64(n) for n in sizes))
-        pointers = (ctypes.c_void_p * max(len(words), 1))(*map(ctypes.addressof, words))
-        return _Parameters(words, pointers, ctypes.addressof(pointers))
+        made = tuple(self._here("cuTensorMapEncodeTiled", *tensor_map(self._api, addresses[m[0]], m)) for m in maps)
+        places = (*map(ctypes.addressof, words), *(int(m.getPtr()) for m in made))
+        pointers = (ctypes.c_void_p * max(len(places), 1))(*places)
+        return _Parameters((*words, *made), pointers, ctypes.addressof(pointers))
 
     def launch(self, function: Any, grid: Extents, block: Extents, parameters: _Parameters, stream: int,
                shared: int = 0) -> None:

@@ -228,7 +228,7 @@ class _Trial:
         return [sizes for sizes in found if allowed(s.program, kernel, sizes)]
 
     def loose(self, s: Schedule) -> bool:
-        return any(dict(step.options).get("reassoc") or step.name == "reciprocal" for step in s.steps)
+        return any(dict(step.options).get("reassoc") or step.name in ("reciprocal", "tf32") for step in s.steps)
 
     def enumerated(self, s: Schedule, placed: Kernel, sizes: Mapping[Var, int], seed: int) -> None:
         self.doing = "enumeration"

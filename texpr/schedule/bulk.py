@@ -1,0 +1,103 @@
+"""`bulk`: copies that a loop begins ahead are boxes, each moved as a whole while all threads go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeGuard
+
+from texpr.ir.build import add, floordiv, integer, mod, select
+from texpr.ir.expr import Expr, Node, Select, Var, index
+from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
+from texpr.ir.traverse import equal, rewrite, walk
+from texpr.passes.arrivals import check_arrivals
+from texpr.passes.boxes import NoBox, box_of
+from texpr.schedule.loops import find_loops, path_to, span_of
+from texpr.support.errors import ScheduleError
+
+STEP = "bulk"
+
+
+def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
+    """Let boxes be copied as a whole: what `pipeline(i, ..., asynchronous=True)` begins in a loop, one thread orders, for all of them.
+
+    for i in 0..n: { wait 1; barrier; if i + 2 < n: for a, b: T[(i+2) % 3, a, b] = X[a, 8*(i+2) + b]; commit; Y[i] = g(T[i % 3]) }
+    ->   for i in 0..n: { wait 1 at i % 3 of 3 phase i // 3 % 2; barrier; if i + 2 < n: for a bulk, b: T[...] = X[...]
+                          commit at (i+2) % 3 of 3 brings if i + 2 < n then 256 else 0; Y[i] = g(T[i % 3]) }
+
+    Counters in shared memory, one for each buffer, tell all threads of the bytes that have arrived: phase after phase, of which a wait
+    names the parity. What lies outside of the tensor becomes 0. Values and order are those of the pipeline; that each wait is for the
+    phase of its copies, and none is begun for a counter that somebody still waits for, is proven of the result.
+
+    Args:
+        loop: whose copies run ahead, around which only loops over blocks stand. Nests that copy have no loops over threads or lanes.
+    Raises:
+        ScheduleError: nothing is begun ahead in the loop, it stands in other loops, or a copy is no box.
+    """
+    found = [n for n in find_loops(kernel, loop) if any(isinstance(s, Commit) for s in n.body)]
+    main = next((n for n in found if isinstance(n.body[0], Wait)), None)
+    filling = next((n for n in found if n is not main), None)
+    if main is None or filling is None:
+        (first, *_) = find_loops(kernel, loop)
+        raise ScheduleError(f"no copies are begun ahead in `{first.var.name}`", span_of(kernel, first), code=STEP,
+                            help=f'pipeline("{first.var.name}", 3, asynchronous=True) begins them')
+    *around, _ = path_to(kernel, main)
+    if not around or any(not isinstance(n, For) or not n.kind.startswith("block") for n in around):
+        what = "runs again and again, so that phases are not counted by it" if around else "is no part of what a block of threads does"
+        raise ScheduleError(f"`{main.var.name}` {what}", span_of(kernel, main), code=STEP,
+                            help="bind the loops around it to blocks, one at least")
+    lead = integer(filling.extent)
+    assert lead is not None and isinstance(main.body[0], Wait)
+    slots = _buffers(kernel, main)
+    waited = replace(main.body[0], slots=slots, slot=mod(main.var, index(slots)), phase=mod(floordiv(main.var, index(slots)), index(2)))
+    after = {filling: _counted(kernel, filling, filling.var, slots), main: _counted(kernel, main, add(main.var, index(lead)), slots)}
+    after[main] = replace(after[main], body=(waited, *after[main].body[1:]))
+    return check_arrivals(rewrite(kernel, lambda n: after.get(n) if isinstance(n, For) else None))
+
+
+def _copies(n: Node) -> TypeGuard[Store]:
+    """Whether a copy is begun here."""
+    return isinstance(n, Store) and n.asynchronous and n.update is None
+
+
+def _buffers(kernel: Kernel, main: For) -> int:
+    """How many there are of each buffer that the loop fills."""
+    counts = {integer(s.tensor.shape[0]) for s in walk(main) if _copies(s)}
+    if len(counts) != 1 or None in counts:
+        raise ScheduleError(f"buffers that `{main.var.name}` fills are not equally many", span_of(kernel, main), code=STEP)
+    return counts.pop() or 0
+
+
+def _counted(kernel: Kernel, loop: For, number: Expr, slots: int) -> For:
+    """The loop with boxes for its copies, and a commit that says what they bring, for the counter of their group."""
+    body: list[Stmt] = []
+    brings: Expr = index(0)
+    for s in loop.body:
+        if isinstance(s, Commit):
+            body.append(Commit(mod(number, index(slots)), brings, slots))
+        elif not isinstance(s, Wait | Barrier) and any(map(_copies, walk(s))):
+            boxes = [_box(kernel, n) for n in (s.body if isinstance(s, If) else (s,))]
+            size = index(sum(n for _, n in boxes))
+            brings = _sum(brings, s, size)
+            body += [replace(s, body=tuple(b for b, _ in boxes))] if isinstance(s, If) else [b for b, _ in boxes]
+        else:
+            body.append(s)
+    return replace(loop, body=tuple(body))
+
+
+def _sum(brings: Expr, s: Stmt, size: Expr) -> Expr:
+    if not isinstance(s, If):
+        return add(brings, size)
+    if isinstance(brings, Select) and equal(brings.cond, s.cond):
+        return select(s.cond, add(brings.then, size), brings.orelse)
+    return add(brings, select(s.cond, size, index(0)))
+
+
+def _box(kernel: Kernel, s: Stmt) -> tuple[Stmt, int]:
+    """A nest that copies a box, and how many bytes that has."""
+    try:
+        if not isinstance(s, For):
+            raise NoBox("a single element is copied")
+        return replace(s, kind="bulk"), box_of(s).bytes
+    except NoBox as why:
+        raise ScheduleError(f"a copy is no box: {why}", span_of(kernel, s), code=STEP,
+                            help="cache_read makes boxes; leave their loops as they are, and do not pad rows") from None
