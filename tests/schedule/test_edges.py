@@ -43,7 +43,10 @@ def test_images_are_inlined_at_their_edges(text: str, inlined: str, sizes: dict[
     assert set(f'inline("{name}")' for name in inlined.split()) <= set(s.script().splitlines())
     assert s.certificate()
     x = np.random.default_rng(0).standard_normal((sizes.get("M", 9), sizes.get("N", 33))).astype("f4")
-    np.testing.assert_allclose(np.asarray(s.compile()(x)), np.asarray(tx.interpret(operator, x)), rtol=1e-5, atol=1e-5)
+    expected = np.asarray(tx.interpret(operator, x))
+    # Differences of products, as large as the largest result, lose what these have in common.
+    atol = max(1e-5, np.finfo(np.float32).eps * float(np.max(abs(expected))))
+    np.testing.assert_allclose(np.asarray(s.compile()(x)), expected, rtol=1e-5, atol=atol)
 
 
 def test_long_vectors_with_a_peeled_edge_are_shared():

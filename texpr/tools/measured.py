@@ -4,6 +4,7 @@ from __future__ import annotations
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 BYTES = "op bytes(A: u8[M, K], B: i8[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }"
+LINEAR = "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"
 CONVOLUTION = """
 op convolution(X: f32[N, C, H, W], F: f32[K, C, R, Q], b: f32[K]; S = 1, P = 1)
    -> Y: f32[N, K, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1] require R <= H + 2*P, Q <= W + 2*P {
@@ -77,6 +78,27 @@ scope("B_cache", "shared")
 swizzle("B_cache", 4, 8, 64)
 bind("ii", "thread.y")
 bind("ji", "thread.x")"""),
+    "product, rounded": (PRODUCT, 'tf32("k")'),
+    "product of warpgroups": (LINEAR, """\
+tile("i", "j", "k", sizes=(64, 64, 64))
+split("ki", 16, tail="exact")
+reorder("io", "jo", "ko", "kio", "ii", "ji", "kii")
+scope("C_acc", "register")
+cache_read("A", "ko")
+scope("A_cache", "shared")
+swizzle("A_cache", 8, 8, 64)
+cache_read("B", "ko")
+scope("B_cache", "shared")
+swizzle("B_cache", 8, 8, 64)
+bind("jo", "block.x")
+bind("io", "block.y")
+tensorize("ii", "zero_wgmma_n64")
+tensorize("ii", "store_wgmma_n64")
+tensorize("ii", "wgmma_bf16_n64", reassoc=True)
+unroll("kio")
+pipeline("ko", 4, asynchronous=True, lead=2)
+in_flight("ko", 1)
+bulk("ko")"""),
     "product of bytes": (BYTES, """\
 split("j", 16, tail="exact")
 split("k", 4, tail="exact")
@@ -141,7 +163,7 @@ vectorize("P.ji")
 parallel("O.io")"""),
 }
 """Texts of operators, and scripts."""
-SIZES = {"product of bytes": {"N": 512, "K": 512}}
+SIZES = {"product of bytes": {"N": 512, "K": 512}, "product of warpgroups": {"M": 256, "N": 256, "K": 512}}
 """Sizes that are constants, since an instruction takes whole vectors; all others are symbolic."""
 COMPILED = {
     "add of 10^6 floats": ("op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }", {"N": 1_000_000}, 15),
