@@ -13,7 +13,7 @@ import texpr as tx
 
 HERE = Path(__file__).parent
 _CASE = re.compile(r"^(legal|illegal) (\w+): (.+)\n((?:  .*\n|\n(?=  ))+)", re.M)
-_STEP = re.compile(r"^[a-z_]+\(.*\)$")
+_STEP = re.compile(r"^[a-z_][a-z0-9_]*\(.*\)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,8 @@ class Terms:
     """Numbers for terms, the same for equal ones.
 
     Attributes:
-        loose: sums and products of floats have no order, so a term of them is the bag of what is in it.
+        loose: sums and products of floats have no order, so a term of them is the bag of what is in it; factors that are rounded for tensor
+            cores are what they were.
     """
 
     loose: bool = False
@@ -300,6 +301,8 @@ class Machine:
             case Neg(a):
                 inner, wrapped = self.value(a), self._cast(I64, e.dtype) if e.dtype.is_int else None
                 return (lambda env: self.terms("neg", inner(env))) if wrapped is None else (lambda env: wrapped(-inner(env)))
+            case Call("tf32", (operand,)) if self.terms.loose:
+                return self.value(operand)
             case Call(function, args):
                 return self._call(function, [self.value(a) for a in args], e.dtype.is_float)
         left, right = (self.value(a) for a in children(e) if isinstance(a, Expr))
