@@ -323,9 +323,9 @@ def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
 
 
 def _uneven(plan: Plan, tiles: int, blocks: int) -> bool:
-    """Whether one core would have much more to do than others, of blocks of tiles: rows are shared out then."""
-    busiest = _busiest(tiles, -(-tiles // blocks), plan.machine.cores)
-    return busiest * plan.machine.cores * UNEVEN >= tiles * (UNEVEN + 1)
+    """Whether one core would have much more to do than others, of a block of tiles for each: rows are shared out then."""
+    cores = plan.machine.cores
+    return blocks <= cores and _busiest(tiles, -(-tiles // blocks), cores) * cores * UNEVEN >= tiles * (UNEVEN + 1)
 
 
 def _busiest(tiles: int, block: int, cores: int) -> int:
