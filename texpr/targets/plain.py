@@ -67,9 +67,10 @@ class _Around:
 
 
 def _is_left_alone(s: Store, around: _Around) -> bool:
-    reads = {id(n): n for n in walk(s.value) if isinstance(n, Read)}
+    nodes = list(walk(s.value))
+    reads = {id(n): n for n in nodes if isinstance(n, Read)}
     if s.update is not None:
-        if not (_is_fixed(s, around.lanes) and reads.keys() == _unconditional(s.value)):
+        if not _is_fixed(s, around.lanes) or (any(isinstance(n, Select) for n in nodes) and reads.keys() != _unconditional(s.value)):
             return False
     elif any(r.tensor in around.buffers for r in reads.values()):
         return True
