@@ -43,7 +43,7 @@ def computed(kernel: Kernel, given: Case, backwards: bool) -> np.ndarray:
     text, launches = emit_llvm(kernel, SM90)
     ready = plan(Artifact(SM90, "", "", "", b"", launches, kernel.temporaries), {})
     out = problem(given).empty()
-    fibers.run(text, ready.launches, problem(given).inputs, out, ready.scratch, [], backwards=backwards)
+    fibers.run(text, ready.launches, problem(given).inputs, out, ready.scratch, [], backwards=backwards, maps=ready.maps)
     return out[0]
 
 

@@ -1,10 +1,10 @@
 """Contractions of bf16 and f16 by warpgroups: 128 threads multiply 64 rows by up to 256 columns, of operands in shared memory.
 
 A block has one or two warpgroups with rows of their own and the columns in common. Products of 64 terms are begun together and go on
-while the next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for. Operands lie in
-rows of 64 terms, or, where a tensor has neighbours along rows or columns in place of terms, in panels of as many of these: the instruction
-turns them. What becomes of a sum is computed by the thread that has it. Convolutions with channels last have rows along positions, or
-along images where these are many.
+while the next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for: boxes that are
+moved as a whole, where tensors and loops are such that they can be. Operands lie in rows of 64 terms, or, where a tensor has neighbours
+along rows or columns in place of terms, in panels of as many of these: the instruction turns them. What becomes of a sum is computed by
+the thread that has it. Convolutions with channels last have rows along positions, or along images where these are many.
 
 Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
 """
@@ -24,7 +24,7 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, extent, unclamped
 from texpr.schedule.occupancy import resident
 from texpr.schedule.plan import Plan
-from texpr.schedule.rows import fused
+from texpr.schedule.rows import VECTOR_BYTES, fused
 from texpr.schedule.staging import filled, neighbours, on_blocks
 from texpr.schedule.tensors import bytes_of
 
@@ -74,6 +74,14 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
     tile = _tile(plan, c)
     if tile is None:
         return None
+    rows = all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
+    if plan.machine.bulk and rows and (names := plan.whole(lambda: _scheduled(plan, c, tile, whole=True))) is not None:
+        return names
+    return _scheduled(plan, c, tile, whole=False)
+
+
+def _scheduled(plan: Plan, c: Contraction, tile: _Tile, *, whole: bool) -> list[str] | None:
+    """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads together."""
     names = _cut(plan, c, tile)
     if names is None:
         return None
@@ -81,7 +89,7 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
     plan.step("scope", c.nest.main.tensor.name, "register")
     buffers: list[Tensor] = []
     for access, along, letter in ((c.left, c.row, "a"), (c.right, c.column, "b")):
-        if not _shared(plan, access, along, terms, tile.threads, letter in tile.turned):
+        if not _shared(plan, access, along, terms, () if whole else tile.threads, letter in tile.turned):
             return None
         buffers.append(plan.kernel.temporaries[-1])
     if not on_blocks(plan, ([columns], [rows], [qualified(n) for n in c.outer])):
@@ -91,7 +99,8 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
     if not plan.step("tensorize", row, f"zero_wgmma_n{tile.columns}") or not plan.step("tensorize", row, tile.instruction, reassoc=True):
         return None
     plan.step("unroll", parts)
-    return [rows] if _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers) else None
+    done = _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers)
+    return [rows] if done and (not whole or plan.step("bulk", terms)) else None
 
 
 def _with_one_row(c: Contraction) -> Contraction:
@@ -142,7 +151,7 @@ def _cut(plan: Plan, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
 
 
 def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
-    """Copy what a block reads at a time to shared memory, as descriptors say it lies."""
+    """Copy what a block reads at a time to shared memory, as descriptors say it lies; without `threads` the loops of the copy stay."""
     if not plan.step("cache_read", access.tensor.name, at):
         return False
     buffer = plan.kernel.temporaries[-1]
@@ -156,7 +165,10 @@ def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int,
         if panels is None or not plan.step("layout", buffer.name, _panels(buffer)):
             return False
         loops[1:] = panels
-    filled(plan, loops, neighbours(access), threads)
+        if not threads and not plan.step("reorder", panels[0], loops[0], panels[1]):
+            return False
+    if threads:
+        filled(plan, loops, neighbours(access), threads)
     return plan.step("swizzle", buffer.name, ROW // 8, 8, ROW)
 
 
