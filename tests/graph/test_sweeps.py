@@ -117,3 +117,12 @@ def test_ctrl_c_in_a_sweep_changes_nothing():
                 plan.run()
         timer.join()
         assert all((total.data == totals[0].data[0, 0]).all() for total in totals)
+
+
+def test_large_gradients_are_computed_just_before_their_sweep():
+    model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 3))
+    step = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters()))
+    launches = step.plan(((4, 16), F32), ((4,), I64)).launches
+    (sweep,) = (n for n in launches if n.lengths)
+    fed = [k for k, n in enumerate(launches) if n.outputs[0] in sweep.inputs]
+    assert launches[-1] is sweep and fed[1:] == [len(launches) - 3, len(launches) - 2], "nothing runs between them"

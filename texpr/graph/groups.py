@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from texpr.autodiff.simplify import reads
@@ -193,19 +193,41 @@ def _merge(into: Group, group: Group, groups: list[Group]) -> None:
 
 
 def ordered(groups: Sequence[Group]) -> list[Group]:
-    """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then."""
+    """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then. What a sweep
+    alone reads is computed last where that needs less memory: it is near then, too.
+    """
+    readers = _readers(groups)
     done: set[Group] = set()
     result: list[Group] = []
     waiting = list(groups)
     near: set[Tensor] = set()
     while waiting:
         ready = [g for g in waiting if g.before <= done]
+        ready = [g for g in ready if not _waits(g, readers, done)] or ready
         best = max(ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in near))
         waiting.remove(best)
         done.add(best)
         result.append(best)
         near = {*best.sources, *best.targets}
     return result
+
+
+def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:
+    """Who reads what other groups compute."""
+    found: dict[Tensor, list[Group]] = {t: [] for g in groups for t in g.targets}
+    for g in groups:
+        for t in g.sources:
+            if t in found:
+                found[t].append(g)
+    return found
+
+
+def _waits(group: Group, readers: Mapping[Tensor, Sequence[Group]], done: Collection[Group]) -> bool:
+    """Whether a sweep alone reads what a group computes, which takes more memory than is free again once it has run."""
+    if group.parts or not all(readers[t] and all(g.parts for g in readers[t]) for t in group.targets):
+        return False
+    freed = [t for t in group.sources if t in readers and all(g is group or g in done for g in readers[t])]
+    return sum(map(tensor_bytes, group.targets)) > sum(map(tensor_bytes, freed))
 
 
 def as_program(group: Group, needed: Collection[Tensor]) -> tuple[Program, tuple[Tensor, ...], tuple[Tensor, ...]]:

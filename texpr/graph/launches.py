@@ -15,6 +15,7 @@ from texpr.graph.sweeps import flat, length_of, swept
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Program
+from texpr.runtime.steps import SWEPT
 
 KernelOf = Callable[[Program, Mapping[Var, int]], CompiledKernel]
 
@@ -29,6 +30,7 @@ class Launch:
         inputs, outputs: tensors of the captured program, in the kernel's order; of a sweep those of each part.
         operations: float operations of one run.
         lengths: of a sweep, how many elements each part has, which is the kernel's only size.
+        whole: the same kernel for pieces of `SWEPT` elements, if some part has so many.
     """
 
     program: Program
@@ -37,6 +39,7 @@ class Launch:
     outputs: tuple[Tensor, ...]
     operations: int
     lengths: tuple[int, ...] = ()
+    whole: CompiledKernel | None = None
 
     @property
     def overwrites(self) -> tuple[tuple[int, int], ...]:
@@ -103,7 +106,9 @@ def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
     program = flat(group.parts[0])
     assert program is not None
     inputs, outputs = (tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets))
-    return Launch(program, kernel_of(program, {}), inputs, outputs, operations(program, {program.sizes[0]: sum(lengths)}), lengths)
+    (size,) = program.sizes
+    whole = kernel_of(program, {size: SWEPT}) if max(lengths) >= SWEPT else None
+    return Launch(program, kernel_of(program, {}), inputs, outputs, operations(program, {size: sum(lengths)}), lengths, whole)
 
 
 def _sources(group: Group) -> tuple[Tensor, ...]:

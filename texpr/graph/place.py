@@ -18,7 +18,7 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.spec import RangeCheck
-from texpr.runtime.steps import Entry, RangeEntry, SweepEntry, sequence, sweep
+from texpr.runtime.steps import SWEPT, Entry, RangeEntry, SweepEntry, sequence, sweep
 from texpr.schedule.auto import PARALLEL_WORK
 from texpr.support.errors import CallError
 from texpr.support.options import current
@@ -189,7 +189,8 @@ def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
     if launch.lengths:
         parts = [[arrays[t] for t in (*part.inputs, *part.outputs)] for part in launch.parts()]
         shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= PARALLEL_WORK
-        return sweep(launch.kernel.address, parts, launch.lengths, shared)
+        rest = any(n % SWEPT for n in launch.lengths)
+        return sweep(launch.kernel.address if rest else 0, launch.whole.address if launch.whole else 0, parts, launch.lengths, shared)
     return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs)))
 
 

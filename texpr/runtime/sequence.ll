@@ -56,17 +56,17 @@ entry:
   ret i32 %result
 }
 
-; An entry that runs a kernel on many sets of arrays, as one region of the pool: its slots are the kernel, the slots of its first call, how
-; many bytes lie between those of two calls, how many calls there are, and whether threads share them. The calls write different arrays.
+; An entry that makes many calls as one region of the pool: its slots are the address of the first call, how many bytes lie between two of
+; them, how many there are, and whether threads share them. A call is a kernel and its slots. The calls write different elements.
 define i32 @tx_sweep(ptr %slots) #0 {
 entry:
   %context = alloca { ptr, i32 }, align 8
   store ptr %slots, ptr %context
   %result.at = getelementptr { ptr, i32 }, ptr %context, i64 0, i32 1
   store i32 0, ptr %result.at
-  %count.at = getelementptr i64, ptr %slots, i64 3
+  %count.at = getelementptr i64, ptr %slots, i64 2
   %count = load i64, ptr %count.at
-  %shared.at = getelementptr i64, ptr %slots, i64 4
+  %shared.at = getelementptr i64, ptr %slots, i64 3
   %shared = load i64, ptr %shared.at
   %together = icmp ne i64 %shared, 0
   br i1 %together, label %threads, label %alone
@@ -86,10 +86,8 @@ define internal void @sweep_calls(ptr %context, i64 %lo, i64 %hi) #0 {
 entry:
   %slots = load ptr, ptr %context
   %result.at = getelementptr { ptr, i32 }, ptr %context, i64 0, i32 1
-  %kernel = load ptr, ptr %slots
-  %first.at = getelementptr i64, ptr %slots, i64 1
-  %first = load ptr, ptr %first.at
-  %stride.at = getelementptr i64, ptr %slots, i64 2
+  %first = load ptr, ptr %slots
+  %stride.at = getelementptr i64, ptr %slots, i64 1
   %stride = load i64, ptr %stride.at
   br label %loop
 loop:
@@ -102,7 +100,9 @@ ask:
   br i1 %quiet, label %run, label %stop
 run:
   %offset = mul i64 %k, %stride
-  %own = getelementptr i8, ptr %first, i64 %offset
+  %call = getelementptr i8, ptr %first, i64 %offset
+  %kernel = load ptr, ptr %call
+  %own = getelementptr i64, ptr %call, i64 1
   %result = call i32 %kernel(ptr %own)
   %fine = icmp eq i32 %result, 0
   br i1 %fine, label %good, label %stop

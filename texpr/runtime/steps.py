@@ -14,8 +14,8 @@ from texpr.runtime.spec import Argument, CallSpec
 
 _NO_SIZES = np.empty(0, np.int64)
 _HEAD = 2
-SWEPT = 1 << 14
-"""Elements of one call of a sweep, as many whatever the number of threads; whole lines of the cache."""
+SWEPT = 1 << 12
+"""Elements of a piece of a sweep, as many whatever the number of threads: whole lines of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +28,34 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SweepEntry:
-    """A kernel that computes element by element, run on the elements of many sets of arrays: all of them are one loop of threads.
+    """Kernels that compute element by element, run on pieces of many sets of arrays: all of them are one loop of threads.
 
     Attributes:
-        calls: the slots of a call in each row: arrays, and how many of their elements it computes.
+        calls: in each row a kernel's address and its slots: arrays, and how many of their elements it computes.
         shared: among threads.
         keep: the arrays.
     """
 
-    address: int
     calls: np.ndarray
     shared: bool
     keep: object
 
 
-def sweep(address: int, parts: Sequence[Sequence[np.ndarray]], lengths: Sequence[int], shared: bool) -> SweepEntry:
-    """An entry for a kernel over one size, its slots inputs and outputs: scalars, and arrays of so many elements in each part."""
+def sweep(address: int, whole: int, parts: Sequence[Sequence[np.ndarray]], lengths: Sequence[int], shared: bool) -> SweepEntry:
+    """An entry for two kernels whose slots are inputs and outputs: scalars, and arrays of so many elements in each part.
+
+    Args:
+        address: of the kernel for any number of elements, which is its last slot; not needed where pieces are whole.
+        whole: of the one for pieces of `SWEPT` elements; not needed where there are none.
+    """
     rows = []
     for arrays, length in zip(parts, lengths, strict=True):
         assert all(a.flags.c_contiguous and a.size == (length if a.ndim else 1) for a in arrays), "an array has another size"
         for at in range(0, length, SWEPT):
             places = [a.ctypes.data + (at * a.itemsize if a.ndim else 0) for a in arrays]
-            rows.append([*places, min(SWEPT, length - at)])
-    return SweepEntry(address, np.array(rows, np.int64), shared, tuple(map(tuple, parts)))
+            count = min(SWEPT, length - at)
+            rows.append([whole if count == SWEPT else address, *places, count])
+    return SweepEntry(np.array(rows, np.int64), shared, tuple(map(tuple, parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ def _slots(entry: AnyEntry) -> list[int]:
         return [a.ctypes.data for a in entry.arrays]
     if isinstance(entry, SweepEntry):
         count, words = entry.calls.shape
-        return [entry.address, entry.calls.ctypes.data, 8 * words, count, int(entry.shared)]
+        return [entry.calls.ctypes.data, 8 * words, count, int(entry.shared)]
     kind = f"{entry.array.dtype.kind}{8 * entry.array.dtype.itemsize}"
     lo = max(entry.lo, 0) if kind[0] == "u" else entry.lo  # large unsigned values look negative to the native code
     return [checks.range_check(kind), entry.array.ctypes.data, entry.array.nbytes, lo, entry.hi]
