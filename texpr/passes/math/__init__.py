@@ -16,8 +16,9 @@ Error bounds, over all numbers: 1.5 ulp for f32 and 2 ulp for f64, kept by tests
     f32   0.51  0.51  0.51  0.51  0.51  0.53  0.53  0.51  0.51  0.51 0.51  0.51  0.51 0.54
     f64   0.73  0.60  0.60  0.70  0.96  0.69  0.87  1.00  0.60  1.00 0.51  0.60  0.51 1.05
 
-`lgamma gamma digamma trigamma erfinv` (`SPECIAL`; all but erfinv in f64) are within 1 ulp for f32. For f64 they are within 5, 8, 24, 5 and 4 ulp,
-but for zeros of lgamma and digamma (an absolute 4e-15) and negative arguments (1e-13 of the larger of the result and 1); all sampled.
+`lgamma gamma digamma trigamma erfinv` (`SPECIAL`; all but erfinv in f64) are within 1 ulp for f32. For f64 they are within 5, 8, 24, 5
+and 4 ulp, but for zeros of lgamma and digamma (an absolute 4e-15) and negative arguments (1e-13 of the larger of the result and 1); all
+sampled.
 
 f32 functions of the second table are computed in f64 and rounded once. `fmod`, `//` and `%` of floats, `copysign` and `round` are exact as
 NumPy has them.
