@@ -185,6 +185,21 @@ def test_a_panel_of_one_tile_is_copied_by_squares(monkeypatch):
     assert 'tensorize("dY_cache.d3i", "transpose4_f32")' in [str(step) for step in auto(narrow.kernel, machine)[0]], "12 positions"
 
 
+def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
+    """The gradient in the weights of more channels: squares of halves of registers where rows hold no whole ones."""
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    gradient = tx.grad(tx.op(FIRST), ["F"])
+    machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose4_f32", "transpose8_f32"}))
+    sizes = {"N": 2, "C": 4, "H": 10, "W": 10, "K": 64, "R": 3, "Q": 3}
+    s = tx.schedule(gradient, **sizes, S=1, P=0)
+    s.steps[:], s.kernel = auto(s.kernel, machine)
+    script = s.script()
+    assert 'split("dY_cache.d1", 16)' in script and 'tensorize("dY_cache.d3", "transpose8_f32")' in script, script
+    bound = {v: sizes[v.name] for v in s.program.sizes}
+    check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
+    assert "every sum has all its terms" in str(s.certificate())
+
+
 def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
     """The gradient in the weights of few channels: each core turns a block of dY for all of its channels of the image."""
     monkeypatch.setattr(windows, "LONG_SUM", 8)

@@ -40,7 +40,8 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     full = (integer(buffer.shape[d]) or 1) % factor == 0
     if not in_line and full and outside and turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), whole=True):
         return cut[0]
-    line = None if in_line or not outside else plan.split(outside[-1], LINE // buffer.dtype.bytes)
+    of_line = LINE // buffer.dtype.bytes
+    line = None if in_line or not outside or _extent(plan, outside[-1]) < of_line else plan.split(outside[-1], of_line)
     if line is not None:
         order = [cut[0], *outside[:-1], line[0], cut[1]]
         plan.step("reorder", *order, line[1])
@@ -68,13 +69,14 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
     largest are taken; what is left over is copied as it is.
 
     Args:
-        whole: squares of whole registers alone will do.
+        whole: squares of registers, or of halves of them, that leave nothing over will do alone.
     """
-    extents = [integer(find_loops(plan.kernel, name)[0].extent) or 1 for name in loops[-2:]]
-    lines = (plan.machine.vector_bytes // buffer.dtype.bytes,) if whole else _SIDES
-    fitting = [n for n in lines if transpose(buffer.dtype, n) in plan.machine.instructions and n <= min(extents)]
+    extents = [_extent(plan, name) for name in loops[-2:]]
+    lane = plan.machine.vector_bytes // buffer.dtype.bytes
+    fitting = [n for n in ((lane, lane // 2) if whole else _SIDES) if transpose(buffer.dtype, n) in plan.machine.instructions
+               and n <= min(extents) and not (whole and any(e % n for e in extents))]
     side = min(fitting, key=lambda n: (sum(e % n for e in extents), -n), default=0)
-    if not side or (whole and any(e % side for e in extents)):
+    if not side:
         return False
     before = plan.here()
     across, lane = plan.cut(loops[-2], side)
@@ -85,6 +87,10 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
         return True
     plan.back(before)
     return False
+
+
+def _extent(plan: Plan, loop: str) -> int:
+    return integer(find_loops(plan.kernel, loop)[0].extent) or 1
 
 
 _SIDES = (4, 8, 16)

@@ -459,7 +459,7 @@ def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
     along = next(d for d, i in enumerate(w.panel.indices) if linear(i).coefficient(w.lane.var))
     sizes = [integer(n) or 1 for n in buffer.shape]
     if sizes[along] > w.width:
-        first = in_panels(plan, buffer, along, w.width, in_line=True)
+        first = in_panels(plan, buffer, along, w.width, in_line=w.panel.stride(w.lane.var) == 1)
     else:
         others = [f"{buffer.name}.d{d}" for d, n in enumerate(sizes) if d != along and n > 1]
         first = next(iter(others), "")
