@@ -10,7 +10,7 @@ import pytest
 import texpr as tx
 from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable
-from texpr.ir.dtypes import F32
+from texpr.ir.dtypes import F32, I64
 from texpr.ir.show_tensor import show_program
 from texpr.nn.training import TrainingStep
 from texpr.runtime import cache
@@ -104,3 +104,22 @@ def test_training_goes_on_where_it_was_planned_before(tmp_path: Path):
         with collect() as trace:
             assert losses() == first
         assert ("graph", "flatten") not in trace.seconds
+
+
+def test_sweeps_are_found_with_all_their_kernels(tmp_path: Path):
+    """Parameters of more elements than a piece of a sweep has, and of fewer: there are two kernels."""
+    def steps() -> tuple[list[float], TrainingStep]:
+        rng = np.random.default_rng(0)
+        model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+        for parameter in model.parameters():
+            parameter.data = rng.uniform(-0.1, 0.1, parameter.shape).astype("f4")
+        step = TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.Adam(model.parameters(), lr=0.01))
+        x, y = rng.standard_normal((32, 64), dtype="f4"), rng.integers(0, 10, 32)
+        return [step(x, y) for _ in range(4)], step
+
+    with tx.options(cache_dir=tmp_path):
+        first, made = steps()
+        again, found = steps()
+        plans = [step.plan(((32, 64), F32), ((32,), I64)) for step in (made, found)]
+        wholes = [[n.whole is not None for n in plan.launches] for plan in plans]
+        assert first == again and wholes[0] == wholes[1] and any(wholes[0])

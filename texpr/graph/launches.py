@@ -106,6 +106,12 @@ def _sweep(group: Group, kernel_of: KernelOf) -> Launch:
     program = flat(group.parts[0])
     assert program is not None
     inputs, outputs = (tuple(t for part in group.parts for t in tensors(part)) for tensors in (_sources, _targets))
+    return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
+
+
+def launch_of_sweep(program: Program, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], lengths: tuple[int, ...], kernel_of: KernelOf
+                    ) -> Launch:
+    """One loop over the elements of parts of these lengths, with the kernels that it needs."""
     (size,) = program.sizes
     whole = kernel_of(program, {size: SWEPT}) if max(lengths) >= SWEPT else None
     return Launch(program, kernel_of(program, {}), inputs, outputs, operations(program, {size: sum(lengths)}), lengths, whole)

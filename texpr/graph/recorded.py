@@ -15,7 +15,7 @@ import numpy as np
 
 from texpr.compiler import stored
 from texpr.graph.fusion import Decision
-from texpr.graph.launches import KernelOf, Launch, Launches
+from texpr.graph.launches import KernelOf, Launch, Launches, launch_of_sweep
 from texpr.graph.passes.constants import known_scalars
 from texpr.ir.encoded import Decoder, Encoder
 from texpr.ir.expr import Tensor, Var
@@ -67,7 +67,9 @@ def find(key: str, captured: Program, kernel_of: KernelOf) -> tuple[Program, Lau
 
 def _launch(kernel_of: KernelOf, program: Program, sizes: tuple[tuple[Var, int], ...], inputs: tuple[Tensor, ...],
             outputs: tuple[Tensor, ...], operations: int, lengths: tuple[int, ...]) -> Launch:
-    return Launch(program, kernel_of(program, dict(sizes)), inputs, outputs, operations, lengths)
+    if lengths:
+        return launch_of_sweep(program, inputs, outputs, lengths, kernel_of)
+    return Launch(program, kernel_of(program, dict(sizes)), inputs, outputs, operations)
 
 
 def _known(captured: Program) -> tuple[Tensor, ...]:

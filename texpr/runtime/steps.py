@@ -55,6 +55,7 @@ def sweep(address: int, whole: int, parts: Sequence[Sequence[np.ndarray]], lengt
             places = [a.ctypes.data + (at * a.itemsize if a.ndim else 0) for a in arrays]
             count = min(SWEPT, length - at)
             rows.append([whole if count == SWEPT else address, *places, count])
+    assert all(row[0] for row in rows), "a piece has no kernel"
     return SweepEntry(np.array(rows, np.int64), shared, tuple(map(tuple, parts)))
 
 
