@@ -125,9 +125,8 @@ def build_alone(kernel: Kernel, target: Target) -> Artifact:
 
 INSTANT = 256
 """Innermost bodies, of a vector each, that are over before another thread could use the GIL. (NumPy keeps it below 500 elements.)"""
-
-
 _SIZES = tuple(1 << k for k in range(25))
+"""Of kernels, those that are tried for whether there is little work at them."""
 
 
 def duration(final: Kernel) -> Duration:
@@ -181,7 +180,6 @@ def _cached(text: str, target: Target, make: Callable[[str, Target], bytes]) -> 
             code = make(text, target)
         store.put(key, code)
     return code
-
 
 
 def _key(text: str, target: Target) -> str:

@@ -3,7 +3,8 @@
 A record is found by what was asked for: the program as printed (or the text it was made from), its sizes, the schedule as text, the
 target with its machine record, and the texpr that made it (`support.version`). So a kernel that is found was lowered, scheduled, proven
 and compiled before, perhaps by another process, and none of that is done again. What is damaged, incomplete or of another form counts as
-absent. """
+absent.
+"""
 
 from __future__ import annotations
 

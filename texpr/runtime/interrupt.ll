@@ -4,7 +4,8 @@
 ; Both change in one atomic step, so the flag stays up until the last kernel that could have seen it has returned: a kernel can never
 ; stop half-way in a parallel loop and then read 0. A kernel stopped by a signal that was not meant for it is simply run again
 ; (kernels do not modify their inputs). The flag goes up only while the main thread is inside a kernel: otherwise Python's own
-; handling is at once.
+; handling is at once. Calls of long kernels that are brief at their sizes are not counted: what such a one saw of the flag is in its result,
+; and it is run again as a long one.
 
 @tx_interrupted = global i64 0, align 64
 @main_thread = internal global i64 0

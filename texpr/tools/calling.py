@@ -1,6 +1,6 @@
 """`python -m texpr bench calls`: what calling a kernel costs, beside NumPy in the same run.
 
-Bars apply to a call without the loop that times it: what remains is the call and the work, which is 4 ns here.
+Bars apply to a call without the loop that times it: what remains is the call and the work.
 """
 
 from __future__ import annotations
