@@ -3,7 +3,7 @@
 ; Kernels poll @tx_interrupted and return 1 when it is not 0. Its low half is that flag, its high half counts the kernels that run.
 ; Both change in one atomic step, so the flag stays up until the last kernel that could have seen it has returned: a kernel can never
 ; stop half-way in a parallel loop and then read 0. A kernel stopped by a signal that was not meant for it is simply run again
-; (kernels do not modify their inputs). The flag goes up only while the main thread is inside a kernel: otherwise Python's own
+; (kernels do not modify their inputs; those of a plan that do are run again from the first one on). The flag goes up only while the main thread is inside a kernel: otherwise Python's own
 ; handling is at once. Calls of long kernels that are brief at their sizes are not counted: what such a one saw of the flag is in its result,
 ; and it is run again as a long one.
 
