@@ -45,6 +45,12 @@ def test_few_passes_or_none_make_loops_as_short(name: str):
     assert sum(map(len, inner_loops(few))) <= 1.01 * sum(map(len, inner_loops(all_of_them)))
 
 
+def test_what_asks_for_its_next_vectors_is_plain():
+    squash = tx.op("op squash(X: f32[M, N], b: f32[N]) -> Y: f32[M, N] { Y[i, j] = tanh(X[i, j] + b[j]) }")
+    schedule = tx.schedule(squash, M=1000, N=1024).replay('split("Y.j", 32)\nvectorize("Y.ji")\nprefetch("X", "Y.jo", 8)')
+    assert is_plain(pipeline.prepared(schedule.kernel, find_target("native")))
+
+
 PRODUCT = "op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 WINDOW = """op window(X: f32[2, N, 14, 14], F: f32[N, N, 3, 3]) -> Y: f32[2, N, 14, 14] {
   Y[n, o, y, x] = sum(c, r, s: X[n, c, y + r - 1, x + s - 1 | 0] * F[o, c, r, s]) }"""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr.ir.expr import Expr, Read, Select, Tensor, Var
-from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Stmt, Store
+from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, variables, walk
 from texpr.passes.flatten import flat_index
 
@@ -29,7 +29,7 @@ def _is_plain(s: Stmt, innermost: Var | None) -> bool:
         case Store(update=None):
             reads = {id(n): n for n in walk(s.value) if isinstance(n, Read)}
             return reads.keys() == _unconditional(s.value) and all(_moves(at, innermost) for at in (s, *reads.values()))
-        case Poll():
+        case Poll() | Prefetch():
             return True
     return False
 
