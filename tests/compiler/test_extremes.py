@@ -27,6 +27,19 @@ def test_extremes_of_pairs(which, dtype, lanes):
     assert same(s.compile()(a, b), tx.interpret(op, a, b))
 
 
+@pytest.mark.parametrize("call", ["(X[i], {})", "({}, X[i])"])
+@pytest.mark.parametrize("number", ["0", "-0.0", "6", "-1.5"])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("which", ["max", "min"])
+def test_extremes_beside_a_number(which, dtype, number, call):
+    op = tx.op(f"op f(X: {dtype}[N]) -> Y: {dtype}[N] {{ Y[i] = {which}{call.format(number)} }}")
+    x = np.array(CORNERS * 4, np.dtype(dtype.replace("f", "float")))
+    for length in (len(x), 7, 1):
+        for first in range(len(CORNERS)):
+            given = x[first:][:length]
+            assert same(op(given), tx.interpret(op, given))
+
+
 @pytest.mark.parametrize("terms", [1, 15, 16, 64, 100])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("which", ["max", "min"])
@@ -45,3 +58,11 @@ def test_an_extreme_is_few_instructions():
     body = re.search(r"texpr_f:(.*?)retq", asm, re.S)
     assert body and "vrangeps" in body[1]
     assert re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vblend\w+|vmov[ad]\w+", body[1]) == ["vcmpunordps", "vaddps"]
+
+
+@pytest.mark.parametrize(("call", "expected"), [
+    ("max(X[i], 0)", ["vcmpnleps", "vmovaps"]), ("min(6, X[i])", ["vminps"]), ("max(X[i], 1)", ["vmaxps"])])
+def test_an_extreme_beside_a_number_is_fewer(call: str, expected: list[str]):
+    op = tx.op(f"op f(X: f32[N]) -> Y: f32[N] {{ Y[i] = {call} }}")
+    body = re.search(r"texpr_f:(.*?)retq", tx.schedule(op, N=16).vectorize("i").compile("x86-64-v4").asm, re.S)
+    assert body and re.findall(r"vcmp\w+|vadd\w+|vmax\w+|vmin\w+|vrange\w+|vblend\w+|vmovap\w+", body[1]) == expected

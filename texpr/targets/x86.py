@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
+from math import copysign
 
 from texpr.ir.dtypes import BOOL, F32, F64, I32, DType
-from texpr.ir.expr import Call
+from texpr.ir.expr import Call, Const, Max, Min
 from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
@@ -73,6 +74,17 @@ class WideEmitter(Emitter):
         self.declared["llvm.x86.sse.sfence"] = "declare void @llvm.x86.sse.sfence()"
         return ["  call void @llvm.x86.sse.sfence()"]
 
+    def _extreme(self, e: Max | Min) -> Value:
+        """Beside a number the machine's own extreme gives the other operand where that is NaN. Of zeros it knows one, so a mask tells."""
+        other, number = (e.rhs, e.lhs) if isinstance(e.lhs, Const) else (e.lhs, e.rhs)
+        which = "max" if isinstance(e, Max) else "min"
+        if not isinstance(number, Const) or e.dtype not in (F32, F64) or not _stands(float(number.value), which):
+            return super()._extreme(e)
+        a, c = self._same(self.value(other), self.value(number))
+        if number.value:
+            return self.select(self._one(f"fcmp {'ogt' if which == 'max' else 'olt'} {c}, {a.text}", BOOL, a.lanes), c, a)
+        return self.select(self._one(f"fcmp {'ugt' if which == 'max' else 'ult'} {a}, {c.text}", BOOL, a.lanes), a, c)
+
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM takes six."""
         a, b = self._same(a, b)
@@ -119,6 +131,11 @@ class WideEmitter(Emitter):
             return Value(self.intrinsic(name, a.type, str(a), str(n), f"{a.type} zeroinitializer", "i8 -1"), a.dtype, a.lanes)
         whole = self.cast(n, I32)
         return Value(self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)), a.dtype, a.lanes)
+
+
+def _stands(number: float, which: str) -> bool:
+    """Whether the number stands for itself: no NaN, and of the zeros the one that is chosen before the other."""
+    return number == number and (number != 0 or (copysign(1, number) > 0) == (which == "max"))
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
