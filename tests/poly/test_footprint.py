@@ -96,7 +96,7 @@ TILES = {
     "where data say, in a tile that an edge cuts": (WINDOWS, {}, 's.split("k", 4)', "X", "j", "X[i64(off[ko * 4 + ki]) + j +: 1]"),
     "where data say, beside that edge": (WINDOWS, {}, 's.split("k", 4)', "X", "ki", "X[0 +: N + 8]"),
     "an extent outside": (RAGGED, {}, "s", "n", "j", "n[i + j +: 1]"),
-    "reversed": (REVERSED, {"M": 64}, 's.split("i", 8)', "X", "io", "X[0 - io * 8 + 56 +: 8]"),
+    "reversed": (REVERSED, {"M": 64}, 's.split("i", 8)', "X", "io", "X[56 - io * 8 +: 8]"),
 }
 
 

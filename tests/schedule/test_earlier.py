@@ -18,6 +18,12 @@ op lu(A: f64[N, N]) -> F: f64[N, N] {
   F[i, j] = A[i, j] - sum(k in 0..i: F[i, k] * F[k, j])  for i in 0..N, j in i..N
 }
 """
+PARTS = """
+op parts(X: i32[N]) -> P: i32[N, N] {
+  P[i, j] = X[i]  for i in 0..N, j in 0..i + 1
+  P[i, j] = max(P[i+1, j-1] + X[j], max(k in i..j: P[i, k] + P[k+1, j]))  for i in 0..N, j in i + 1..N
+}
+"""
 ALONG = "op solve(L: f64[N, N], b: f64[N]) -> x: f64[N] { x[i] = (b[i] - sum(j in 0..i: L[i, j] * x[j])) / L[i, i] }"
 RUNNING = """
 op running(X: f64[T, N]) -> Y: f64[T, N] {
@@ -67,6 +73,21 @@ def test_the_default_schedule_factors(n):
     A = matrix(n)
     F = tx.op(LU)(A)
     np.testing.assert_allclose((np.tril(F, -1) + np.eye(n)) @ np.triu(F), A, rtol=1e-12, atol=1e-12 * n)
+
+
+def test_terms_beside_those_of_earlier_elements_come_first(golden):
+    s = tx.schedule(tx.op(PARTS), N=300)
+    s.steps[:], s.kernel = auto(s.kernel, NEAR)
+    golden(f"{s.script()}\n{s}")
+    assert s.certificate()
+
+
+@pytest.mark.parametrize("n", [129, 161])
+def test_the_default_schedule_of_a_backward_recurrence_computes_it(n):
+    X = np.random.default_rng(n).integers(-5, 6, n).astype(np.int32)
+    op = tx.op(PARTS)
+    assert any(str(step).startswith("peel") for step in tx.schedule(op, N=n).auto().steps)
+    assert_same_bits(op(X), interpret(op.program(), [X])[0])
 
 
 @pytest.mark.parametrize(("text", "sizes"), [(ALONG, {"N": 300}), (LU, {"N": 40})], ids=["along memory", "few"])

@@ -45,14 +45,17 @@ class Linear:
         return Linear(tuple((t, -c) for t, c in self.terms), -self.constant)
 
     def expr(self) -> Expr:
-        """As an expression again: positive terms first."""
-        result: Expr | None = None
-        for t, c in sorted(self.terms, key=lambda tc: tc[1] < 0):
-            if result is None:
-                result = mul(t, index(c)) if c > 0 else sub(index(0), mul(t, index(-c)))
-            else:
-                result = add(result, mul(t, index(c))) if c > 0 else sub(result, mul(t, index(-c)))
-        return index(self.constant) if result is None else add(result, index(self.constant))
+        """As an expression again: positive terms first, the constant if there are none, else last."""
+        if all(c < 0 for _, c in self.terms):
+            return self._from(index(self.constant), self.terms)
+        (first, c), *others = sorted(self.terms, key=lambda tc: tc[1] < 0)
+        return add(self._from(mul(first, index(c)), others), index(self.constant))
+
+    @staticmethod
+    def _from(result: Expr, terms: Iterable[tuple[Expr, int]]) -> Expr:
+        for t, c in terms:
+            result = add(result, mul(t, index(c))) if c > 0 else sub(result, mul(t, index(-c)))
+        return result
 
 
 def linear(e: Expr) -> Linear:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from texpr.ir.affine import linear
-from texpr.ir.build import FALSE, FOLDED, TRUE, fold
+from texpr.ir.build import FALSE, FOLDED, TRUE, fold, integer
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
@@ -29,12 +29,10 @@ def drop_guards(kernel: Kernel) -> Kernel:
 def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
     """A statement under loops of these extents; nothing where it never runs. Depth is that of the loop nest."""
     match s:
-        case For(_, Const(0), _):
-            return ()
         case For(var, extent, body):
-            inner = ranges | {var: extent}
-            new = tuple(n for b in body for n in _simplified(b, inner))
-            return (s,) if _same(new, body) else (replace(s, body=new),) if new else ()
+            decided = decide(_tidy(extent), ranges)
+            new = tuple(n for b in body for n in _simplified(b, ranges | {var: decided})) if integer(decided) != 0 else ()
+            return (s,) if _same((decided, *new), (extent, *body)) else (replace(s, extent=decided, body=new),) if new else ()
         case If(cond, body):
             decided = decide(cond, ranges)
             new = tuple(n for b in body for n in _simplified(b, ranges))

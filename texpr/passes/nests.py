@@ -28,13 +28,14 @@ class Nests:
         self.accumulators: list[Tensor] = []
 
     def nest(self, equation: Equation, number: int, *, at: tuple[Expr, ...] | None = None, around: Mapping[Var, Expr] | None = None,
-             backward: frozenset[int] = frozenset()) -> tuple[Stmt, ...]:
+             backward: frozenset[int] = frozenset(), in_order: int = 0) -> tuple[Stmt, ...]:
         """The loops of an equation.
 
         Args:
             at: the instance that the stores compute, over the axes of `equation`; these themselves unless given.
             around: loops that the nest will stand in, with their extents.
             backward: positions of the axes that run from their end.
+            in_order: how many axes, the first ones, run one iteration after the other: their sums take turns in one accumulator.
         """
         target, label = equation.target, self.labels[number]
         loops = [(replace(a.var), a) for a in nested(equation.axes)]
@@ -43,10 +44,10 @@ class Nests:
         for v, a in loops:
             lo, hi = folded(a.lo, values), folded(a.hi, values)
             values[a.var] = sub(sub(hi, index(1)), v) if equation.axes.index(a) in backward else add(v, lo)
-            ranges[v] = sub(hi, lo)
+            ranges[v] = _length(lo, hi)
         instance = tuple(folded(e, values) for e in (at if at is not None else (a.var for a in equation.axes)))
         lengths = longest([*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes])
-        shape = {v: length for v, a in loops if (length := lengths[a.var]) is not None}
+        shape = {v: length for v, a in loops if a not in equation.axes[:in_order] and (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}
         statements: list[Stmt] = []
 
@@ -92,7 +93,7 @@ class Nests:
         inner, extents = dict(values), {}
         for v, a in binders:  # a range may use the binders before it
             lo, hi = folded(a.lo, inner), folded(a.hi, inner)
-            extents[v] = sub(hi, lo)
+            extents[v] = _length(lo, hi)
             inner[a.var] = add(v, lo)
         all_ranges = ranges | extents
         instance = (*at, *(inner[a.var] for a in node.axes))
@@ -117,6 +118,11 @@ def _labels(program: Program) -> list[str]:
         k = counted[t] = counted.get(t, -1) + 1
         labels.append(t.name if targets.count(t) == 1 else f"{t.name}.{k}")
     return labels
+
+
+def _length(lo: Expr, hi: Expr) -> Expr:
+    """Iterations from `lo` to `hi`, as short as linear arithmetic writes it."""
+    return linear(sub(hi, lo)).expr()
 
 
 def _unused(name: str, used: set[str]) -> str:

@@ -93,7 +93,7 @@ class _Maker:
             return None
         backward = frozenset(p for p, (_, c) in enumerate(terms) if c < 0)
         self.keeps_nest = len(self.equations) == 1 and not backward
-        return self.nests.nest(self.equations[k], k, backward=backward)
+        return self.nests.nest(self.equations[k], k, backward=backward, in_order=len(times))
 
     def _rest(self, k: int, chart: Chart) -> tuple[Stmt, ...]:
         """The axes of an equation that no loop around gives."""
