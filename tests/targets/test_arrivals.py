@@ -213,8 +213,8 @@ def test_a_fault_is_told():
     assert str(error.value) == """\
 error[arrival]: copies to X_cache by other threads are not proven to have arrived here: there is no barrier behind the wait
   --> kernel:18:7
-  18 |       Y_acc[i] += X_cache[t % 3, 0, 0 - i + 63]
-     |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  18 |       Y_acc[i] += X_cache[t % 3, 0, 63 - i]
+     |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     copied by: X_cache[(t + 2) % 3, 0, d1] = X[t + 2, d1]  asynchronous copy
   help: pipeline(..., asynchronous=True) places waits and barriers; steps after it must leave them where they are"""
 

@@ -28,14 +28,14 @@ class Nests:
         self.accumulators: list[Tensor] = []
 
     def nest(self, equation: Equation, number: int, *, at: tuple[Expr, ...] | None = None, around: Mapping[Var, Expr] | None = None,
-             backward: frozenset[int] = frozenset(), in_order: int = 0) -> tuple[Stmt, ...]:
+             backward: frozenset[int] = frozenset(), in_turn: bool = False) -> tuple[Stmt, ...]:
         """The loops of an equation.
 
         Args:
             at: the instance that the stores compute, over the axes of `equation`; these themselves unless given.
             around: loops that the nest will stand in, with their extents.
             backward: positions of the axes that run from their end.
-            in_order: how many axes, the first ones, run one iteration after the other: their sums take turns in one accumulator.
+            in_turn: each element waits for the one before it, so that their sums take turns in one accumulator.
         """
         target, label = equation.target, self.labels[number]
         loops = [(replace(a.var), a) for a in nested(equation.axes)]
@@ -47,7 +47,7 @@ class Nests:
             ranges[v] = _length(lo, hi)
         instance = tuple(folded(e, values) for e in (at if at is not None else (a.var for a in equation.axes)))
         lengths = longest([*(Axis(v, index(0), extent) for v, extent in (around or {}).items()), *equation.axes])
-        shape = {v: length for v, a in loops if a not in equation.axes[:in_order] and (length := lengths[a.var]) is not None}
+        shape = {v: length for v, a in loops if not in_turn and (length := lengths[a.var]) is not None}
         used = {v.name for v in ranges}
         statements: list[Stmt] = []
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr import poly
-from texpr.ir.affine import Linear, linear
+from texpr.ir.affine import Linear, linear, same_value
 from texpr.ir.build import compare, maximum, minimum, sub
-from texpr.ir.expr import Axis, Expr, Tensor, Var, index
+from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Stmt
 from texpr.ir.tensor import Equation, Program
+from texpr.ir.traverse import variables, walk
 from texpr.passes.charts import Chart, Time
 from texpr.passes.nests import Nests, guarded
 from texpr.passes.origins import origins
@@ -93,7 +94,7 @@ class _Maker:
             return None
         backward = frozenset(p for p, (_, c) in enumerate(terms) if c < 0)
         self.keeps_nest = len(self.equations) == 1 and not backward
-        return self.nests.nest(self.equations[k], k, backward=backward, in_order=len(times))
+        return self.nests.nest(self.equations[k], k, backward=backward, in_turn=_all_wait(self.equations[k]))
 
     def _rest(self, k: int, chart: Chart) -> tuple[Stmt, ...]:
         """The axes of an equation that no loop around gives."""
@@ -132,6 +133,14 @@ class _Maker:
 
     def _holds(self, condition: Expr, around: Mapping[Var, Expr]) -> bool:
         return poly.always(condition, [Axis(v, index(0), extent) for v, extent in around.items()], self.program.requires)
+
+
+def _all_wait(equation: Equation) -> bool:
+    """Whether elements read others of their tensor along every axis, so that no two of them need be side by side."""
+    target, at = equation.target, equation.indices
+    reads = [n.indices for n in walk(equation.value) if isinstance(n, Read) and n.tensor is target]
+    apart = {v for indices in reads for i, own in zip(indices, at, strict=True) if not same_value(i, own) for v in variables(own)}
+    return apart >= {a.var for a in equation.axes}
 
 
 def _name(form: Linear, equation: Equation) -> str:
