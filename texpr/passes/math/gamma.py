@@ -1,7 +1,8 @@
 """lgamma, gamma, digamma and trigamma, in f64; f32 results are rounded once.
 
 For x below 8.5 the argument is brought to 2 + z with |z| <= 1/2, where log gamma(2 + z) is z times a series in z that has no zero; above,
-Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are reflected.
+Stirling's series (Abramowitz and Stegun, 6.1.33, 6.1.40, 6.3.18, 6.4.12). Negative arguments are reflected. Large
+and negative ones stand behind a branch, since most vectors have none.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ def lgamma(m: Arithmetic, x: Expr) -> Expr:
     large = m.at_least(a, LARGE)
     half = m.sub(large, 0.5)
     far = m.fma(half, m.sub(log(m, large), 1.0), m.add(_series(m, large, STIRLING), 0.5 * math.log(2 * math.pi) - 0.5))
-    positive = m.select(m.compare("<", a, LARGE), near, far)
+    positive = m.rarely(m.compare(">=", a, LARGE), far, near)
     sine, _ = _sine(m, x)
     negative = m.sub(m.sub(math.log(math.pi), log(m, m.mul(sine, a))), positive)
     whole = m.compare("==", sine, 0.0)
-    y = m.select(m.compare("<", x, 0.0), m.select(whole, math.inf, negative), positive)
+    y = m.rarely(m.compare("<", x, 0.0), m.select(whole, math.inf, negative), positive)
     return m.select(m.compare("<", a, math.inf), y, a)
 
 
@@ -75,13 +76,13 @@ def gamma(m: Arithmetic, x: Expr) -> Expr:
     root = power(m, large, m.fma(large, 0.5, -0.25))
     tail = m.mul(exp(m, _series(m, large, STIRLING)), math.sqrt(2 * math.pi))
     far = m.mul(m.mul(root, m.mul(exp(m, m.neg(large)), tail)), root)
-    positive = m.select(m.compare("<", a, LARGE), near, m.select(m.compare("<", a, 171.7), far, math.inf))
+    positive = m.rarely(m.compare(">=", a, LARGE), m.select(m.compare("<", a, 171.7), far, math.inf), near)
     sine, _ = _sine(m, x)
     floor = m.call("floor", x)
     odd = m.compare("!=", m.mul(m.call("floor", m.mul(floor, 0.5)), 2.0), floor)
     size = m.div(m.div(math.pi, m.mul(sine, a)), positive)
     negative = m.select(m.compare("==", sine, 0.0), math.nan, m.select(odd, m.neg(size), size))
-    y = m.select(m.compare("<", x, 0.0), negative, positive)
+    y = m.rarely(m.compare("<", x, 0.0), negative, positive)
     y = m.select(m.compare("==", a, 0.0), m.div(1.0, x), y)
     return m.select(m.compare("!=", x, x), x, m.select(m.compare("==", x, -math.inf), math.nan, y))
 
@@ -102,7 +103,7 @@ def digamma(m: Arithmetic, x: Expr) -> Expr:
     sine, angle = _sine(m, x)
     slope = m.div(m.mul(cos(m, angle), math.pi), m.with_sign_of(sine, angle))
     negative = m.select(m.compare("==", sine, 0.0), math.nan, m.sub(positive, slope))
-    y = m.select(below, negative, positive)
+    y = m.rarely(below, negative, positive)
     y = m.select(m.compare("==", x, 0.0), m.div(-1.0, x), y)
     return m.select(m.compare("!=", x, x), x, m.select(m.compare("==", x, -math.inf), math.nan, y))
 
@@ -121,6 +122,6 @@ def trigamma(m: Arithmetic, x: Expr) -> Expr:
     positive = m.fma(inverse, tail, more)
     sine, _ = _sine(m, x)
     ratio = m.div(math.pi, sine)
-    y = m.select(below, m.fma(ratio, ratio, m.neg(positive)), positive)
+    y = m.rarely(below, m.fma(ratio, ratio, m.neg(positive)), positive)
     y = m.select(m.compare("==", x, 0.0), math.inf, y)
     return m.select(m.compare("!=", x, x), x, m.select(m.compare("==", x, -math.inf), math.nan, y))
