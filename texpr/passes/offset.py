@@ -1,12 +1,15 @@
 """Products of signed bytes on machines that multiply unsigned bytes by signed ones: one side plus 128, and what that adds taken off again.
 
-Sums of integers wrap, so this is exact: sum((a + 128) * b) - sum(128 * b) is sum(a * b) whatever overflows on the way.
+Sums of integers wrap, so this is exact: sum((a + 128) * b) - sum(128 * b) is sum(a * b) whatever overflows on the way. Where loops around a
+sum repeat it with the same signed bytes, as for the rows of a product one after the other, what is taken off is summed once before them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf, prod
 
+from texpr.ir.affine import ceiling
 from texpr.ir.build import integer, literal
 from texpr.ir.dtypes import I8, I32, U8
 from texpr.ir.expr import Add, Cast, Expr, Mul, Neg, Node, Read, Tensor, Var, index, plain
@@ -18,6 +21,8 @@ from texpr.passes.unify import Match, unify
 
 SIGNED, MIXED = "vpdpbssd", "vpdpbusd"
 OFFSET = 128
+LARGEST = 16 << 10
+"""Bytes of sums that are kept for loops around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class _Sum:
 
     Attributes:
         rows, lanes: the loops that are written out, without and with those along which the signed operand moves.
+        around: the statements that the loop stands in, the outermost first.
     """
 
     loop: For
@@ -33,9 +39,27 @@ class _Sum:
     lanes: tuple[For, ...]
     instruction: For
     match: Match
+    around: tuple[Stmt, ...]
 
     def operand(self, name: str) -> tuple[Tensor, tuple[Expr, ...]]:
         return self.match.operands[name]
+
+    def repeats(self) -> tuple[For, tuple[For, ...]] | None:
+        """The outermost loop that repeats the sum with the same signed operand, and the loops within along which that moves."""
+        right, at = self.operand("B")
+        for k, outer in enumerate(self.around):
+            loops = tuple(n for n in self.around[k:] if isinstance(n, For) and n.kind in ("serial", "unroll"))
+            moving = tuple(n for n in loops if n.var in variables(*at))
+            if len(loops) < len(self.around) - k or outer in moving or any(isinstance(n, Store) and n.tensor is right for n in walk(outer)):
+                continue
+            if not variables(self.loop.extent, *(n.extent for n in moving)) & {n.var for n in loops} and self._bytes(moving) <= LARGEST:
+                return loops[0], moving
+        return None
+
+    def _bytes(self, moving: tuple[For, ...]) -> float:
+        """What the sums of all these loops take."""
+        counts = [ceiling(n.extent) for n in (*moving, *self.lanes, self.instruction)]
+        return inf if None in counts else I32.bytes * prod(c for c in counts if c is not None)
 
 
 def offset_signed(kernel: Kernel) -> Kernel:
@@ -50,16 +74,28 @@ def offset_signed(kernel: Kernel) -> Kernel:
         return kernel
     sums = _sums(kernel)
     flipped = _flipped(kernel, sums)
-    mine = {s.loop.var: s for s in sums if s.operand("A")[0] in flipped}
-    body = tuple(after for s in kernel.body for after in _with_offsets(s, mine, flipped))
+    written: dict[Var, tuple[Stmt, ...]] = {}
+    before: dict[Var, tuple[Stmt, ...]] = {}
+    for each in sums:
+        if each.operand("A")[0] in flipped:
+            _write(each, flipped, written, before)
+    body = tuple(after for s in kernel.body for after in _with_offsets(s, written, before))
     return _stored_unsigned(replace(kernel, body=body), flipped)
 
 
 def _sums(kernel: Kernel) -> list[_Sum]:
-    return [found for n in walk(kernel) if isinstance(n, For) and n.kind == "serial" and (found := _sum(n)) is not None]
+    found: list[_Sum] = []
+    stack: list[tuple[Stmt, tuple[Stmt, ...]]] = [(s, ()) for s in kernel.body]
+    while stack:
+        node, around = stack.pop()
+        if isinstance(node, For) and node.kind == "serial" and (made := _sum(node, around)) is not None:
+            found.append(made)
+        if isinstance(node, For | If):
+            stack += [(s, (*around, node)) for s in node.body]
+    return found
 
 
-def _sum(loop: For) -> _Sum | None:
+def _sum(loop: For, around: tuple[Stmt, ...]) -> _Sum | None:
     inner: list[For] = []
     node: Stmt = loop
     while isinstance(node, For) and node.kind in ("serial", "unroll") and len(node.body) == 1:
@@ -71,7 +107,8 @@ def _sum(loop: For) -> _Sum | None:
     if loop.var in variables(*match.operands["C"][1]):
         return None
     moving = variables(*match.operands["B"][1])
-    return _Sum(loop, tuple(n for n in inner[1:] if n.var not in moving), tuple(n for n in inner[1:] if n.var in moving), node, match)
+    rows, lanes = (tuple(n for n in inner[1:] if (n.var in moving) == along) for along in (False, True))
+    return _Sum(loop, rows, lanes, node, match, around)
 
 
 def _flipped(kernel: Kernel, sums: list[_Sum]) -> dict[Tensor, Tensor]:
@@ -86,32 +123,43 @@ def _flipped(kernel: Kernel, sums: list[_Sum]) -> dict[Tensor, Tensor]:
     return {t: replace(t, dtype=U8, value_range=None) for t in found if t in buffers - others - stored - right}
 
 
-def _with_offsets(s: Stmt, mine: dict[Var, _Sum], flipped: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+def _with_offsets(s: Stmt, written: dict[Var, tuple[Stmt, ...]], before: dict[Var, tuple[Stmt, ...]]) -> tuple[Stmt, ...]:
     """A statement with its sums written out. Depth is that of the loop nest."""
     match s:
-        case For(var) if var in mine:
-            return _written(mine[var], flipped)
+        case For(var) if var in written:
+            return (*before.get(var, ()), *written[var])
         case For() | If():
-            return (replace(s, body=tuple(after for b in s.body for after in _with_offsets(b, mine, flipped))),)
+            after = replace(s, body=tuple(new for b in s.body for new in _with_offsets(b, written, before)))
+            return (*before.get(s.var, ()), after) if isinstance(s, For) else (after,)
     return (s,)
 
 
-def _written(s: _Sum, flipped: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
+def _write(s: _Sum, flipped: dict[Tensor, Tensor], written: dict[Var, tuple[Stmt, ...]], before: dict[Var, tuple[Stmt, ...]]) -> None:
+    """Write a sum and the loops over its elements that stand behind it, and before some loop what those take off."""
     (target, place), (right, at) = s.operand("C"), s.operand("B")
     lane, term = s.match.loops.values()
     count = integer(s.instruction.extent) or 0
-    extra = Tensor(f"{target.name}_offset", I32, plain(*(n.extent for n in s.lanes), index(count)), scope="stack")
-    offset = Tensor(f"{target.name}_128", U8, plain(index(4)), scope="stack")
+    first, moving = s.repeats() or (s.loop, ())
     lanes = (*s.lanes, For(lane, index(count), (), "vector", target.name))
-    cells = tuple(n.var for n in lanes)
+    sizes = (index(ceiling(n.extent) or 0) for n in (*moving, *lanes))
+    extra = Tensor(f"{target.name}_offset", I32, plain(*sizes), scope="stack")
+    offset = Tensor(f"{target.name}_128", U8, plain(index(4)), scope="stack")
+    cells = tuple(n.var for n in (*moving, *lanes))
     value = Mul(Cast(Read(offset, (term,)), dtype=I32), Cast(Read(right, at), dtype=I32))
     more = For(term, index(4), (Store(extra, cells, value, update="add", reassoc=True, equation=-1),), tensor=target.name)
-    adding = _nest((*s.lanes, For(lane, index(count), (), INSTRUCTION + MIXED, target.name)), more)
-    zero = _nest(lanes, Store(extra, cells, literal(0, I32), equation=-1))
+    adding = with_fresh_variables(_nest((*s.lanes, For(lane, index(count), (), INSTRUCTION + MIXED, target.name)), more))
+    zero = with_fresh_variables(_nest(lanes, Store(extra, cells, literal(0, I32), equation=-1)))
     fixed = For(term, index(4), (Store(offset, (term,), literal(OFFSET, U8), equation=-1),), "vector", target.name)
-    taking = _nest((*s.rows, *lanes), Store(target, place, Neg(Read(extra, cells)), update="add", reassoc=True, equation=-1))
-    loop = replace(s.loop, body=(_mixed(s, flipped), with_fresh_variables(adding)))
-    return Alloc(extra), Alloc(offset), *map(with_fresh_variables, (fixed, zero)), loop, with_fresh_variables(taking)
+    taken = Store(target, place, Neg(Read(extra, cells)), update="add", reassoc=True, equation=-1)
+    taking = with_fresh_variables(_nest((*s.rows, *lanes), taken))
+    mixed = _mixed(s, flipped)
+    buffers = (Alloc(extra), Alloc(offset), with_fresh_variables(fixed))
+    if first is s.loop:  # beside the sum itself: one instruction more in its loop
+        written[s.loop.var] = (*buffers, zero, replace(s.loop, body=(mixed, adding)), taking)
+        return
+    alone = (with_fresh_variables(n) for n in _around(moving, (zero, replace(s.loop, body=(adding,)))))
+    before[first.var] = (*before.get(first.var, ()), *buffers, *alone)
+    written[s.loop.var] = (replace(s.loop, body=(mixed,)), taking)
 
 
 def _mixed(s: _Sum, flipped: dict[Tensor, Tensor]) -> Stmt:
@@ -149,7 +197,11 @@ def _stored_unsigned(kernel: Kernel, flipped: dict[Tensor, Tensor]) -> Kernel:
 
 
 def _nest(loops: tuple[For, ...], body: Stmt) -> Stmt:
+    return _around(loops, (body,))[0]
+
+
+def _around(loops: tuple[For, ...], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     for n in reversed(loops):
-        body = replace(n, body=(body,))
+        body = (replace(n, body=body),)
     return body
 
