@@ -80,6 +80,18 @@ def test_channels_last_on_tensor_cores(case: Case):
     np.testing.assert_allclose(emulated(case)[0], problem(case).expected[0], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("shapes", (((1, 9, 14, 16), (3, 2, 16, 32)), ((2, 17, 16, 24), (3, 3, 24, 32))), ids=str)
+def test_rounded_factors(shapes: tuple[tuple[int, ...], ...]):
+    """Channels last in f32, where tf32 is permitted: 11 bits of both factors, of some hundred products of normal numbers of size 2."""
+    case = Case("last", LAST, shapes, {"S": 2, "P": 1})
+    with tx.options(tf32=True):
+        plan = tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
+    assert ', "mma_tf32"' in plan.script() and "rounded: factors are tf32 in Y" in plan.certificate().rounding
+    (found,), (exact,) = emulated(case, plan.script()), problem(case).expected
+    apart = np.abs(found - exact).max()
+    assert 1e-4 < apart < 4 * 2.0**-10 * np.sqrt(27 * 24) * 4
+
+
 def test_tensor_cores_are_proven():
     plan = tx.Schedule(problem(WARPS[1]).program, problem(WARPS[1]).sizes).auto("sm_80")
     assert plan.certificate().reassociated == ("Y",)

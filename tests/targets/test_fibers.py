@@ -44,3 +44,10 @@ def test_it_is_fast():
     start = time.perf_counter()
     emulated(matmul(64, 64, 64))
     assert time.perf_counter() - start < 1
+
+
+def test_what_is_rarely_needed_of_several_lanes():
+    """A branch that is taken where any lane needs it, in a large expression whose parts are used again and again."""
+    given = Case("gamma", "op g(X: f32[N]) -> Y: f32[N] { Y[i] = gamma(X[i]) }", ((64,),))
+    assert "vector.reduce.or" in emit_llvm(kernel_of(given, SM80), SM80)[0]
+    np.testing.assert_allclose(emulated(given)[0], problem(given).expected[0], rtol=1e-4)

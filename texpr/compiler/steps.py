@@ -106,9 +106,9 @@ class Steps:
         """Join two nested loops; see `texpr.schedule.fuse`."""
         return self._step("fuse", outer, inner, **({} if name is None else {"name": name}))
 
-    def reorder(self, *loops: str | Var) -> Self:
+    def reorder(self, *loops: str | Var, reassoc: bool = False) -> Self:
         """Put loops in the given order, outermost first; see `texpr.schedule.reorder`."""
-        return self._step("reorder", *loops)
+        return self._step("reorder", *loops, **({"reassoc": reassoc} if reassoc is not False else {}))
 
     def unroll(self, loop: str | Var, factor: int | None = None, *, tail: str = "peel") -> Self:
         """Write the iterations out; see `texpr.schedule.unroll`."""

@@ -209,6 +209,21 @@ def _rounded(body: Body, site: int, name: str, given: list[str], types: list[str
     return body.set(f"select i1 {body.set(f'fcmp uno float {given[0]}, 0.0')}, i32 {word}, i32 {near}")
 
 
+def _halved(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """The upper halves of floats, the nearest such, ties to even; NaN is 0x7fff. Of two the last is the lower one."""
+    halves: list[str] = []
+    for x in reversed(given):
+        word = body.set(f"bitcast float {x} to i32")
+        last = body.set(f"and i32 {body.set(f'lshr i32 {word}, 16')}, 1")
+        half = body.set(f"add i32 {last}, 32767")
+        near = body.set(f"lshr i32 {body.set(f'add i32 {word}, {half}')}, 16")
+        halves.append(body.set(f"select i1 {body.set(f'fcmp uno float {x}, 0.0')}, i32 32767, i32 {near}"))
+    if len(halves) == 1:
+        return body.set(f"bitcast i16 {body.set(f'trunc i32 {halves[0]} to i16')} to bfloat")
+    whole = body.set(f"or i32 {halves[0]}, {body.set(f'shl i32 {halves[1]}, 16')}")
+    return body.set(f"bitcast i32 {whole} to <2 x bfloat>")
+
+
 def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     body.do(f"call void @fiber_wait_for(i32 {given[0]})")
     return ""
@@ -216,5 +231,5 @@ def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[st
 
 _SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
-                            "f2tf32.rna": _rounded, "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix,
-                            "mma.": _product, **BOXES}
+                            "f2tf32.rna": _rounded, "f2bf16.rn": _halved, "ff2bf16x2.rn": _halved,
+                            "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product, **BOXES}

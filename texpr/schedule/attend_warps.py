@@ -12,6 +12,7 @@ from __future__ import annotations
 from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul
 from texpr.schedule.attending import ROWS, TERMS, Parts, Work, weighted
+from texpr.schedule.held import in_lanes
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.plan import Plan
@@ -136,16 +137,8 @@ class ByWarps(Work):
 
     def _tiles(self, around: list[str], row: str, column: str) -> bool:
         """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""
-        plan, cut = self.plan, self._cut((row, 8), (column, 2))
-        if cut is None:
-            return False
-        halves, eighth, fours, pair = cut
-        if not plan.step("reorder", *around, halves, eighth, fours, pair):
-            return False
-        owner = row.rpartition(".")[0]
-        if not plan.step("fuse", eighth, fours, name="lane") or not plan.step("bind", f"{owner}.lane", "thread.x"):
-            return False
-        return all([plan.step("unroll", name) for name in (*around, halves, pair)])
+        pair = in_lanes(self.plan, around, row, column)
+        return bool(pair) and all([self.plan.step("unroll", name) for name in (*around, pair)])
 
     def _rest(self, label: str) -> bool:
         """What is neither product: elements of tiles, what rows are folded to, or a number for each row."""

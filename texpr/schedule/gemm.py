@@ -16,6 +16,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Mul
 from texpr.ir.rounded import is_rounded
 from texpr.schedule.contraction import FEW_TILES, LEAST, TALL, Contraction, contraction
+from texpr.schedule.held import in_lanes
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
@@ -170,9 +171,13 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
         return None
     plan.step("bind", row_warps, "thread.z")
     plan.step("bind", column_warps, "thread.y")
-    for each, options in ((f"zero_{cores.sums}", {}), (f"store_{cores.sums}", {}), (name, {"reassoc": True} if cores.rounds else {})):
-        if not plan.step("tensorize", row, each, **options):
-            return None
+    if not plan.step("tensorize", row, f"zero_{cores.sums}"):
+        return None
+    stored = plan.step("tensorize", row, f"store_{cores.sums}")
+    if not plan.step("tensorize", row, name, **({"reassoc": True} if cores.rounds else {})):
+        return None
+    if not stored and not _ended(plan, [row_tiles, column_tiles], row, column):
+        return None
     for name in (row_tiles, column_tiles, parts):
         plan.step("unroll", name)
     if plan.machine.asynchronous:
@@ -180,6 +185,12 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
     for each in far:
         each.step(plan)
     return [rows]
+
+
+def _ended(plan: Plan, tiles: list[str], row: str, column: str) -> bool:
+    """More than the sums themselves is made of them: by the lanes that hold them, of neighbours at once where these are stored together."""
+    pair = in_lanes(plan, tiles, row, column)
+    return bool(pair) and (plan.step("vectorize", pair) or plan.step("unroll", pair))
 
 
 def _cut_rows(plan: Plan, c: Contraction, block: int, warp: int, tall: int) -> tuple[list[str], str, str, str, str] | None:

@@ -7,28 +7,34 @@ from dataclasses import replace
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Var
-from texpr.ir.loop import For, Kernel
-from texpr.ir.traverse import variables
+from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.traverse import rewrite, variables
 from texpr.passes.ranges import largest
 from texpr.schedule.leaves import Moved, checked, rearranged
-from texpr.schedule.loops import find_loops, paths, qualified, span_of
+from texpr.schedule.loops import find_loops, paths, qualified, span_of, stores
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
 
-def reorder(kernel: Kernel, names: Sequence[str | Var]) -> Kernel:
+def reorder(kernel: Kernel, names: Sequence[str | Var], *, reassoc: bool = False) -> Kernel:
     """Put the named loops in the given order, outermost first; they take each other's places. Interchange, permutation elsewhere.
 
     for i: { s = 0; for k: s += f }   -- reorder("k", "i") -->   for i: s = 0;  for k: for i: s += f
     for i in 0..n: for j in 0..i + 1: S   -- reorder("j", "i") -->   for j in 0..n: for i in 0..n: if j < i + 1: S
 
-    A statement that is inside some of the loops only gets its own copy of those. Legal if every dependence keeps its direction.
+    A statement that is inside some of the loops only gets its own copy of those. Legal if every dependence keeps its direction. Terms of
+    integers, maxima and minima may change places, those of float sums and products with `reassoc=True`.
 
     Raises:
         ScheduleError: a loop is missing, named twice, or not nested with the others; or an instance would run before one it needs.
     Source: Allen and Kennedy, Automatic Translation of Fortran Programs to Vector Form, TOPLAS 1987.
     """
     families, order = _named(kernel, names)
+    if not isinstance(reassoc, bool):
+        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", code="reorder")
+    if reassoc and families:
+        inside = set.intersection(*({s for n in f for s in stores(n)} for f in families))
+        kernel = rewrite(kernel, lambda n: replace(n, reassoc=True) if isinstance(n, Store) and n in inside and n.update else None)
     text = ", ".join(f'"{f[0].var.name}"' for f in families)
     return checked(kernel, reordered(kernel, order), "reorder", f"reorder({text})", "keep the order of these loops, or reorder others")
 

@@ -45,9 +45,10 @@ from texpr.schedule.trim import trim
 from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
-    "split": split, "fuse": fuse, "reorder": lambda kernel, *loops: reorder(kernel, loops), "unroll": unroll, "vectorize": vectorize,
-    "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract, "compute_at": compute_at, "peel": peel,
-    "separate": separate, "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold, "pipeline": pipeline,
+    "split": split, "fuse": fuse, "reorder": lambda kernel, *loops, reassoc=False: reorder(kernel, loops, reassoc=reassoc),
+    "unroll": unroll, "vectorize": vectorize, "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract,
+    "compute_at": compute_at, "peel": peel, "separate": separate, "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold,
+    "pipeline": pipeline,
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad, "scope": scope, "tensorize": tensorize,
     "tile": lambda kernel, *loops, sizes, tail="guard": tile(kernel, loops, sizes, tail=tail), "jam": jam, "fission": fission, "skew": skew,
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),

@@ -316,7 +316,7 @@ class Expressions:
         if s.is_float:
             if s.bits == t.bits:
                 return self.cast(self.cast(a, DType("f", 32)), t)
-            return self._one(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else narrowed(self._one, a, t)
+            return self._one(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else self.narrowed(a, t)
         if t == BF16:
             return bf16_of_integer(self._one, a)
         if t.is_float:
@@ -325,6 +325,10 @@ class Expressions:
             return Value(a.text, t, a.lanes)
         word = "trunc" if s != BOOL and t.bits < s.bits else "sext" if s.is_signed and s != BOOL else "zext"
         return self._one(f"{word} {a} to {to}", t, a.lanes)
+
+    def narrowed(self, a: Value, t: DType) -> Value:
+        """A float as one of a narrower type."""
+        return narrowed(self._one, a, t)
 
     def whole(self, a: Value, t: DType) -> Value:
         """An f32 or f64 as an integer: towards zero, saturating, 0 for NaN."""

@@ -8,9 +8,10 @@ from math import gcd
 
 from texpr.ir.affine import Linear
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
-from texpr.ir.dtypes import I64
+from texpr.ir.dtypes import BF16, F32, I64, DType
 from texpr.ir.expr import Call, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Kernel, Prefetch, Stmt, Store, Wait, WaitProducts
+from texpr.ir.machine import Machine
 from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
@@ -21,11 +22,11 @@ from texpr.targets.bulk import emit_box, slots_of
 from texpr.targets.copies import GLOBAL, SHARED, begin_copy, emit_group, same_in_lanes
 from texpr.targets.function import Function, Value, constant, memory_type
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
+from texpr.targets.nearest import halved, rounded
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
 from texpr.targets.sync import Threads, Uses, uses_of
-from texpr.targets.tf32 import rounded
 from texpr.targets.warpgroups import PATTERN, described, emit_together, lanes_of
 from texpr.targets.warps import LANES as WARP
 from texpr.targets.warps import reads_memory
@@ -42,7 +43,8 @@ ALIGNMENT = 16
 # What the backend has code for on every processor in the table of targets; over others it ends the process.
 INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "roundeven", "fabs", "fma", "maximum", "minimum", "fptosi.sat", "fptoui.sat",
               "smax", "smin", "umax", "umin", "abs", "masked.load", "masked.store", "masked.gather", "masked.scatter",
-              *(f"vector.reduce.{op}" for op in ("fadd", "fmul", "fmaximum", "fminimum", "add", "mul", "smax", "smin", "umax", "umin"))}
+              *(f"vector.reduce.{op}" for op in ("fadd", "fmul", "fmaximum", "fminimum", "add", "mul", "or", "smax", "smin", "umax",
+                                                 "umin"))}
 
 
 class KernelFunction(Function):
@@ -62,7 +64,7 @@ class GpuEmitter(Emitter):
     such statements, never a barrier.
     """
 
-    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own], most_shared: int,
+    def __init__(self, kernel: Kernel, nest: Stmt, symbol: str, where: Geometry, own: Mapping[Tensor, Own], machine: Machine,
                  static: GpuEmitter | None = None) -> None:
         """
         Args:
@@ -78,7 +80,8 @@ class GpuEmitter(Emitter):
         self.meets = False
         self.spaces: dict[Tensor, int] = {}
         self.shared: list[str] = []
-        self.shared_bytes, self.most_shared, self.dynamic = 0, most_shared, static is not None
+        self.shared_bytes, self.most_shared, self.dynamic = 0, machine.shared_bytes, static is not None
+        self.rounds = "tf32" in machine.functions
         self.copies: dict[Tensor, frozenset[str]] = {}
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
         self.sums = sums_of(nest, own)
@@ -97,6 +100,10 @@ class GpuEmitter(Emitter):
 
     def _call(self, e: Call) -> Value:
         return rounded(self, self.value(e.args[0])) if e.function == "tf32" else super()._call(e)
+
+    def narrowed(self, a: Value, t: DType) -> Value:
+        """By its own instructions, if the processor has them."""
+        return halved(self, a) if self.rounds and (a.dtype, t) == (F32, BF16) else super().narrowed(a, t)
 
     def rare(self, e: Expr) -> Value:
         """In place: a kernel here is one function."""

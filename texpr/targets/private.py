@@ -116,13 +116,14 @@ def _uses(nest: Stmt) -> dict[Tensor, list[_Use]]:
             case For(kind=kind) if kind.startswith(INSTRUCTION):
                 for t, use in _of_instruction(node, above, homes):
                     found.setdefault(t, []).append(use)
-                continue
             case For():
                 stack += [(s, (*above, node)) for s in reversed(node.body)]
-                continue
-            case Read(t, indices) | Store(t, indices) if t in homes:
-                found.setdefault(t, []).append(_use(indices, above, homes[t], {}, {}))
-        stack += [(c, above) for c in reversed(children(node))]
+            case If():
+                stack += [(c, above) for c in reversed(children(node))]
+            case _:
+                accesses = (n for n in walk(node) if isinstance(n, Read | Store) and n.tensor in homes)
+                for n in accesses:
+                    found.setdefault(n.tensor, []).append(_use(n.indices, above, homes[n.tensor], {}, {}))
     return found
 
 

@@ -93,10 +93,10 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         where = geometry(nest, kernel.sizes)
         check_private(nest, kernel.outputs)
         own = own_parts(nest, where)
-        placed, most, processor = with_own_parts(nest, own), target.machine.shared_bytes, target.machine.multiprocessor
-        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most), processor, maps)
+        placed, machine, running = with_own_parts(nest, own), target.machine, target.machine.multiprocessor
+        emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine), running, maps)
         if emitter.shared_bytes > STATIC_BYTES:
-            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, most, emitter), processor, maps)
+            emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine, emitter), running, maps)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
         launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0, tuple(maps)))

@@ -31,8 +31,8 @@ from texpr.passes.renew import folded
 from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
 from texpr.targets.function import Value, constant, memory_type
+from texpr.targets.nearest import ROUND
 from texpr.targets.swizzled import check_inside
-from texpr.targets.tf32 import ROUND
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
