@@ -4,13 +4,13 @@ It sees loops, strides and reuse, never names of operators. First, equations los
 what is cheap to compute again is inlined (`cheap`). Then per nest: join loops that are one run of memory; pick the vector loop with the
 fewest gathers; where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers over loops along which
 reads are reused; leave groups of products to an instruction (`dots`); block large contractions and pack an operand (`panels`); walk along a
-large operand that is read once (`streams`); count the rows of a product by one loop (`as_one`); turn squares of what is read across
-(`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); add what tiles of a recurrence need of
-earlier elements (`earlier`); let rows of one run side by side or follow each other (`wavefront`), blocks of sums go through memory in its
-order (`runs`). Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop
-is shared among threads, loops over triangles lose their conditions (`triangles`), rows are asked for while functions of the last one are
-computed (`ahead`), and what the caches would not hold is written past them (`past`). GPUs have blocks (`blocks`), one kernel for weighted
-exponentials (`attend`). Illegal steps are left out.
+large operand that is read once (`streams`), or take it by strips of columns where few rows share it (`few_rows`); count the rows of a
+product by one loop (`as_one`); turn squares of what is read across (`transposed`, `crossing`); write elements that lie between each other
+by whole vectors (`woven`); add what tiles of a recurrence need of earlier elements (`earlier`); let rows of one run side by side or follow
+each other (`wavefront`), blocks of sums go through memory in its order (`runs`). Intermediates are computed in loops of what uses them, so
+far inside that they stay near (`chains`); then the outermost loop is shared among threads, loops over triangles lose their conditions
+(`triangles`), rows are asked for while functions of the last one are computed (`ahead`), and what the caches would not hold is written past
+them (`past`). GPUs have blocks (`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left out.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from texpr.schedule.cheap import cheap, crowded, operations, values_of
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
+from texpr.schedule.few_rows import in_strips
 from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
@@ -358,7 +359,7 @@ def _window(nest: Nest, rows: For | None) -> str:
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
-    known = (blocked, squared, dotted, streamed, as_one, windowed, packed)
+    known = (blocked, squared, dotted, in_strips, streamed, as_one, windowed, packed)
     return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
 
 
