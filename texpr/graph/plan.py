@@ -114,7 +114,9 @@ class Plan:
         self._scalars = Scalars(self.place, here)
         moved = {t: self.place.constant(a) for t, a in constants.items()}
         level, left_out, _ = _wanted(opt, disable, reassociate)
-        self._fixed = self._allocate(data, outputs, level >= 1 and IN_PLACE not in left_out) | moved | self._scalars.arrays
+        with uncollected():  # kernels are compiled to know what they may write over
+            own = self._allocate(data, outputs, level >= 1 and IN_PLACE not in left_out)
+        self._fixed = own | moved | self._scalars.arrays
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
         self._outputs = tuple(r.tensor for r in results)

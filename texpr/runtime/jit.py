@@ -54,14 +54,14 @@ def _linker() -> llvm.LLJIT:
     return linker
 
 
-def compile_text(text: str) -> bytes:
-    """Object code of LLVM IR text, for this machine."""
+def compile_text(text: str, level: int = 2) -> bytes:
+    """Object code of LLVM IR text, for this machine, by the passes of this level of LLVM's."""
     with lock:
         machine = host_machine()
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
         module.verify()
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
         builder.getModulePassManager().run(module, builder)
         return machine.emit_object(module)
 
