@@ -148,6 +148,10 @@ class Steps:
         """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
         return self._step("reciprocal", tensor)
 
+    def logistic(self, tensor: str) -> Self:
+        """Compute 1 + tanh(u) as a quotient with one exponential; see `texpr.schedule.logistic`."""
+        return self._step("logistic", tensor)
+
     def tf32(self, loop: str | Var) -> Self:
         """Round the factors of a sum of products of f32 for tensor cores; see `texpr.schedule.tf32`."""
         return self._step("tf32", loop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from texpr.schedule.gemm import factors_for
+from texpr.schedule.logistic import with_shifted_tanh
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import find_nests
 from texpr.schedule.plan import Plan
@@ -14,11 +15,13 @@ SHARED = 16
 
 
 def rewritten(plan: Plan) -> None:
-    """Leave out terms that padding makes 0, and divide once by what divides many."""
+    """Leave out terms that padding makes 0, divide once by what divides many, and have one exponential where a tanh would be more."""
     for name in [n for nest in find_nests(plan.kernel) for n in terms_outside(plan, nest)]:
         plan.step("trim", name, finite=True)
     for name in divided(plan.kernel, SHARED):
         plan.step("reciprocal", name)
+    for name in dict.fromkeys(with_shifted_tanh(plan.kernel)):
+        plan.step("logistic", name)
 
 
 def on_tensor_cores(plan: Plan) -> None:

@@ -24,6 +24,7 @@ from texpr.schedule.inline import inline
 from texpr.schedule.join import check_parted, fuse
 from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
+from texpr.schedule.logistic import logistic
 from texpr.schedule.marks import bind, contract, parallel
 from texpr.schedule.online import online
 from texpr.schedule.order import reorder
@@ -54,7 +55,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
-    "reciprocal": reciprocal, "tf32": tf32, "in_flight": in_flight, "bulk": bulk,
+    "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "in_flight": in_flight, "bulk": bulk,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
+GELU = "op gelu(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = 0.5 * X[i, j] * (1 + tanh(0.8 * (X[i, j] + 0.045 * X[i, j] ** 3))) }"
 BYTES = "op bytes(A: u8[M, K], B: i8[K, N]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }"
 LINEAR = "op linear(A: bf16[M, K], B: bf16[N, K]) -> C: f32[M, N] { C[i, j] = sum(k: f32(A[i, k]) * f32(B[j, k])) }"
 CONVOLUTION = """
@@ -78,6 +79,7 @@ scope("B_cache", "shared")
 swizzle("B_cache", 4, 8, 64)
 bind("ii", "thread.y")
 bind("ji", "thread.x")"""),
+    "gelu by tanh, as a quotient": (GELU, 'logistic("Y")'),
     "product, rounded": (PRODUCT, 'tf32("k")'),
     "product of warpgroups": (LINEAR, """\
 tile("i", "j", "k", sizes=(64, 64, 64))

@@ -11,6 +11,7 @@ import islpy as isl
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.logistic import LAW as LOGISTIC
 from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.parted import parted
 from texpr.ir.show_loop import source_kernel
@@ -21,6 +22,7 @@ from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.frame import Frame, NotAffine, Parameters
 from texpr.poly.certify.inverses import LAW as QUOTIENT
 from texpr.poly.certify.inverses import with_inverses
+from texpr.poly.certify.logistic import with_quotients
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
@@ -65,6 +67,7 @@ class Certificate:
         trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
         inverted: those whose quotients are products with reciprocals.
         rounded: those whose sums have factors that are rounded to tf32.
+        logistic: those with quotients for sums of 1 and a tanh.
     """
 
     kernel: str
@@ -76,11 +79,13 @@ class Certificate:
     trimmed: tuple[str, ...] = ()
     inverted: tuple[str, ...] = ()
     rounded: tuple[str, ...] = ()
+    logistic: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
-        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded)
+        return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded
+                    or self.logistic)
 
     @property
     def seconds(self) -> float:
@@ -98,6 +103,7 @@ class Certificate:
         said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
         said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
         said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
+        said += [f"logistic: {LOGISTIC} in {', '.join(self.logistic)}"] if self.logistic else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -121,6 +127,7 @@ class _Laws:
     trimmed: tuple[str, ...] = ()
     inverted: tuple[str, ...] = ()
     rounded: tuple[str, ...] = ()
+    logistic: tuple[str, ...] = ()
 
 
 def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
@@ -131,9 +138,10 @@ def _derived(program: Program, computed: Program, parameters: Parameters, facts:
     """
     said, inverted = with_inverses(program, computed)
     said, rounded = with_rounded(said, computed)
+    said, logistic = with_quotients(said, computed)
     said, trimmed = with_trimmed(said, computed, parameters, facts)
     online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
-    return _Laws(online, trimmed, inverted, rounded)
+    return _Laws(online, trimmed, inverted, rounded, logistic)
 
 
 QUOTA = 20_000_000
