@@ -61,8 +61,9 @@ def test_tiles_have_the_bits_of_the_equations(n):
     assert_same_bits(s.compile()(A), interpret(s.program, [A])[0])
 
 
-def test_the_default_schedule_takes_tiles(golden):
-    s = tx.schedule(tx.op(LU), N=300)
+@pytest.mark.parametrize("text", [LU, PARTS], ids=["elimination", "backward"])
+def test_the_default_schedule_takes_tiles(text, golden):
+    s = tx.schedule(tx.op(text), N=300)
     s.steps[:], s.kernel = auto(s.kernel, NEAR)
     golden(f"{s.script()}\n{s}")
     assert s.certificate()
@@ -73,13 +74,6 @@ def test_the_default_schedule_factors(n):
     A = matrix(n)
     F = tx.op(LU)(A)
     np.testing.assert_allclose((np.tril(F, -1) + np.eye(n)) @ np.triu(F), A, rtol=1e-12, atol=1e-12 * n)
-
-
-def test_terms_beside_those_of_earlier_elements_come_first(golden):
-    s = tx.schedule(tx.op(PARTS), N=300)
-    s.steps[:], s.kernel = auto(s.kernel, NEAR)
-    golden(f"{s.script()}\n{s}")
-    assert s.certificate()
 
 
 @pytest.mark.parametrize("n", [129, 161])

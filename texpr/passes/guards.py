@@ -31,7 +31,10 @@ def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
     match s:
         case For(var, extent, body):
             decided = decide(_tidy(extent), ranges)
-            new = tuple(n for b in body for n in _simplified(b, ranges | {var: decided})) if integer(decided) != 0 else ()
+            if integer(decided) == 0:
+                return ()
+            inner = ranges | {var: decided}
+            new = tuple(n for b in body for n in _simplified(b, inner))
             return (s,) if _same((decided, *new), (extent, *body)) else (replace(s, extent=decided, body=new),) if new else ()
         case If(cond, body):
             decided = decide(cond, ranges)

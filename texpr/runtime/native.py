@@ -114,7 +114,7 @@ def compiled(text: str) -> bytes:
     key = repr(("native", text, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
     code = store.get(key)
     if code is None:
-        code = jit.compile_text(text, level=1)  # calls take as long as with 2, whose passes take a fifth longer
+        code = jit.compile_text(text, level=1)  # few passes: `python -m texpr bench calls` keeps its bars
         store.put(key, code)
     return code
 

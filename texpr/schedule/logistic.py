@@ -1,7 +1,7 @@
 """`logistic`: `1 + tanh(u)` becomes a quotient with one exponential: a rewrite of the equations.
 
 Half of the sum is the logistic function of 2u, as in the approximation of gelu. tanh has to be right near 0 too, where the sum does not
-show it, and costs half as much again. The certificate derives the old equations from the new ones (`poly.certify.logistic`).
+show it, and takes more instructions for that. The certificate derives the old equations from the new ones (`poly.certify.logistic`).
 """
 
 from __future__ import annotations
@@ -37,17 +37,13 @@ def logistic(kernel: Kernel, tensor: str) -> Kernel:
         ScheduleError: another step was applied, no such tensor, or there is no such sum.
     """
     program, target = equations_of(kernel, STEP), find_tensor(kernel, tensor)
-    equations = [_rewritten(e) if isinstance(e, Equation) and e.target.name == target.name else e for e in program.equations]
+    equations = [rewrite(e, as_quotient) if isinstance(e, Equation) and e.target.name == target.name else e for e in program.equations]
     if all(new is old for new, old in zip(equations, program.equations, strict=True)):
         span = next((e.span for e in program.equations if isinstance(e, Equation) and e.target.name == target.name), target.span)
         raise ScheduleError(f"`{tensor}` has no 1 + tanh(u) of f32 or f64", span, code=STEP,
                             help="name a tensor with an equation such as Y[i] = X[i] * (1 + tanh(X[i]))")
     changed = replace(program, equations=tuple(equations))
     return replace(loops_of(lazy_logic(changed)), program=changed, contract=kernel.contract)
-
-
-def _rewritten(e: Equation) -> Equation:
-    return rewrite(e, as_quotient)
 
 
 def with_shifted_tanh(kernel: Kernel) -> Iterator[str]:

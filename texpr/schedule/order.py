@@ -31,7 +31,8 @@ def reorder(kernel: Kernel, names: Sequence[str | Var], *, reassoc: bool = False
     """
     families, order = _named(kernel, names)
     if not isinstance(reassoc, bool):
-        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", code="reorder")
+        span = span_of(kernel, families[0][0]) if families else None
+        raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span, code="reorder")
     if reassoc and families:
         inside = set.intersection(*({s for n in f for s in stores(n)} for f in families))
         kernel = rewrite(kernel, lambda n: replace(n, reassoc=True) if isinstance(n, Store) and n in inside and n.update else None)
