@@ -173,7 +173,8 @@ def test_what_is_read_across_is_transposed_in_registers(name):
 
 
 @pytest.mark.parametrize("value, n, m, streams", [
-    ("X[i, j]", 4096, 4096, True), ("X[i, j]", 4096, 1024, False), ("exp(X[i, j])", 4096, 1024, True), ("exp(X[i, j])", 2048, 1024, False),
+    ("X[i, j]", 4096, 4096, True), ("X[i, j]", 4096, 1024, False), ("exp(X[i, j])", 4096, 1024, True),
+    ("X[i, j] * X[i, j] * X[i, j] * X[i, j] * X[i, j]", 4096, 1024, True), ("exp(X[i, j])", 2048, 1024, False),
     ("X[i, j]", 512, 512, False), ("X[i, j]", 4096, 4095, False)])
 def test_outputs_that_caches_do_not_hold_are_written_past_them(value, n, m, streams):
     """Where the machine says that this pays, and rows begin at whole lines; behind arithmetic also where all caches together might do."""

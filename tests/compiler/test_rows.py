@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import texpr as tx
@@ -16,15 +17,48 @@ SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
 }""")
 
 
+NORM = tx.op("""op norm(X: f32[N, M], g: f32[M], b: f32[M]) -> Y: f32[N, M] {
+  m[i] = sum(j: X[i, j]) / f32(M)
+  v[i] = sum(j: (X[i, j] - m[i]) * (X[i, j] - m[i])) / f32(M)
+  Y[i, j] = (X[i, j] - m[i]) * rsqrt(v[i] + 1e-5) * g[j] + b[j]
+}""")
+
+
 def _steps(op: tx.Op, **sizes: int) -> list[str]:
     return [str(step) for step in auto(tx.schedule(op, **sizes).kernel, ROWS)[0]]
 
 
-@pytest.mark.parametrize("n, m, early", [(4096, 1024, True), (65536, 1024, True), (64, 1024, False), (64, 100000, False)])
-def test_rows_from_memory_are_asked_for_while_functions_are_computed(n, m, early):
+@pytest.mark.parametrize("n, m, rows, early", [
+    (4096, 1024, "Y.io", True), (65536, 2048, "Y.i", True), (64, 1024, "", False), (64, 100000, "", False)])
+def test_rows_from_memory_are_asked_for_while_functions_are_computed(n, m, rows, early):
     """Where the second cache does not hold the tensor, and has room for two rows."""
     steps = _steps(SOFTMAX, N=n, M=m)
-    assert [step for step in steps if step.startswith("prefetch")] == ['prefetch("X", "Y.i", 1, at="e.jo")'] * early
+    assert [step for step in steps if step.startswith("prefetch")] == [f'prefetch("X", "{rows}", 1, at="e.jo")'] * early
+
+
+@pytest.mark.parametrize("op, n, m, cut", [
+    (SOFTMAX, 4096, 1024, "m"), (NORM, 4096, 1024, "v"), (NORM, 257, 130, "v"), (SOFTMAX, 127, 1024, None), (NORM, 4096, 1280, None)],
+    ids=["sums", "operands", "rest", "few", "long"])
+def test_rows_that_are_summed_are_computed_in_pairs(op, n, m, cut):
+    """Cut behind the first sum, or before elements that have operands in common, if there are many rows and the first cache holds two."""
+    steps = _steps(op, N=n, M=m)
+    assert [step for step in steps if "fission" in step][:1] == [f'fission("Y.ii", "{cut}", name="row")'] * (cut is not None)
+    assert ('reorder("Y.jo", "Y.row")' in steps) == (cut == "v")
+
+
+@pytest.mark.parametrize("op", [SOFTMAX, NORM], ids=["softmax", "norm"])
+@pytest.mark.parametrize("n, m", [(2048, 128), (2049, 130)])
+def test_pairs_of_rows_are_proven_and_right(op, n, m):
+    s = tx.schedule(op, N=n, M=m).auto()
+    assert 'name="row"' in s.script() and s.certificate()
+    arrays = [np.random.default_rng(k).random([{"N": n, "M": m}[v.name] for v in t.shape], np.float32)
+              for k, t in enumerate(op.program().inputs)]
+    assert np.allclose(s.compile()(*arrays), tx.interpret(op, *arrays), rtol=1e-5, atol=1e-6)
+
+
+def test_pages_of_two_rows_are_asked_for_before_the_next_pair():
+    asked = {m: [step for step in _steps(NORM, N=4096, M=m) if step.startswith("prefetch")] for m in (1024, 512)}
+    assert asked == {1024: ['prefetch("X", "Y.io", 1, at="Y.jo")'], 512: []}
 
 
 def test_light_rows_are_left_to_the_hardware():

@@ -1,16 +1,20 @@
 """What comes from memory is asked for while functions of what came before are computed.
 
 Of nests that are joined by row the first one waits for memory, and the others for arithmetic: hardware foresees lines while it misses
-some, not while it computes from the first cache. So the others ask for the next row. A nest that stands alone asks for its next vectors:
-while it computes some, no more loads fit into the window of instructions that are under way.
+some, not while it computes from the first cache. So the others ask for the next row, and so does one that walks along two rows, each a
+page of its own. A nest that stands alone asks for its next vectors: while it computes some, no more loads fit into the window of
+instructions that are under way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from texpr.ir.affine import linear
 from texpr.ir.build import integer
-from texpr.ir.expr import Read, Tensor
+from texpr.ir.expr import Read, Tensor, Var
 from texpr.ir.loop import For, Store
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.schedule.cheap import FUNCTION, operations
 from texpr.schedule.loops import all_loops, qualified, stores
@@ -24,6 +28,8 @@ FEW = 4
 """Times as far, from where on a loop is long enough."""
 SHARE = 8
 """Of the second cache, which a row and the next one may fill beside all else."""
+PAGE = 4096
+"""Bytes beyond which hardware foresees nothing."""
 
 
 def ask_ahead(plan: Plan) -> None:
@@ -37,9 +43,10 @@ def ask_ahead(plan: Plan) -> None:
                 plan.step("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
     for row in all_loops(plan.kernel) if caches else ():
         for tensor in plan.kernel.inputs:
-            nests = [n for n in row.body if isinstance(n, For) and _reads_row(n, tensor, row)]
-            busy = next((n for n in nests[1:] if _is_busy(n, tensor)), None)
-            if busy is not None and bytes_of(tensor) > caches[-1] >= SHARE * bytes_of(tensor, tensor.shape[1:]):
+            nests = list(_nests_of_row(row, tensor, row.var))
+            length = bytes_of(tensor, tensor.shape[1:])
+            busy = next((n for n in nests[1:] if _is_busy(n, tensor) or length >= PAGE and _walks_along_several(n)), None)
+            if busy is not None and bytes_of(tensor) > caches[-1] >= SHARE * length:
                 plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(busy))
 
 
@@ -59,9 +66,19 @@ def _vector(loop: For, tensor: Tensor) -> int:
     return 0
 
 
-def _reads_row(nest: For, tensor: Tensor, row: For) -> bool:
-    """Whether a nest reads what the first index of a tensor gives for an iteration of the loop around it."""
-    return any(isinstance(n, Read) and n.tensor is tensor and n.indices[:1] == (row.var,) for n in walk(nest))
+def _nests_of_row(around: For, tensor: Tensor, row: Var) -> Iterator[For]:
+    """The nests that read what the first index of a tensor gives for an iteration of a loop; inside of loops over a pair of rows too."""
+    for nest in around.body:
+        if isinstance(nest, For):
+            firsts = [n.indices[0] for n in walk(nest) if isinstance(n, Read) and n.tensor is tensor and n.indices]
+            if any(linear(i).coefficient(row) for i in firsts):
+                over_rows = any(nest.var in variables(i) for i in firsts)
+                yield from _nests_of_row(nest, tensor, row) if over_rows else (nest,)
+
+
+def _walks_along_several(nest: For) -> bool:
+    """Whether a nest goes through several rows side by side."""
+    return any(isinstance(n, For) and n.kind == "unroll" for n in nest.body)
 
 
 def _is_busy(nest: For, tensor: Tensor) -> bool:

@@ -8,10 +8,10 @@ over loops along which reads are reused; leave groups of products to an instruct
 count the rows of a product by one loop (`as_one`); turn squares of what is read across (`transposed`, `crossing`); write elements that lie
 between each other by whole vectors (`woven`); add what tiles of a recurrence need of earlier elements (`earlier`); let rows of one run side
 by side or follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`). Intermediates are computed in loops of
-what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, loops over triangles lose
-their conditions (`triangles`), rows are asked for while functions of the last one are computed (`ahead`), and what the caches would not
-hold is written past them (`past`). GPUs have blocks (`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left
-out.
+what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, rows that are summed are
+computed in pairs (`pairs`), loops over triangles lose their conditions (`triangles`), rows are asked for while functions of the last one
+are computed (`ahead`), and what the caches would not hold is written past them (`past`). GPUs have blocks (`blocks`), one kernel for
+weighted exponentials (`attend`). Illegal steps are left out.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from texpr.schedule.as_one import are_one, as_one
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained, serves_rows
-from texpr.schedule.cheap import cheap, crowded, operations, values_of
+from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, operations, values_of
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
 from texpr.schedule.few_rows import in_strips
 from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
+from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
 from texpr.schedule.past import past_caches
 from texpr.schedule.plan import Plan
@@ -82,9 +83,6 @@ ROWS_TOGETHER = 4
 """Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
 FEW_OPERATIONS = 40
 """Of an element, up to which several rows that have half of what they read in common are worth the code."""
-LEAST_OPERATIONS = 16
-"""Of an element, up to which it takes as long to fetch as to compute: two rows that have less in common, and four vectors of a row, are
-worth the code."""
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
@@ -102,6 +100,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     else:
         ends = _ends(find_nests(plan.kernel))
         _together(plan, _nests(plan))
+        paired(plan)
         separated(plan)
         for name, (first, last) in ends.items():
             plan.step("peel", name, first, last)

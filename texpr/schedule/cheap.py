@@ -16,6 +16,9 @@ SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
 FUNCTION = 20
 CROWDED = 16
 """Operations of an element whose constants fill many registers, where instructions take none from memory."""
+LEAST_OPERATIONS = 16
+"""Of an element, up to which it takes as long to fetch as to compute: two rows that have less in common, and four vectors of a row, are
+worth the code."""
 
 
 def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:

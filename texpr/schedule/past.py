@@ -11,7 +11,7 @@ from texpr.schedule.packing import LINE
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of
 
-LIGHT = 2
+LIGHT = 0.5
 """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
 
 

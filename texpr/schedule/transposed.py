@@ -16,8 +16,10 @@ from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.packing import with_last
 from texpr.schedule.plan import Plan
 
-BESIDE = 4
-"""Squares that come together: so many registers of a row are read one after the other."""
+BESIDE = 2048
+"""Bytes of a row that are read one after the other, which memory gives faster than lines of their own: squares that come together."""
+SHARES = 2
+"""Blocks of such squares for each core, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def _scheduled(plan: Plan, t: _Turn) -> list[str] | None:
     lanes = plan.lanes(t.nest)
     rows, row = plan.cut(qualified(t.row), lanes)
     lines, lane = plan.cut(qualified(t.lane), lanes)
-    blocks, rows = plan.cut(rows, BESIDE, "clip") if rows else ("", "")
+    blocks, rows = plan.cut(rows, _beside(plan, t), "clip") if rows else ("", "")
     outer = [*(qualified(n) for n in t.nest.spatial if n is not t.lane and n is not t.row), *([blocks] if blocks else [])]
     squares = [name for name in (lines, rows) if name]
     if not (outer or squares) or not plan.step("reorder", *outer, *squares, row, lane):
@@ -70,6 +72,12 @@ def _scheduled(plan: Plan, t: _Turn) -> list[str] | None:
     plan.step("unroll", row)
     plan.step("vectorize", lane)
     return outer
+
+
+def _beside(plan: Plan, t: _Turn) -> int:
+    """Squares of a row that come together: half a page, less where cores would have no blocks."""
+    squares = -(-constant_extent(t.row) // plan.lanes(t.nest))
+    return max(1, min(BESIDE // plan.machine.vector_bytes, squares // (SHARES * plan.machine.cores)))
 
 
 def _turned(plan: Plan, t: _Turn, access: Access, at: str, lanes: int) -> bool:
