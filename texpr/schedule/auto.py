@@ -40,7 +40,7 @@ from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
-from texpr.schedule.past import past_caches
+from texpr.schedule.past import is_best_by_rows, past_caches
 from texpr.schedule.plan import Plan
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
@@ -263,7 +263,8 @@ def _rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | Non
         return None
     if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
         return best, ROWS_TOGETHER
-    return (best, 2) if operations(nest.main.value) <= LEAST_OPERATIONS else None
+    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or is_best_by_rows(plan, nest.main.tensor)
+    return None if by_rows else (best, 2)
 
 
 def _bare(plan: Plan, nest: Nest, loop: For) -> None:

@@ -28,6 +28,14 @@ def past_caches(plan: Plan) -> list[str]:
     return [t.name for t in plan.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
 
+def is_best_by_rows(plan: Plan, output: Tensor) -> bool:
+    """Whether light elements are computed fastest a row after the other: near, what rows have in common comes for nothing; and past the
+    caches, one row at a time is written fastest.
+    """
+    used = sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
+    return used <= plan.nearby or output.name in past_caches(plan)
+
+
 def _is_in_lines(tensor: Tensor) -> bool:
     row = integer(tensor.shape[-1])
     return row is not None and row * tensor.dtype.bytes % LINE == 0
