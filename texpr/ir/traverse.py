@@ -207,7 +207,13 @@ def _remembered(root: Node, name: str, found_in: Callable[[Node, list[Any]], Any
     while stack:
         node = stack[-1]
         below = children(node)
-        missing = [c for c in below if not hasattr(c, name)]
+        missing = []
+        for c in below:
+            if not hasattr(c, name):
+                if type(c) in _LEAVES:  # half of all nodes: done at once
+                    object.__setattr__(c, name, found_in(c, []))
+                else:
+                    missing.append(c)
         if missing:
             stack += missing
             continue

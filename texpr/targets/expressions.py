@@ -66,21 +66,25 @@ class Expressions:
 
     def value(self, root: Expr) -> Value:
         """The value of an expression. Depth-first with a stack, so that depth is no limit."""
-        stack = [root]
+        found = self._known(root)
+        if found is not None:
+            return found
+        known, stack = self.known, [root]
+        opened: set[int] = set()
         while stack:
             e = stack[-1]
-            if self._known(e) is not None:
-                stack.pop()
-                continue
-            below = () if isinstance(e, Read) or self._branches(e) else children(e)
-            pending = [c for c in below if isinstance(c, Expr) and self._known(c) is None]
-            if pending:
-                stack += pending
-                continue
-            self.known.add(id(e), (e, self._combined(e)))
-        result = self._known(root)
-        assert result is not None
-        return result
+            key = id(e)
+            if key not in known.entries:
+                if key not in opened:
+                    opened.add(key)
+                    below = () if isinstance(e, Read) or self._branches(e) else children(e)
+                    pending = [c for c in below if isinstance(c, Expr) and self._known(c) is None]
+                    if pending:
+                        stack += pending
+                        continue
+                known.add(key, (e, self._combined(e)))
+            stack.pop()
+        return known.entries[id(root)][1]
 
     def _branches(self, e: Expr) -> bool:
         """Whether an operand is computed in a branch, where it is needed."""

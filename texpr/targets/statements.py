@@ -23,7 +23,7 @@ from texpr.ir.loop import (
     Wait,
     WaitProducts,
 )
-from texpr.ir.traverse import children, statements, tensors, variables
+from texpr.ir.traverse import children, statements, tensors, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.place import STACK_BYTES
 from texpr.passes.renew import folded
@@ -282,10 +282,12 @@ class Emitter(Accesses):
         f, name = self.function, f"{symbol_of(self.kernel.name)}.worker{self.workers}"
         self.workers += 1
         extent = self.index(loop.extent)
-        declared = {s.tensor for s in statements(loop) if isinstance(s, Alloc)}
-        used = [t for t in self._used(loop) if t not in declared]
+        # Not `tensors` and `variables`, which remember what they find in every node: what is here is new, and asked for once.
+        nodes = list(walk(loop))
+        declared = {s.tensor for s in nodes if isinstance(s, Alloc)}
+        used = [t for t in dict.fromkeys(n.tensor for n in nodes if isinstance(n, Read | Store | Prefetch)) if t not in declared]
         # Sizes are needed for strides and buffers even where no expression names them.
-        needed = variables(loop) | set(self.kernel.sizes)
+        needed = {n for n in nodes if isinstance(n, Var)}.union(self.kernel.sizes)
         free = [v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var]
         context = f.slot(f"[{len(used) + len(free) + 1} x i64]", 8)
         captured: list[Value | str] = [*(self.pointers[t] for t in used), *(self.variables[v] for v in free)]
@@ -298,10 +300,6 @@ class Emitter(Accesses):
         self._worker(loop, name, used, free)
         for code in (1, 2):
             f.leave_if(f.define(f"icmp eq i64 {status}, {code}"), code)
-
-    def _used(self, loop: For) -> list[Tensor]:
-        stored = dict.fromkeys(s.tensor for s in statements(loop) if isinstance(s, Store))
-        return list({**tensors(loop), **stored})
 
     def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var]) -> None:
         """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
