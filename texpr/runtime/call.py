@@ -61,7 +61,9 @@ def make_callable(
     if not _is_plain(spec) or not numpy_api.layouts_are_known():
         return slow
     words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap)
-    return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, _documentation(spec), words, (failed, slow, wrap, spec, keep))
+    # What a dispatcher calls nobody looks at.
+    text = "" if otherwise is not None else _documentation(spec)
+    return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, text, words, (failed, slow, wrap, spec, keep))
 
 
 def make_runner(entry: int, spec: CallSpec, keep: object = None, failed: Callable[[], object] | None = None) -> Callable[..., Any]:

@@ -35,18 +35,19 @@ PAGE = 4096
 def ask_ahead(plan: Plan) -> None:
     """Prefetch inputs in the loops of expensive elements: rows that several nests read one row early, else some vectors."""
     caches = plan.machine.caches[:2]
-    for loop in all_loops(plan.kernel) if caches else ():
-        for tensor in plan.kernel.inputs:
-            alone = bytes_of(tensor) > caches[-1] and len(_readers(plan, tensor)) == 1
-            vector = _vector(loop, tensor) if alone else 0
+    far = [t for t in plan.kernel.inputs if caches and bytes_of(t) > caches[-1]]
+    alone = [t for t in far if len(_readers(plan, t)) == 1]
+    for loop in all_loops(plan.kernel) if alone else ():
+        for tensor in alone:
+            vector = _vector(loop, tensor)
             if vector and extent(loop) >= FEW * -(-DISTANCE // vector):
                 plan.step("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
-    for row in all_loops(plan.kernel) if caches else ():
-        for tensor in plan.kernel.inputs:
+    for row in all_loops(plan.kernel) if far else ():
+        for tensor in far:
             nests = list(_nests_of_row(row, tensor, row.var))
             length = bytes_of(tensor, tensor.shape[1:])
             busy = next((n for n in nests[1:] if _is_busy(n, tensor) or length >= PAGE and _walks_along_several(n)), None)
-            if busy is not None and bytes_of(tensor) > caches[-1] >= SHARE * length:
+            if busy is not None and caches[-1] >= SHARE * length:
                 plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(busy))
 
 

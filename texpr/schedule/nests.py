@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from texpr.ir.affine import linear
+from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
@@ -31,19 +32,23 @@ def unclamped(e: Expr) -> Expr:
     return e
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Access:
     """A read or write of `tensor` in the main statement."""
 
     tensor: Tensor
     indices: tuple[Expr, ...]
 
+    @cached_property
+    def place(self) -> Linear:
+        """The element in memory, away from the edges."""
+        return flat_index(self.tensor, tuple(unclamped(i) for i in self.indices))
+
     def stride(self, var: Var) -> int | None:
         """Elements between neighbouring iterations of `var`; None where it is not constant."""
-        form = flat_index(self.tensor, tuple(unclamped(i) for i in self.indices))
-        if any(var in variables(t) for t, _ in form.terms if t is not var):
+        if any(var in variables(t) for t, _ in self.place.terms if t is not var):
             return None
-        return form.coefficient(var)
+        return self.place.coefficient(var)
 
     def moving(self, var: Var) -> list[int]:
         """The dimensions of a copy of what is read that move with `var`: those that joined loops run through as one are one."""
@@ -118,8 +123,7 @@ class Nest:
         """
         seen: set[object] = set()
         for a in self.accesses[1:]:
-            form = flat_index(a.tensor, tuple(unclamped(i) for i in a.indices))
-            step = a.stride(loop.var)
+            form, step = a.place, a.stride(loop.var)
             terms = frozenset((id(t) if isinstance(t, Var) else show(t), c) for t, c in form.terms)
             seen |= {(a.tensor, terms, k) if step is None else (a.tensor, terms, form.constant + k * step, "")
                      for k in range(count if terms else 0)}
