@@ -72,7 +72,7 @@ def test_light_rows_are_left_to_the_hardware():
 def test_vectors_from_memory_are_asked_for_while_functions_are_computed(value, n, ahead):
     """A kilobyte early, of what nothing else reads."""
     steps = _steps(tx.op(f"op f(X: f32[N, N], b: f32[N]) -> Y: f32[N, N] {{ Y[i, j] = {value} }}"), N=n)
-    assert [step for step in steps if step.startswith("prefetch")] == ['prefetch("X", "Y.jo", 8)'] * ahead
+    assert [step for step in steps if step.startswith("prefetch")] == ['prefetch("X", "Y.jo", 16)'] * ahead
 
 
 def test_what_a_row_keeps_near_is_not_computed_twice():

@@ -31,7 +31,7 @@ from texpr.schedule.as_one import are_one, as_one
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained, serves_rows
-from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, operations, values_of
+from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, values_of
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
@@ -217,8 +217,8 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        full = any(crowded(value, plan.machine) for value in beside)
-        registers = 1 if integer(best.extent) is None or full else 4 if light and rows is None else 2
+        one = integer(best.extent) is None or any(is_best_alone(value, plan.machine) for value in beside)
+        registers = 1 if one else 4 if light and rows is None else 2
         if any_length.wanted(plan):
             longer = any_length.elements(plan, nest, best, together, 4 if light and rows is None else registers)
             if longer is not None:

@@ -93,6 +93,13 @@ def crowded(value: Expr, machine: Machine) -> bool:
     return machine.loads_apart and operations(value) > CROWDED
 
 
+def is_best_alone(value: Expr, machine: Machine) -> bool:
+    """Whether one vector of elements in an iteration is best: several would not stay in registers, or the processor computes the next
+    iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same.
+    """
+    return crowded(value, machine) or not machine.loads_apart and operations(value) >= FUNCTION
+
+
 def values_of(kernel: Kernel, tensor: Tensor) -> list[Expr]:
     """What is stored, all at once, in a tensor; of an output, in all that have its shape."""
     shape = tuple(map(integer, tensor.shape))
