@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -147,8 +147,9 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
             deeper = []
             for child in below:
                 if id(child) not in done:
-                    if type(child) in _LEAVES and keep is None:  # half of all nodes: done at once
-                        changed = rule(child) if kinds is None or type(child) in kinds else None
+                    if type(child) in _LEAVES:  # half of all nodes: done at once
+                        kept = kinds is not None and type(child) not in kinds or keep is not None and keep(child)
+                        changed = None if kept else rule(child)
                         done[id(child)] = child if changed is None else changed
                     else:
                         deeper.append(child)
@@ -185,6 +186,11 @@ _VARIABLES = frozenset({Var})
 def variables(*roots: Node) -> set[Var]:
     """All variables used below the roots, bound ones included where they are used."""
     return set().union(*[_remembered(root, "_variables", _variables) for root in roots])
+
+
+def uses_any(root: Node, found: Set[Var]) -> bool:
+    """Whether some of these variables are used below `root`."""
+    return not _remembered(root, "_variables", _variables).isdisjoint(found)
 
 
 def free_variables(root: Node) -> set[Var]:

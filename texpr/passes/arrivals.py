@@ -6,7 +6,7 @@ from texpr import poly
 from texpr.ir.loop import For, Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import source_kernel
-from texpr.ir.traverse import walk
+from texpr.ir.traverse import statements
 from texpr.poly import Unproven
 from texpr.support.errors import CompileError, ScheduleError
 
@@ -57,11 +57,11 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
         CompileError: it is a GPU that does not.
     """
     if machine.gpu_threads and not machine.asynchronous:
-        copy = next((n for n in walk(kernel) if isinstance(n, Store) and n.asynchronous), None)
+        copy = next((n for n in statements(kernel) if isinstance(n, Store) and n.asynchronous), None)
         if copy is not None:
             raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
                                help="newer processors have them; pipeline without asynchronous=True runs anywhere")
-    box = next((n for n in walk(kernel) if isinstance(n, For) and n.kind == "bulk"), None)
+    box = next((n for n in statements(kernel) if isinstance(n, For) and n.kind == "bulk"), None)
     if box is not None and machine.gpu_threads and not machine.bulk:
         raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
                            help="newer processors have them; leave `bulk` out of the script")

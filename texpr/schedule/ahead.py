@@ -42,7 +42,7 @@ def ask_ahead(plan: Plan) -> None:
             vector = _vector(loop, tensor)
             if vector and extent(loop) >= FEW * -(-DISTANCE // vector):
                 plan.step("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
-    for row in all_loops(plan.kernel) if far else ():
+    for row in [n for n in all_loops(plan.kernel) if len(n.body) > 1] if far else ():
         for tensor in far:
             nests = list(_nests_of_row(row, tensor, row.var))
             length = bytes_of(tensor, tensor.shape[1:])

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from inspect import Parameter, Signature, signature
 
 from texpr.ir.expr import Var
@@ -97,7 +98,7 @@ class Step:
                 raise ScheduleError(f"{value[:40]!r} has characters that no terminal shows", code="arguments",
                                     help="names are letters, digits and underscores")
         try:
-            bound = signature(step).bind(kernel, *self.args, **dict(self.options))
+            bound = _signature(step).bind(kernel, *self.args, **dict(self.options))
         except TypeError as error:
             raise ScheduleError(f"{self} does not fit the step: {error}", code="arguments",
                                 help=f"{self.name}{_parameters(step)}") from None
@@ -106,9 +107,14 @@ class Step:
         return after
 
 
+@cache
+def _signature(step: Callable[..., Kernel]) -> Signature:
+    return signature(step)
+
+
 def _parameters(step: Callable[..., Kernel]) -> str:
     """What a step takes beside the kernel, as in `(outer, inner, *, name=None)`."""
-    _, *rest = signature(step).parameters.values()
+    _, *rest = _signature(step).parameters.values()
     return str(Signature([p.replace(annotation=Parameter.empty) for p in rest]))
 
 
