@@ -20,8 +20,8 @@ BY_FUNCTION = '"texpr-passes"="by function"'
 """An attribute in a text whose functions need nothing of LLVM's passes over modules, which take twice as long. What those do beside:
 values that loops carry from iteration to iteration in memory stay in registers."""
 REGISTERS = '"texpr-passes"="registers"'
-"""An attribute in a text whose sums are in registers (`plain.sums_in_registers`), for a processor that adds up addresses as it loads. Four
-of LLVM's passes over functions make small buffers into registers and compute equal values once, which takes a third of what all take."""
+"""An attribute in a text whose sums are in registers (`plain.sums_in_registers`), for a processor that adds up addresses as it loads. One
+of LLVM's passes makes small buffers into registers; more of them would make larger code that is as fast, and take eight times as long."""
 FEW = '"texpr-passes"="few"'
 """An attribute in a text of loops over elements (`plain.is_plain`), where most of what LLVM's passes over functions look for is not there:
 three of them take half of the time for the same code. Code generation moves addresses out of loops."""
@@ -68,25 +68,22 @@ def optimized(text: str, triple: str, tm: llvm.TargetMachine) -> llvm.ModuleRef:
         with _freed(builder.getModulePassManager()) as passes:
             passes.run(module, builder)
         return module
-    with _freed(builder.getFunctionPassManager() if BY_FUNCTION in text else _few_passes(buffers=REGISTERS in text)) as passes:
+    with _freed(builder.getFunctionPassManager() if BY_FUNCTION in text else _few_passes(REGISTERS in text)) as passes:
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)
     return module
 
 
-def _few_passes(*, buffers: bool) -> Any:
-    """Equal values are computed once, made of fewer instructions, and blocks are joined.
-
-    Args:
-        buffers: those on the stack become registers first.
-    """
+def _few_passes(buffers: bool) -> Any:
+    """Small buffers become registers, or: equal values are computed once, made of fewer instructions, and blocks are joined."""
     passes = llvm.create_new_function_pass_manager()
     if buffers:
         passes.add_sroa_pass()
-    passes.add_new_gvn_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    else:
+        passes.add_new_gvn_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
     return passes
 
 
