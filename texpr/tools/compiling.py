@@ -14,16 +14,13 @@ import time
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-import numpy as np
-
-from texpr.compiler import Op, op, schedule
-from texpr.ir.dtypes import numpy_dtype
+from texpr.compiler import op, schedule
 from texpr.support.options import options
 from texpr.support.trace import collect
 from texpr.tools.measured import COMPILED
 
 DISK_BAR = 1.0
-"""Milliseconds from an operator to its first result, in a process that has called another one."""
+"""Milliseconds of the same where the disk cache has it, in a process that has found another kernel there."""
 _CHILD = "import sys; from texpr.tools.compiling import in_child; in_child(sys.argv[1])"
 
 
@@ -46,17 +43,22 @@ def _line(name: str, milliseconds: float, bar: float | None = None) -> str:
 
 def _made(text: str, sizes: Mapping[str, int]) -> tuple[float, dict[str, float]]:
     """Milliseconds that a kernel takes that was never made, and its stages."""
-    made = op(text)
     with tempfile.TemporaryDirectory() as folder, options(cache_dir=folder), collect() as trace:
-        start = time.perf_counter()
-        _ = schedule(made, **sizes).auto().compile().address
-        total = (time.perf_counter() - start) * 1e3
+        total = _milliseconds(text, sizes)
     stages = {f"{stage}: {name}": seconds * 1e3 for (stage, name), seconds in trace.seconds.items()}
     return total, stages | {"all else, and waiting for LLVM": total - sum(stages.values())}
 
 
+def _milliseconds(text: str, sizes: Mapping[str, int]) -> float:
+    """What a kernel takes, from an operator that was read to the address of its code."""
+    made = op(text)
+    start = time.perf_counter()
+    _ = schedule(made, **sizes).auto().compile().address
+    return (time.perf_counter() - start) * 1e3
+
+
 def _from_disk(runs: int) -> list[dict[str, float]]:
-    """What first calls take in processes of their own, by kernel; the first process fills the cache."""
+    """What kernels take in processes of their own, by name; the first process fills the cache."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(runs + 1):
@@ -66,20 +68,7 @@ def _from_disk(runs: int) -> list[dict[str, float]]:
 
 
 def in_child(folder: str) -> None:
-    """Print the milliseconds of each kernel's first call as JSON, with the cache in a folder."""
+    """Print what each kernel takes, the cache being in a folder, in milliseconds as JSON."""
     with options(cache_dir=folder):
-        _first_call(op("op negative(X: f32[N]) -> Y: f32[N] { Y[i] = -X[i] }"), {"N": 16})
-        print(json.dumps({name: _first_call(op(text), sizes) for name, (text, sizes, _) in COMPILED.items()}))
-
-
-def _first_call(made: Op, sizes: Mapping[str, int]) -> float:
-    """Milliseconds of the first call of an operator by name, without the work itself."""
-    program = made.program()
-    extents = {v: sizes[v.name] for v in program.sizes}
-    # Ones, whose memory is there already.
-    arrays = [np.ones([extents[e] for e in t.shape], numpy_dtype(t.dtype)) for t in (*program.inputs, *program.outputs)]  # type: ignore[index]
-    start = time.perf_counter()
-    made(*arrays)
-    first = time.perf_counter()
-    made(*arrays)
-    return (2 * first - start - time.perf_counter()) * 1e3
+        _milliseconds("op negative(X: f32[N]) -> Y: f32[N] { Y[i] = -X[i] }", {"N": 16})
+        print(json.dumps({name: _milliseconds(text, sizes) for name, (text, sizes, _) in COMPILED.items()}))
