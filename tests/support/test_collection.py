@@ -1,0 +1,49 @@
+"""Cycles that are not looked for meanwhile."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from texpr.support.collection import uncollected
+
+
+@pytest.fixture
+def thawed():
+    """pytest freezes what it made."""
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    yield
+    if frozen:
+        gc.freeze()
+
+
+def test_what_was_made_meanwhile_is_not_looked_through_as_young(thawed):
+    with uncollected():
+        assert not gc.isenabled()
+        made = [[] for _ in range(1000)]
+    assert gc.isenabled() and gc.get_freeze_count() == 0
+    assert any(found is made for found in gc.get_objects(generation=2))
+
+
+def test_what_was_frozen_stays_so(thawed):
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with uncollected():
+        pass
+    assert 0 < frozen == gc.get_freeze_count()
+    gc.unfreeze()
+
+
+def test_who_collects_nothing_goes_on_so():
+    gc.disable()
+    try:
+        with pytest.raises(ValueError), uncollected():
+            raise ValueError
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    with pytest.raises(ValueError), uncollected():
+        raise ValueError
+    assert gc.isenabled()
