@@ -33,6 +33,8 @@ STEPS = {
     "vectorize_masked": ("triangle", {"M": 8}, 's.split("i", 3).vectorize("ii")'),
     "parallel": ("stencil", {}, 's.parallel("i")'),
     "bind": ("stencil", {"M": 64, "N": 64}, 's.bind("i", "block.x").bind("j", "thread.x")'),
+    "bind_at_most": ("stencil", {"M": 70, "N": 64}, 's.bind("i", "block.x", at_most=16).bind("j", "thread.x", at_most=32)'),
+    "bind_at_most_symbolic": ("stencil", {}, 's.bind("i", "block.x", at_most=16, names=("round", "block"))'),
     "rfactor": ("matmul", {"K": 64}, 's.split("k", 8).rfactor("ki", reassoc=True)'),
     "rfactor_max": ("largest", {}, 's.rfactor("k")'),
     "rfactor_around_elements": ("matmul", {}, 's.split("j", 8).reorder("i", "jo", "k", "ji").rfactor("k", reassoc=True)'),

@@ -127,9 +127,11 @@ class Steps:
         """Share iterations among threads; see `texpr.schedule.parallel`."""
         return self._step("parallel", loop)
 
-    def bind(self, loop: str | Var, to: str) -> Self:
+    def bind(self, loop: str | Var, to: str, *, at_most: int | None = None, names: tuple[str, str] | None = None) -> Self:
         """Run iterations on the blocks or threads of a GPU; see `texpr.schedule.bind`."""
-        return self._step("bind", loop, to)
+        given: dict[str, object] = {"at_most": at_most, "names": names}
+        options = {k: v for k, v in given.items() if v is not None}
+        return self._step("bind", loop, to, **options)
 
     def rfactor(self, loop: str | Var, *, reassoc: bool = False) -> Self:
         """A partial result per iteration of a reduction loop; see `texpr.schedule.rfactor`."""
@@ -169,9 +171,11 @@ class Steps:
         """Keep only what is still needed of a temporary; see `texpr.schedule.fold`."""
         return self._step("fold", tensor, dim, *(() if size is None else (size,)))
 
-    def pipeline(self, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0) -> Self:
+    def pipeline(self, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0,
+                 through: str | Var | None = None) -> Self:
         """Compute a tensor some iterations ahead of its use; see `texpr.schedule.pipeline`."""
-        options = ({"asynchronous": True} if asynchronous else {}) | ({"lead": lead} if lead else {})
+        given: dict[str, object] = {"asynchronous": asynchronous or None, "lead": lead or None, "through": through}
+        options = {k: v for k, v in given.items() if v is not None}
         return self._step("pipeline", what, *(() if depth == 2 else (depth,)), **options)
 
     def in_flight(self, loop: str | Var, groups: int = 0) -> Self:

@@ -44,6 +44,7 @@ class Machine:
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
         shared_bytes: memory that the threads of a block share, at most.
         multiprocessor: where blocks run, on GPUs.
+        processors: how many of these there are.
         asynchronous: threads go on while copies to that memory are under way.
         tf32: default schedules may round factors of sums of f32 for instructions that take them so. No property of a machine: the user
             permits it.
@@ -62,6 +63,7 @@ class Machine:
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0
     multiprocessor: Multiprocessor | None = None
+    processors: int = 0
     asynchronous: bool = False
     bulk: bool = False
     streams: bool = False

@@ -133,12 +133,12 @@ def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[Place]) -> Unpro
         copy = write.place.node
         assert isinstance(copy, Store)
         for read in reads:
-            if (kind := late(kernel, write, read, read.place)) is not None:
+            if (kind := late(kernel, write, read, read.place, places)) is not None:
                 return Unproven(kind, read.place.node, copy)
             if not _after_reads(kernel, read, write):
                 return Unproven("overwritten", read.place.node, copy)
         for earlier in writes:
-            if late(kernel, earlier, write, write.place) is not None:
+            if late(kernel, earlier, write, write.place, places) is not None:
                 return Unproven("overwritten", earlier.place.node, copy)
     return None
 
@@ -154,37 +154,53 @@ def reads_at(s: Stmt) -> Iterator[Read]:
                 yield Read(tensor, indices)
 
 
-def late(kernel: Kernel, copy: Use, use: Use, at: Place) -> str | None:
+def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]) -> str | None:
     """What may go wrong where `use` comes after what began at `copy`: it is not behind a wait for it and a barrier."""
     pair = _Pair(kernel, copy, use)
-    before = pair.earlier()
+    before, mine = pair.earlier(), pair.renamed[use]
 
-    def covered(wait: Place | None) -> bool:
-        ways = _pending(pair, wait) if wait is not None else ()
-        return any(pair.impossible([conjunction(c, p) for c in before for p in pending]) for pending in ways)
+    def covered(case: Expr, wait: Place | None, mine: dict[Var, Expr]) -> bool:
+        ways = _pending(pair, wait, mine) if wait is not None else ()
+        return any(pair.impossible([conjunction(case, p) for p in pending]) for pending in ways)
 
-    if pair.impossible(before) or (at.meeting is not None and covered(at.meeting.wait)):
+    def earlier(case: Expr) -> bool:
+        return any(pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
+                   and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(at, places))
+
+    if pair.impossible(before) or (at.meeting is not None and all(covered(case, at.meeting.wait, mine) for case in before)):
         return None
-    return "barrier" if covered(at.wait) else "arrival"
+    return "barrier" if all(covered(case, at.wait, mine) or earlier(case) for case in before) else "arrival"
 
 
-def _pending(pair: _Pair, wait: Place) -> Iterator[list[Expr]]:
-    """The cases in which a copy may be under way behind a wait in front of its use: each list is all of them, told in another way."""
-    copy, use = pair.uses
+def _last_waits(at: Place, places: Sequence[Place]) -> Iterator[tuple[For, Place]]:
+    """Of loops around a statement, the last wait of their bodies, if it stands behind it: that of the iteration before was passed."""
+    for n in at.steps:
+        behind = [p for p in places if p.order > at.order and isinstance(p.node, Wait | WaitProducts) and p.node in n.body]
+        if behind and reached_by_all(behind[-1]):
+            yield n, behind[-1]
+
+
+def _pending(pair: _Pair, wait: Place, mine: dict[Var, Expr]) -> Iterator[list[Expr]]:
+    """The cases in which a copy may be under way behind a wait in front of its use: each list is all of them, told in another way.
+
+    Args:
+        mine: the variables of the instance of the wait.
+    """
+    copy, _ = pair.uses
     assert isinstance(wait.node, Wait | WaitProducts)
     if wait.node.pending == 0 and copy.commit is not None:
-        yield _order(wait, copy.commit, pair.renamed[use], pair.renamed[copy])
+        yield _order(wait, copy.commit, mine, pair.renamed[copy])
     for since in wait.committed:
         if since not in copy.place.committed:
             continue
-        arrived = sub(pair.of(use, wait.committed[since]), index(wait.node.pending))
+        arrived = sub(substitute(wait.committed[since], mine), index(wait.node.pending))
         late = compare("<=", arrived, pair.of(copy, copy.place.committed[since]))
         if since is None:
             yield [late]
             continue
         # Only in one iteration of the loops around the wait for all are both counted from it.
-        apart = (compare("!=", pair.of(use, n.var), pair.of(copy, n.var)) for n in since.steps)
-        behind = _order(since, copy.place, pair.renamed[use], pair.renamed[copy])
+        apart = (compare("!=", mine[n.var], pair.of(copy, n.var)) for n in since.steps)
+        behind = _order(since, copy.place, mine, pair.renamed[copy])
         yield [conjunction(b, c) for c in (late, *apart) for b in behind]
 
 

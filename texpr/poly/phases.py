@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from texpr.ir.affine import linear
-from texpr.ir.build import add, compare, floordiv, integer, mod, select, sub
+from texpr.ir.build import add, compare, floordiv, integer, mod, mul, select, sub
 from texpr.ir.expr import Axis, Expr, Select, index
 from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait
 from texpr.ir.traverse import equal, walk
@@ -118,12 +118,16 @@ def _commit(kernel: Kernel, p: Place, told: Expr, waits: Sequence[Place]) -> Fau
 
 
 def _wait(kernel: Kernel, p: Place, waits: Sequence[Place]) -> Fault | None:
-    """One wait, in one loop, from group 0 on: the groups before its own are those that it waited for in earlier iterations."""
+    """One wait, from group 0 on: the groups before its own are those that it waited for in earlier iterations of the loops around."""
     node, waited = p.node, _waited(p)
     assert isinstance(node, Wait) and node.slot is not None and node.phase is not None
-    if waited is None or len(waits) > 1 or len(p.steps) != 1:
+    if waited is None or len(waits) > 1 or not p.steps:
         return "counter", node
-    if linear(sub(waited, p.steps[0].var)).terms or linear(sub(waited, p.steps[0].var)).constant:
+    before: Expr = index(0)
+    for n in p.steps:
+        before = add(mul(before, n.extent), n.var)
+    apart = linear(sub(waited, before))
+    if apart.terms or apart.constant:
         return "counter", node
     if not _same(kernel, p, node.slot, mod(waited, index(node.slots))):
         return "counter", node

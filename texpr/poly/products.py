@@ -45,14 +45,14 @@ def _of_product(kernel: Kernel, p: Place, places: Sequence[Place]) -> Unproven |
     assert isinstance(product, Store)
     sums = begun(p, product.indices, places)
     for at, use in _others(p, places):
-        if late(kernel, sums, use, at) == "arrival":
+        if late(kernel, sums, use, at, places) == "arrival":
             return Unproven("unfinished", at.node, product)
     read = [(n.tensor, begun(p, n.indices, places)) for n in walk(product.value) if isinstance(n, Read)]
     for at in places:
         if not isinstance(at.node, Store) or at.node.update is not None:
             continue
         write = Use(at, at.node.indices)
-        if any(t is at.node.tensor and late(kernel, use, write, at) is not None for t, use in read):
+        if any(t is at.node.tensor and late(kernel, use, write, at, places) is not None for t, use in read):
             return Unproven("operand", at.node, product)
     return None
 

@@ -11,6 +11,7 @@ from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.arrivals import check_arrivals
 from texpr.passes.boxes import NoBox, box_of
+from texpr.schedule.indices import number, remainder
 from texpr.schedule.loops import find_loops, path_to, span_of
 from texpr.support.errors import ScheduleError
 
@@ -29,7 +30,8 @@ def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
     phase of its copies, and none is begun for a counter that somebody still waits for, is proven of the result.
 
     Args:
-        loop: whose copies run ahead, around which only loops over blocks stand. Nests that copy have no loops over threads or lanes.
+        loop: whose copies run ahead, around which only loops over blocks stand, and those that `pipeline` went through. Nests that copy
+            have no loops over threads or lanes.
     Raises:
         ScheduleError: nothing is begun ahead in the loop, it stands in other loops, or a copy is no box.
     """
@@ -40,18 +42,30 @@ def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
         (first, *_) = find_loops(kernel, loop)
         raise ScheduleError(f"no copies are begun ahead in `{first.var.name}`", span_of(kernel, first), code=STEP,
                             help=f'pipeline("{first.var.name}", 3, asynchronous=True) begins them')
-    *around, _ = path_to(kernel, main)
-    if not around or any(not isinstance(n, For) or not n.kind.startswith("block") for n in around):
-        what = "runs again and again, so that phases are not counted by it" if around else "is no part of what a block of threads does"
-        raise ScheduleError(f"`{main.var.name}` {what}", span_of(kernel, main), code=STEP,
-                            help="bind the loops around it to blocks, one at least")
+    outer = _outer(kernel, filling, main)
     lead = integer(filling.extent)
     assert lead is not None and isinstance(main.body[0], Wait)
-    slots = _buffers(kernel, main)
-    waited = replace(main.body[0], slots=slots, slot=mod(main.var, index(slots)), phase=mod(floordiv(main.var, index(slots)), index(2)))
-    after = {filling: _counted(kernel, filling, filling.var, slots), main: _counted(kernel, main, add(main.var, index(lead)), slots)}
+    slots, group = _buffers(kernel, main), number([*outer, main])
+    phase = mod(floordiv(group, index(slots)), index(2))
+    waited = replace(main.body[0], slots=slots, slot=remainder(group, slots), phase=phase)
+    after = {filling: _counted(kernel, filling, filling.var, slots), main: _counted(kernel, main, add(group, index(lead)), slots)}
     after[main] = replace(after[main], body=(waited, *after[main].body[1:]))
     return check_arrivals(rewrite(kernel, lambda n: after.get(n) if isinstance(n, For) else None))
+
+
+def _outer(kernel: Kernel, filling: For, main: For) -> list[For]:
+    """The loops around the one that is filled ahead whose iterations follow each other.
+
+    Raises:
+        ScheduleError: it runs again and again, or in no block.
+    """
+    *around, _ = path_to(kernel, main)
+    shared = path_to(kernel, filling)[:-1]
+    if not around or any(not isinstance(n, For) or not n.kind.startswith("block") for n in shared):
+        what = "runs again and again, so that phases are not counted by it" if around else "is no part of what a block of threads does"
+        raise ScheduleError(f"`{main.var.name}` {what}", span_of(kernel, main), code=STEP,
+                            help="bind the loops around it to blocks, one at least" + ", or pipeline through them" * bool(around))
+    return [n for n in around[len(shared) :] if isinstance(n, For)]
 
 
 def _copies(n: Node) -> TypeGuard[Store]:
@@ -67,13 +81,13 @@ def _buffers(kernel: Kernel, main: For) -> int:
     return counts.pop() or 0
 
 
-def _counted(kernel: Kernel, loop: For, number: Expr, slots: int) -> For:
+def _counted(kernel: Kernel, loop: For, group: Expr, slots: int) -> For:
     """The loop with boxes for its copies, and a commit that says what they bring, for the counter of their group."""
     body: list[Stmt] = []
     brings: Expr = index(0)
     for s in loop.body:
         if isinstance(s, Commit):
-            body.append(Commit(mod(number, index(slots)), brings, slots))
+            body.append(Commit(remainder(group, slots), brings, slots))
         elif not isinstance(s, Wait | Barrier) and any(map(_copies, walk(s))):
             boxes = [_box(kernel, n) for n in (s.body if isinstance(s, If) else (s,))]
             size = index(sum(n for _, n in boxes))

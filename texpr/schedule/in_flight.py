@@ -61,8 +61,9 @@ def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
     body = around[-1].body if around else kernel.body
     meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
     after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
-    again = next((n for n in around if isinstance(n, For) and not n.kind.startswith("block")), None)
-    return after if again is None else _awaited(after, again)
+    for again in reversed([n for n in around if isinstance(n, For) and not n.kind.startswith("block")]):
+        after = _awaited(after, again)
+    return after
 
 
 def _awaited(kernel: Kernel, again: For) -> Kernel:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import FOLDED, add, fold, integer, mul
+from texpr.ir.build import FOLDED, add, fold, integer, mod, mul
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Expr, FloorDiv, Mod, Node, Sub, Var, index
-from texpr.ir.loop import Stmt
+from texpr.ir.loop import For, Stmt
 from texpr.ir.traverse import equal, rewrite
 from texpr.passes.renew import with_fresh_variables
 
@@ -46,6 +46,21 @@ def tidy(e: Expr) -> Expr:
     return e if equal(e, ordered) else ordered
 
 
-def moved_to(statements: Sequence[Stmt], var: Var, value: Expr) -> tuple[Stmt, ...]:
-    """The statements for `value` of a loop's variable, with loops of their own."""
-    return tuple(with_fresh_variables(put(s, {var: value})) for s in statements)
+def moved_to(statements: Sequence[Stmt], values: Mapping[Var, Expr]) -> tuple[Stmt, ...]:
+    """The statements for these values of variables of loops, with loops of their own."""
+    return tuple(with_fresh_variables(put(s, values)) for s in statements)
+
+
+def number(loops: Sequence[For]) -> Expr:
+    """How many iterations of nested loops, all but the first of which have constant extents, come before one."""
+    count: Expr = index(0)
+    for n in loops:
+        count = add(mul(count, n.extent), n.var)
+    return tidy(count)
+
+
+def remainder(e: Expr, by: int) -> Expr:
+    """(4*t + k) % 4   ->   k % 4"""
+    form = linear(e)
+    left = Linear(tuple((t, c % by) for t, c in form.terms if c % by), form.constant % by)
+    return mod(left.expr(), index(by))

@@ -100,7 +100,8 @@ def check_new_names(kernel: Kernel, at: For, names: Sequence[object], step: str)
             raise ScheduleError(f"`{name}` is a tensor or a size", span_of(kernel, at), code=step, help=_OTHER_NAMES[step])
 
 
-_OTHER_NAMES = {"split": 'give other names: split(..., names=("outer", "inner"))', "fuse": 'give another name: fuse(..., name="both")',
+_OTHER_NAMES = {"bind": 'give other names: bind(..., names=("inside", "bound"))',
+                "split": 'give other names: split(..., names=("outer", "inner"))', "fuse": 'give another name: fuse(..., name="both")',
                 "fission": 'give another name: fission(..., name="rest")'}
 
 

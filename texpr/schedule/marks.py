@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from texpr.ir.build import compare, integer
-from texpr.ir.expr import Expr, Var
+from texpr.ir.build import add, compare, floordiv, integer, minimum, sub
+from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import variables, walk
 from texpr.passes.ranges import largest
-from texpr.schedule.independent import check_independent, check_inside, own_buffers
+from texpr.schedule.independent import check_independent, check_inside, check_moved, own_buffers
 from texpr.schedule.leaves import rearranged
-from texpr.schedule.loops import all_loops, find_loops, loops_around, replace_loops, span_of
+from texpr.schedule.loops import all_loops, check_new_names, find_loops, loops_around, replace_loops, span_of
 from texpr.schedule.regroup import Leaf
+from texpr.schedule.tiles import tiled
 from texpr.support.errors import ResourceError, ScheduleError
 
 MOST_LANES = 1024
 MOST_STATEMENTS = 4096
 REGISTER_LANES = 16
+MOST_AT_ONCE = 1 << 31
 BINDINGS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 
 
@@ -122,15 +124,46 @@ def parallel(kernel: Kernel, loop: str | Var) -> Kernel:
     return _concurrent(kernel, loop, "parallel", "parallel")
 
 
-def bind(kernel: Kernel, loop: str | Var, to: str) -> Kernel:
+def bind(kernel: Kernel, loop: str | Var, to: str, *, at_most: int | None = None, names: tuple[str, str] | None = None) -> Kernel:
     """Run the iterations on the blocks or threads of a GPU: `block.x` ... `thread.z`. Legal as `parallel` is.
 
+    With `at_most`, so many blocks or threads walk over all iterations. Grid-stride loop, persistent blocks elsewhere.
+
+    for v in 0..n: S   ->   for vi in 0..min(p, n) block.x: for vo in 0..(n - vi + p-1)//p: S[v := vo*p + vi]
+
+    Args:
+        at_most: of the blocks or threads, 1 to 2^31; a loop of no more iterations is bound as it is.
+        names: of the loop inside and of the one that is bound; `vo` and `vi` unless given.
     Raises:
-        ScheduleError: no such place, or iterations depend on each other.
+        ScheduleError: no such place, a bad number or name, or iterations depend on each other.
     """
     if to not in BINDINGS:
         raise ScheduleError(f"a loop cannot be bound to {to!r}", code="bind", help=f"one of {', '.join(BINDINGS)}")
-    return _concurrent(kernel, loop, "bind", to)
+    if at_most is None:
+        return _concurrent(kernel, loop, "bind", to)
+    found = find_loops(kernel, loop)
+    if not isinstance(at_most, int) or isinstance(at_most, bool) or not 1 <= at_most <= MOST_AT_ONCE:
+        raise ScheduleError(f"{at_most!r} iterations at once are not a number from 1 to 2^31", span_of(kernel, found[0]), code="bind")
+    outer, inner = names or (found[0].var.name + "o", found[0].var.name + "i")
+    check_new_names(kernel, found[0], (outer, inner), "bind")
+    for n in found:
+        check_independent(kernel, n, "bind", private=own_buffers(kernel, n))
+    after = replace_loops(kernel, found, lambda n: _walked(n, to, at_most, outer, inner))
+    check_moved(kernel, after, "bind")
+    return after
+
+
+def _walked(loop: For, to: str, at_most: int, outer_name: str, inner_name: str) -> For:
+    """The iterations of a loop dealt to so many that run at once, in turn."""
+    count = integer(loop.extent)
+    if count is not None and count <= at_most:
+        return replace(loop, kind=to)
+    tiles = tiled(replace(loop, kind="serial"), loop.extent, at_most, outer_name, inner_name, guarded=False)
+    (inner,) = tiles.body
+    assert isinstance(inner, For)
+    left = loop.extent if count is not None and count % at_most == 0 else add(sub(loop.extent, inner.var), index(at_most - 1))
+    walk = replace(tiles, extent=floordiv(left, index(at_most)), body=inner.body)
+    return replace(inner, extent=minimum(index(at_most), loop.extent), body=(walk,), kind=to)
 
 
 def _concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel:

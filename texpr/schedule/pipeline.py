@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.build import add, compare, integer, minimum, mod, sub
+from texpr.ir.build import add, compare, integer, minimum, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.arrivals import check_arrivals
 from texpr.passes.nests import guarded
 from texpr.passes.renew import over_tensors
-from texpr.schedule.asynchronous import begun, check_copies
+from texpr.schedule.asynchronous import begun, check_copies, running_on
 from texpr.schedule.independent import check_changed
-from texpr.schedule.indices import moved_to, tidy
+from texpr.schedule.indices import moved_to, number, remainder, tidy
 from texpr.schedule.loops import (
     all_loops,
     find_loops,
@@ -36,7 +36,8 @@ from texpr.support.errors import ScheduleError
 MOST_BUFFERS = 16
 
 
-def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0) -> Kernel:
+def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: bool = False, lead: int = 0,
+             through: str | Var | None = None) -> Kernel:
     """Compute a tensor `depth - 1` iterations before its use, into one of `depth` buffers. Double buffering, software pipelining elsewhere.
 
     for i in 0..n: { T = f(i); Y[i] = g(T) }
@@ -63,16 +64,14 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
         asynchronous: the tensors are copies in shared memory.
         lead: iterations that asynchronous copies run ahead, `depth - 1` if not given. With fewer, buffers stay as they are for longer:
             `in_flight` lets products that read them go on meanwhile.
+        through: a loop around, from which on all iterations follow each other: asynchronous copies for the next of its iterations begin
+            in the last ones of this, and buffers are used in turn all the way.
     Raises:
         ScheduleError: values pass from iteration to iteration, or what the tensor is computed from is not there earlier; or lanes around
             the loop would share the buffers; or, with `asynchronous`, a tensor is computed, lives elsewhere, or is not proven to arrive.
     Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
     """
-    if not isinstance(depth, int) or not 2 <= depth <= MOST_BUFFERS:
-        raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
-    if not isinstance(lead, int) or not 0 <= lead < depth or lead and not asynchronous:
-        raise ScheduleError(f"copies into {depth} buffers run 1 to {depth - 1} iterations ahead, not {lead!r}", code="pipeline",
-                            help="only those of asynchronous=True may run less than depth - 1 iterations ahead")
+    _check_arguments(depth, asynchronous, lead, through)
     lead = lead or depth - 1
     kernel = replace_loops(kernel, all_loops(kernel), _spread)
     loop, stage = _stage(kernel, what, lead)
@@ -81,10 +80,11 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
                             span_of(kernel, loop), code="pipeline", help="pipeline a loop inside it")
     buffers = {p.tensor: _buffer(kernel, p, loop, depth) for p in stage}
     ahead = [k for k, s in enumerate(loop.body) if any(s is own for p in stage for own in p.statements)]
-    buffered = _buffered(kernel, buffers, loop, depth)
+    outer = running_on(kernel, loop, through, lead) if through is not None else []
+    buffered = _buffered(kernel, buffers, remainder(number([*outer, loop]), depth), depth)
     if asynchronous:
         check_copies(kernel, [p.tensor for p in stage])
-        after = begun(buffered, loop, ahead, lead)
+        after = begun(buffered, loop, ahead, lead, len(outer))
     else:
         after = _moved(buffered, loop, ahead, lead)
     early = {s for k in ahead for s in stores(loop.body[k])}
@@ -95,6 +95,17 @@ def pipeline(kernel: Kernel, what: str | Var, depth: int = 2, *, asynchronous: b
                       help="leave it where it is", after=after)
     check_changed(after, set(stores(after)) - set(stores(kernel)), "pipeline")
     return check_arrivals(after)
+
+
+def _check_arguments(depth: object, asynchronous: bool, lead: object, through: object) -> None:
+    if not isinstance(depth, int) or not 2 <= depth <= MOST_BUFFERS:
+        raise ScheduleError(f"pipeline takes 2 to {MOST_BUFFERS} buffers, not {depth!r}", code="pipeline")
+    if not isinstance(lead, int) or not 0 <= lead < depth or lead and not asynchronous:
+        raise ScheduleError(f"copies into {depth} buffers run 1 to {depth - 1} iterations ahead, not {lead!r}", code="pipeline",
+                            help="only those of asynchronous=True may run less than depth - 1 iterations ahead")
+    if through is not None and not asynchronous:
+        raise ScheduleError("only asynchronous copies run on from one iteration of a loop around to the next", code="pipeline",
+                            help="pass asynchronous=True as well")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +184,14 @@ def _buffer(kernel: Kernel, production: Production, loop: For, depth: int) -> _B
                    tuple(base if fits else index(0) for base, fits in zip(box.bases, small)))
 
 
-def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], loop: For, depth: int) -> Kernel:
+def _buffered(kernel: Kernel, buffers: dict[Tensor, _Buffer], turn: Expr, depth: int) -> Kernel:
     """Iterations use buffers in turn: T[i]   ->   T[iteration % depth, i - base]."""
 
     def rule(node: Node) -> Node | None:
         match node:
             case Read(t, indices) | Store(t, indices) | Prefetch(t, indices) if t in buffers:
                 local = (tidy(sub(i, base)) for i, base in zip(indices, buffers[t].bases))
-                return replace(node, tensor=buffers[t].tensor, indices=(mod(loop.var, index(depth)), *local))
+                return replace(node, tensor=buffers[t].tensor, indices=(turn, *local))
         return None
 
     after = rewrite(kernel, rule)
@@ -212,7 +223,7 @@ def _moved(kernel: Kernel, loop: For, early: Sequence[int], lead: int) -> Kernel
 
 def _copied(statements: Sequence[Stmt], var: Var, value: Expr, own: dict[Tensor, Tensor] | None = None) -> tuple[Stmt, ...]:
     """The statements for `value` of the loop's variable, with loops and private tensors of their own."""
-    return tuple(over_tensors(s, own or {}) for s in moved_to(statements, var, value))
+    return tuple(over_tensors(s, own or {}) for s in moved_to(statements, {var: value}))
 
 
 def _own(kernel: Kernel, loop: For, statements: Sequence[Stmt], suffix: str) -> dict[Tensor, Tensor]:

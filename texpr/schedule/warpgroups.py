@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from texpr.ir.build import integer
@@ -20,7 +21,8 @@ from texpr.ir.expr import Select, Tensor
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.contraction import FEW_TILES, Contraction, filling
-from texpr.schedule.loops import qualified
+from texpr.schedule.grids import Way, at_once, order_of_rounds
+from texpr.schedule.loops import free_name, qualified
 from texpr.schedule.nests import Access, extent, unclamped
 from texpr.schedule.occupancy import resident
 from texpr.schedule.plan import Plan
@@ -74,32 +76,44 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
     tile = _tile(plan, c)
     if tile is None:
         return None
-    rows = all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
-    if plan.machine.bulk and rows and (names := plan.whole(lambda: _scheduled(plan, c, tile, whole=True))) is not None:
-        return names
-    return _scheduled(plan, c, tile, whole=False)
+    boxes = plan.machine.bulk and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
+    grid = _grid(plan, c, tile)
+    for box in (grid, None) if boxes and grid else (None,) if boxes else ():
+        if (names := plan.whole(partial(_scheduled, plan, c, tile, box, whole=True))) is not None:
+            return names
+    return _scheduled(plan, c, tile, None, whole=False)
 
 
-def _scheduled(plan: Plan, c: Contraction, tile: _Tile, *, whole: bool) -> list[str] | None:
-    """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads together."""
+def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | None, *, whole: bool) -> list[str] | None:
+    """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads together.
+
+    Args:
+        box: of tiles that blocks have at once, which walk over all; without one each has one tile.
+    """
     names = _cut(plan, c, tile)
     if names is None:
         return None
     rows, columns, terms, group, parts, row, column = names
+    around = plan.there([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
+    if box is not None:
+        walks = _dealt(plan, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box)
+        if walks is None:
+            return None
+        around = [*walks, *around]
     plan.step("scope", c.nest.main.tensor.name, "register")
     buffers: list[Tensor] = []
     for access, along, letter in ((c.left, c.row, "a"), (c.right, c.column, "b")):
         if not _shared(plan, access, along, terms, () if whole else tile.threads, letter in tile.turned):
             return None
         buffers.append(plan.kernel.temporaries[-1])
-    if not on_blocks(plan, ([columns], [rows], [qualified(n) for n in c.outer])):
+    if box is None and not on_blocks(plan, ([columns], [rows], [qualified(n) for n in c.outer])):
         return None
     if group:
         plan.step("bind", group, "thread.y")
     if not plan.step("tensorize", row, f"zero_wgmma_n{tile.columns}") or not plan.step("tensorize", row, tile.instruction, reassoc=True):
         return None
     plan.step("unroll", parts)
-    done = _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers)
+    done = _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers, around)
     return [rows] if done and (not whole or plan.step("bulk", terms)) else None
 
 
@@ -150,6 +164,52 @@ def _cut(plan: Plan, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
     return rows, columns, terms, group, parts, row, column
 
 
+def _ways(c: Contraction, tile: _Tile) -> list[Way]:
+    """The loops over tiles: those around rows and columns, those over rows, and those over columns."""
+    outer = [Way(extent(n), int(c.left.stride(n.var) != 0), int(c.right.stride(n.var) != 0)) for n in c.outer]
+    high = ROWS * tile.groups
+    return [*outer, Way(-(-extent(c.row) // high), high, 0), Way(-(-extent(c.column) // tile.columns), 0, tile.columns)]
+
+
+def _grid(plan: Plan, c: Contraction, tile: _Tile) -> tuple[int, ...] | None:
+    """How many tiles along each loop blocks have at once, where they walk over all."""
+    blocks = plan.machine.processors * _blocks(plan, tile)
+    known = all(integer(n.extent) is not None for n in (*c.outer, c.row, c.column))
+    return at_once(_ways(c, tile), blocks) if blocks and known else None
+
+
+def _blocks(plan: Plan, tile: _Tile) -> int:
+    """How many run at once on a processor."""
+    running = plan.machine.multiprocessor
+    if running is None:
+        return 0
+    return max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
+
+
+def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int]) -> list[str] | None:
+    """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these walk over all tiles, outermost first."""
+    bound: list[str] = []
+    walks: dict[int, str] = {}
+    axes = iter("xyz")
+    for k in reversed(range(len(loops))):
+        if box[k] == 1 and ways[k].count > 1:
+            walks[k] = loops[k]
+            continue
+        owner, _, plain = loops[k].rpartition(".")
+        names = tuple(free_name(plan.kernel, owner, plain + letter) for letter in "oi")
+        several = ways[k].count > box[k]
+        if box[k] == 1:
+            continue
+        options: dict[str, object] = {"at_most": box[k]}
+        options |= {} if names == (plain + "o", plain + "i") else {"names": names}
+        if not plan.step("bind", loops[k], f"block.{next(axes)}", **(options if several else {})):
+            return None
+        bound.insert(0, f"{owner}.{names[1]}" if several else loops[k])
+        walks |= {k: f"{owner}.{names[0]}"} if several else {}
+    order = [walks[k] for k in order_of_rounds(ways, box)]
+    return order if plan.step("reorder", *bound, *order) else None
+
+
 def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:
     """Copy what a block reads at a time to shared memory, as descriptors say it lies; without `threads` the loops of the copy stay."""
     if not plan.step("cache_read", access.tensor.name, at):
@@ -197,13 +257,19 @@ def _in_lanes(plan: Plan, row: str, column: str) -> bool:
     return done and all([plan.step("unroll", name) for name in (tiles, halves)]) and plan.step("vectorize", pair)
 
 
-def _ahead(plan: Plan, tile: _Tile, terms: str, buffers: Sequence[Tensor]) -> bool:
-    """Copies run ahead in as many buffers as there is room for; with three or more, products of one tile go on while the next begin."""
+def _ahead(plan: Plan, tile: _Tile, terms: str, buffers: Sequence[Tensor], around: Sequence[str]) -> bool:
+    """Copies run ahead in as many buffers as there is room for; with three or more, products of one tile go on while the next begin.
+
+    Args:
+        around: loops from one iteration of which to the next copies run on, outermost first.
+    """
     running, room = plan.machine.multiprocessor, plan.machine.shared_bytes
     if running is not None:
-        blocks = max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
-        room = min(room, running.shared_bytes // blocks - running.reserved)
+        room = min(room, running.shared_bytes // _blocks(plan, tile) - running.reserved)
     count = min(MOST_BUFFERS, room // sum(map(bytes_of, buffers)), max(2, integer(plan.loop(terms).extent) or MOST_BUFFERS))
-    if count < 2 or not plan.step("pipeline", terms, count, asynchronous=True, **({"lead": count - 2} if count > 2 else {})):
+    options: dict[str, object] = {"asynchronous": True}
+    options |= {"lead": count - 2} if count > 2 else {}
+    if count < 2 or not ((around and plan.step("pipeline", terms, count, **options, through=around[0]))
+                         or plan.step("pipeline", terms, count, **options)):
         return False
     return plan.step("in_flight", terms, *((1,) if count > 2 else ()))

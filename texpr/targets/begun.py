@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, For, If, Stmt, Store, WaitProducts
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Stmt, Store, WaitProducts
 from texpr.ir.traverse import walk
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match
@@ -55,8 +55,9 @@ def sums_of(nest: Stmt, own: Mapping[Tensor, Own]) -> Sums:
 
 
 def _used(s: Stmt) -> set[Tensor]:
-    """What statements use, but for asynchronous products."""
+    """What statements use, but for asynchronous products and for what lives in the statements themselves."""
     found: set[Tensor] = set()
+    own = {n.tensor for n in walk(s) if isinstance(n, Alloc)}
     stack: list[Node] = [s]
     while stack:
         n = stack.pop()
@@ -66,7 +67,7 @@ def _used(s: Stmt) -> set[Tensor]:
             stack += n.body
         else:
             found |= {m.tensor for m in walk(n) if isinstance(m, Read | Store)}
-    return found
+    return found - own
 
 
 def is_begun(n: Node) -> bool:

@@ -38,6 +38,8 @@ _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 <<
 # Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
 _MULTIPROCESSORS = {70: (2048, 32, 96), 75: (1024, 16, 64), 80: (2048, 32, 164), 86: (1536, 16, 100), 89: (1536, 24, 100),
                     90: (2048, 32, 228)}
+_PROCESSORS = {70: 80, 75: 40, 80: 108, 86: 84, 89: 128, 90: 132}
+"""How many multiprocessors V100, T4, A100, A40, RTX 4090 and H100 (SXM) have."""
 _REGISTERS = 1 << 16
 
 
@@ -51,6 +53,7 @@ def target(name: str) -> Target | None:
     running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
     instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
+                      processors=_PROCESSORS[processor],
                       functions=ROUNDS if processor >= FIRST_ROUNDING else frozenset(),
                       instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)

@@ -6,15 +6,20 @@ what its own index names, or by asking whether indices can meet (`poly.never`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import gcd
 
 from texpr import poly
-from texpr.ir.build import compare, conjunction
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import add, compare, conjunction, integer, mul
 from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Stmt, Store
 from texpr.ir.traverse import children, substitute, variables, walk
 
+MANY = 16
+"""Pairs of uses of a tensor from which on they are asked about together first."""
 Owner = frozenset[tuple[str, int]]
 """Pairs (axis, d): thread t of that axis uses only elements with index t at dimension d. d = -1: thread 0 does it all, -2: each thread
 has a buffer of its own."""
@@ -22,11 +27,16 @@ has a buffer of its own."""
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How an element of a tensor was used: with these indices. `key` is the same for uses that are alike."""
+    """How elements of a tensor were used: with these indices. `key` is the same for uses that are alike.
+
+    Attributes:
+        steps: how many values a variable of the indices takes that is no loop's.
+    """
 
     written: bool
     owner: Owner
     indices: tuple[Expr, ...]
+    steps: tuple[tuple[Var, int], ...] = ()
 
     @property
     def key(self) -> Hashable:
@@ -71,9 +81,48 @@ class Uses:
 
     def conflicts(self, later: Uses, threads: Threads) -> bool:
         """Whether an element may be used here and in `later` by different threads, one of them writing."""
-        return any(not _are_apart((one, first), (two, second), threads)
-                   for tensor, uses in later.by_tensor.items() for two, second in uses.items()
-                   for one, first in self.by_tensor.get(tensor, {}).items() if first.written or second.written)
+        return any(_meet(self.by_tensor[tensor], uses, threads) for tensor, uses in later.by_tensor.items() if tensor in self.by_tensor)
+
+
+def _meet(before: Mapping[Hashable, Use], later: Mapping[Hashable, Use], threads: Threads) -> bool:
+    """Whether different threads may use an element of one tensor, one of them writing: asked of runs of uses, then of each."""
+    many = len(before) * len(later) > MANY
+    if many and all(_apart(a, b, threads) for b in _runs(later, threads) for a in _runs(before, threads) if a.written or b.written):
+        return False
+    return any(not _are_apart((one, first), (two, second), threads) for two, second in later.items()
+               for one, first in before.items() if first.written or second.written)
+
+
+def _runs(uses: Mapping[Hashable, Use], threads: Threads) -> list[Use]:
+    """Uses that differ by constants as one of all that lie between them in equal steps: such are those of loops written out."""
+    alike: dict[Hashable, list[tuple[Use, list[Linear]]]] = {}
+    for use in uses.values():
+        forms, numbers = [linear(i) for i in use.indices], dict[Var, Hashable]()
+        names = [tuple((_written(t, partial(_numbered, numbers, threads)), c) for t, c in form.terms) for form in forms]
+        alike.setdefault((use.written, use.owner, tuple(names)), []).append((use, forms))
+    return [_run(group) for group in alike.values()]
+
+
+def _numbered(numbers: dict[Var, Hashable], threads: Threads, v: Var) -> Hashable:
+    """What stands for a variable: for that of a loop, which may be in any iteration, how many iterations it has, and a number."""
+    extent = None if v in threads.of or v in threads.blocks else integer(threads.extents.get(v, index(-1)))
+    return numbers.setdefault(v, id(v) if extent is None or extent < 0 else (extent, len(numbers)))
+
+
+def _run(group: Sequence[tuple[Use, list[Linear]]]) -> Use:
+    (use, forms), *_ = group
+    indices: list[Expr] = []
+    steps: list[tuple[Var, int]] = []
+    for d, form in enumerate(forms):
+        places = {other[d].constant for _, other in group}
+        first, step = min(places), gcd(*(p - form.constant for p in places))
+        along = Linear(form.terms, first).expr()
+        if step:
+            v = Var(f"run{d}")
+            steps.append((v, (max(places) - first) // step + 1))
+            along = add(along, mul(v, index(step)))
+        indices.append(along)
+    return replace(use, indices=tuple(indices), steps=tuple(steps))
 
 
 def _are_apart(one: tuple[Hashable, Use], two: tuple[Hashable, Use], threads: Threads) -> bool:
@@ -111,13 +160,19 @@ def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> 
         if isinstance(v, Var):
             axes[v] = Axis(v, index(0), threads.extents[axis])
     values: dict[Var, Expr] = {}
+    steps = dict(use.steps)
     for v in sorted(variables(*use.indices), key=lambda v: v.name):
         if v in threads.of:
             values[v] = position.get(threads.of[v], index(0))
+        elif v in steps:
+            values[v] = new = Var(v.name + suffix)
+            axes[new] = Axis(new, index(0), index(steps[v]))
         elif v in threads.extents:
             extent = threads.extents[v]
-            if variables(extent) & threads.extents.keys():
+            by_blocks = variables(extent) & threads.extents.keys()
+            if not by_blocks <= threads.blocks or any(variables(threads.extents[b]) & threads.extents.keys() for b in by_blocks):
                 return None
+            axes |= {b: Axis(b, index(0), threads.extents[b]) for b in by_blocks}
             new = v if v in threads.blocks else Var(v.name + suffix)
             values[v], axes[new] = new, Axis(new, index(0), extent)
     return tuple(substitute(i, values) for i in use.indices), position
@@ -142,18 +197,19 @@ def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: 
     return found
 
 
-def _written(e: Node) -> Hashable:
-    """What is the same for indices that are written alike."""
+def _written(e: Node, of: Callable[[Var], Hashable] = id) -> Hashable:
+    """What is the same for indices that are written alike, `of` variables that are told apart by it."""
+    below = tuple(_written(c, of) for c in children(e))
     match e:
         case Var():
-            return id(e)
+            return of(e)
         case Const(value):
             return value
         case Read(tensor):
-            return id(tensor), tuple(map(_written, children(e)))
+            return id(tensor), below
         case Compare(op):
-            return op, tuple(map(_written, children(e)))
-    return type(e), tuple(map(_written, children(e)))
+            return op, below
+    return type(e), below
 
 
 def _owner(indices: tuple[Expr, ...], threads: Mapping[Var, str], single: Set[str]) -> Owner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 
 import islpy as isl
@@ -207,8 +207,9 @@ class Tracer:
     def _told_by_one(self, buffer: Buffer, near: list[Statement], stays: Fixed, indices: tuple[Expr, ...]) -> Expr | None:
         """What one definition says of all elements, if the others say that of theirs: of one element, there are many ways to tell it."""
         cells = tuple(Var(f"c{k}") for k in range(buffer.tensor.rank))
-        for d in near:
-            content = carried_over(self.claim(d), d.indices, stays, cells)
+        told = [carried_over(self.claim(d), d.indices, stays, cells) for d in near]
+        by_cells = [carried_over(self.claim(d), d.indices, stays - {n.var for n in d.loops}, cells) for d in near]
+        for content in (*told, *_of_all(by_cells)):
             if content is not None and all(self._same(at_instance(content, cells, other.indices), other) for other in near):
                 return at_instance(content, cells, indices)
         return None
@@ -247,6 +248,17 @@ class Tracer:
             return Total(d.number, s.at, dtype=store.tensor.dtype)
         element = tuple(at_instance(i, d.axes, s.at) for i in d.element)
         return Read(d.equation.target, element)
+
+
+def _of_all(told: Sequence[Expr | None]) -> Iterator[Expr]:
+    """An element that exists where all of these say so: each may leave out what holds of all its instances."""
+    known = [c for c in told if c is not None]
+    choices = [c for c in known if isinstance(c, Select)]
+    if len(known) == len(told) and len(choices) > 1 and all(alike(_existing(known[0]), _existing(c)) for c in known[1:]):
+        conditions: list[Expr] = []
+        for each in (part for c in choices for part in conjuncts(c.cond)):
+            conditions += [] if any(alike(each, c) for c in conditions) else [each]
+        yield replace(choices[0], cond=conjunction(*conditions))
 
 
 def _existing(e: Expr) -> Expr:
