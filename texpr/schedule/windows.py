@@ -2,9 +2,9 @@
 
 One read (the panel: weights) moves with the vector loop and stays along the positions; another (the field: an image) is read at a
 position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a
-copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges. A
-panel that the second cache holds is walked along for every few positions, or the field for every few lanes, whichever moves less memory;
-a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
+copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges, and
+the field is read where it lies. A panel that the second cache holds is walked along for every few positions, or the field for every few
+lanes, whichever moves less memory; a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
 
 Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures, SC 2018.
 """
