@@ -22,7 +22,7 @@ from texpr.ir.traverse import variables
 from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
-from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, totals, turned, with_last
+from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned, with_last
 from texpr.schedule.panels import even, in_pairs
 from texpr.schedule.plan import Plan
 from texpr.schedule.taps import last_taps, share_outside, tile_with_taps
@@ -465,7 +465,7 @@ def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
         first = next(iter(others), "")
         across = along != buffer.rank - 1 and others and sizes[along] > 1
         squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
-        if not across or not turned(plan, buffer, with_last(buffer, along), squares):
+        if not across or not turned(plan, buffer, with_last(buffer, along), squares, through=through_rows(buffer, along)):
             _vectors_along(plan, buffer, along)
             _last(plan, buffer, along)
     if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
