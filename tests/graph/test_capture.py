@@ -189,3 +189,13 @@ def test_a_listing_is_a_text_of_operators():
     arrays = [random.normal(size=(5, 4)), random.integers(0, 3, 5), *(w.data for w in weights), np.array(1.0)]
     for found, expected in zip(tx.interpret(again, *arrays), interpret(program, arrays), strict=True):  # type: ignore[call-overload]
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (5, 7), (1 << 16,)])
+def test_variables_begin_at_whole_lines(shape: tuple[int, ...]):
+    given = np.array(np.arange(np.prod(shape, dtype=int)).reshape(shape), "f4", order="F")
+    variables = [Variable(given, f"v{k}") for k in range(9)]
+    for v in variables:
+        assert all((not a.size or a.ctypes.data % 64 == 0) and a.flags.c_contiguous and a.shape == shape for a in v.arrays())
+        np.testing.assert_array_equal(v.data, given)
+        assert not np.shares_memory(v.data, given)

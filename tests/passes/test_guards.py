@@ -13,8 +13,10 @@ from texpr.ir.affine import Linear
 from texpr.ir.expr import FloorDiv, Mod, Var, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_expr import show
+from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal
-from texpr.passes.guards import decide
+from texpr.lang import parse_kernel
+from texpr.passes.guards import decide, drop_implied
 
 small = st.integers(-9, 9)
 
@@ -43,3 +45,30 @@ def test_a_layout_may_come_before_its_loops_are_cut():
     s = tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = X[i, j] + X[i, M - 1 - j] }"), M=8).split("i", 4)
     s.cache_read("X", "io").layout("X_cache", "a b -> b/4 a b%4").split("X_cache.d1", 4)
     assert s.certificate()
+
+
+CONDITIONS = ["i < n - 1", "i + 1 < n", "i >= 2", "2 <= i", "i > 2", "i == 3", "3 >= i", "n - 1 > i", "2 * i < n", "i < n - 2", "i * i < n"]
+
+
+@pytest.mark.parametrize("inner", CONDITIONS)
+@pytest.mark.parametrize("outer", CONDITIONS)
+def test_a_condition_inside_of_another_goes_only_where_it_follows(outer: str, inner: str):
+    kernel = parse_kernel("kernel f(X: f32[n]) -> (Y: f32[n])\n  for i in 0..n\n"
+                          f"    if {outer}\n      Y[i] = if {inner} then 1.0 else X[i]\n")
+    gone = "then" not in show_kernel(drop_implied(kernel))
+    assert not gone or all(eval(inner, {"i": i, "n": n}) for n in range(8) for i in range(n) if eval(outer, {"i": i, "n": n}))
+    assert gone or outer != inner
+
+
+def test_conditions_that_others_imply_go():
+    def shown(*conditions: str) -> str:
+        *around, inside = conditions
+        lines = [f"{'  ' * (k + 2)}if {c}" for k, c in enumerate(around)]
+        last = f"{'  ' * (len(around) + 2)}Y[i] = if {inside} then 1.0 else 0.0"
+        text = "\n".join(["kernel f(Z: i64[n]) -> (Y: f32[n])", "  for i in 0..n", *lines, last, ""])
+        return show_kernel(drop_implied(parse_kernel(text)))
+
+    assert "then" not in shown("i + 2 < n and i >= 1", "i < n - 1 and 0 < i")
+    assert "then" not in shown("i == 3", "i <= 3 and i >= 3") and "then" not in shown("i >= 3", "i <= 3", "i == 3 or i >= 2")
+    assert "then" in shown("i >= 3 or i < 1", "i >= 3"), "one of the two need not hold"
+    assert "then" in shown("Z[i] > 0", "Z[i] > 0"), "data is not looked at"

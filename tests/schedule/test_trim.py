@@ -123,6 +123,14 @@ def test_default_schedule_of_a_window(golden):
     assert s.certificate().trimmed == ("Y",)
 
 
+@pytest.mark.parametrize(("sizes", "copied"), [({}, False), ({"W": 16}, True), ({"W": 16, "PW": 0}, False), ({"W": 20}, True)])
+def test_a_field_is_copied_if_some_of_its_outside_is_read(sizes: dict[str, int], copied: bool):
+    """Few terms lie outside along rows of 16 or more, which need a copy with zeros at their ends."""
+    s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION | sizes).auto("x86-64-v4")
+    assert any(step.name == "trim" for step in s.steps) and ("X_cache" in s.script()) is copied
+    assert s.certificate()
+
+
 def test_few_terms_outside_stay():
     s = tx.schedule(tx.ops.conv2d, bias=None, **CONVOLUTION | {"H": 64, "W": 64}).auto("x86-64-v4")
     assert not any(step.name == "trim" for step in s.steps)

@@ -200,6 +200,19 @@ def test_panels_of_several_tiles_are_copied_by_squares(monkeypatch):
     assert "every sum has all its terms" in str(s.certificate())
 
 
+@pytest.mark.parametrize(("lanes", "order"), [(64, "d1o d1io d2 d3 d1ii"), (16, "d1o d2 d3 d1i")])
+def test_rows_that_lie_apart_are_copied_to_their_ends(lanes: int, order: str, monkeypatch):
+    """Squares of the same rows follow each other, line after line of each, and what comes next is asked for where it is far."""
+    monkeypatch.setattr(windows, "LONG_SUM", 8)
+    machine = replace(FAR, vector_bytes=32, instructions=frozenset({"transpose8_f32"}))
+    s = tx.schedule(tx.grad(tx.op(FIRST), ["F"]), N=4, C=4, H=10, W=10, K=lanes, R=3, Q=3, S=1, P=0)
+    script = [str(step) for step in auto(s.kernel, machine)[0]]
+    loops = [f'"dY_cache.{d}"' for d in order.split()]
+    assert any(step == f"reorder({', '.join(loops)})" for step in script) and 'prefetch("dY", "dY_cache.d2", 8)' in script, script
+    script = [str(step) for step in auto(s.kernel, replace(machine, caches=(1 << 20, 1 << 24)))[0]]
+    assert not any(step.startswith("prefetch") for step in script), "everything is near"
+
+
 def test_a_far_panel_of_one_tile_comes_in_blocks_of_terms(monkeypatch):
     """The gradient in the weights of few channels: each core turns a block of dY for all of its channels of the image."""
     monkeypatch.setattr(windows, "LONG_SUM", 8)

@@ -116,6 +116,13 @@ def _together(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return a[0] <= b[1] and b[0] <= a[1]
 
 
+def in_lines(value: np.ndarray) -> np.ndarray:
+    """A copy of an array that begins at a whole line: vectors of it lie in one line each."""
+    copy = block(value.nbytes).view(value.dtype).reshape(value.shape)
+    copy[...] = value
+    return copy
+
+
 def block(size: int) -> np.ndarray:
     """Memory that begins at a whole line.
 
@@ -125,6 +132,6 @@ def block(size: int) -> np.ndarray:
     try:
         whole = np.empty(size + ALIGNMENT, np.uint8)
     except (MemoryError, ValueError):
-        raise ResourceError(f"intermediate tensors of {size:,} bytes do not fit into memory", code="memory") from None
+        raise ResourceError(f"tensors of {size:,} bytes do not fit into memory", code="memory") from None
     start = -whole.ctypes.data % ALIGNMENT
     return whole[start : start + size]

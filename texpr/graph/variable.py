@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from texpr.compiler import Op
+from texpr.graph.memory import in_lines
 from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
@@ -47,7 +48,8 @@ class Variable:
     """A tensor with a value, of a shape that never changes.
 
     A step that assigns to it writes a second array and exchanges the two when the step is complete: a step that fails leaves the old
-    value, and no kernel writes what it reads. So take `data` anew after each step; an array taken before holds an older value.
+    value, and no kernel writes what it reads. So take `data` anew after each step; an array taken before holds an older value. Both
+    begin at whole lines of memory.
 
     Attributes:
         leaf: the lazy tensor that stands for the value, if there is one.
@@ -65,7 +67,7 @@ class Variable:
     """How often variables went to other devices: programs are captured anew afterwards."""
 
     def __init__(self, data: object, name: str = "variable", dtype: DType | None = None, device: str = gpu.HOST) -> None:
-        array, known = _as_held(np.array(data, order="C"))
+        array, known = _as_held(np.asarray(data))
         dtype = dtype or known
         if dtype is None or array.dtype != numpy_dtype(dtype):
             raise CallError(f"`{name}` has dtype {array.dtype}, which texpr does not have", code="dtype")
@@ -146,7 +148,7 @@ class Variable:
         """The array that holds the value, and the one a step may write."""
         if self._spare is None:
             now = self._current
-            self._spare = gpu.empty(now.device, now.shape, now.dtype) if isinstance(now, gpu.DeviceArray) else np.empty_like(now)
+            self._spare = gpu.empty(now.device, now.shape, now.dtype) if isinstance(now, gpu.DeviceArray) else in_lines(now)
         return self._current, self._spare
 
     def convert(self, dtype: DType) -> None:
@@ -186,9 +188,9 @@ def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
 
 
 def _placed(array: np.ndarray, device: str) -> Any:
-    """An array where it is to lie."""
+    """A copy of an array where it is to lie, from the beginning of a line on."""
     found = gpu.find_device(device)
-    return array if found is None else gpu.to_device(found, array)
+    return in_lines(array) if found is None else gpu.to_device(found, np.asarray(array, order="C"))
 
 
 array_of = attrgetter("_current")

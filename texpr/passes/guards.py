@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from texpr.ir.affine import linear
-from texpr.ir.build import FALSE, FOLDED, TRUE, fold, integer
+from texpr.ir.affine import Linear, linear
+from texpr.ir.build import FALSE, FOLDED, TRUE, conjuncts, fold, integer
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.reach import is_wild
 from texpr.ir.traverse import children, equal, rewrite, with_children
-from texpr.passes.intervals import interval, sign_of
+from texpr.passes.intervals import at_least_zero, interval, sign_of
 from texpr.passes.nests import divided
 
 
@@ -105,3 +105,38 @@ def _compared(op: str, low: int | None, high: int | None) -> Expr | None:
     holds = {"<": below, "<=": not_above, ">": above, ">=": not_below, "==": low == high == 0, "!=": below or above}
     fails = {"<": not_below, "<=": above, ">": not_above, ">=": below, "==": below or above, "!=": low == high == 0}
     return TRUE if holds[op] else FALSE if fails[op] else None
+
+
+def drop_implied(kernel: Kernel) -> Kernel:
+    """Comparisons of indices that follow from one of the conditions around them are true.
+
+    if x < n: A[x] if x < n + 1 else 0   ->   if x < n: A[x]
+    """
+    body = tuple(_implied(s, ()) for s in kernel.body)
+    return kernel if _same(body, kernel.body) else replace(kernel, body=body)
+
+
+def _implied(s: Stmt, known: tuple[Linear, ...]) -> Stmt:
+    """A statement where some forms are at least 0. Depth is that of the loop nest."""
+    match s:
+        case For(body=body):
+            new = tuple(_implied(b, known) for b in body)
+            return s if _same(new, body) else replace(s, body=new)
+        case If(cond, body):
+            said = [form for c in conjuncts(cond) if not is_wild(c) for form in at_least_zero(c)]
+            new = tuple(_implied(b, (*known, *said)) for b in body)
+            return s if _same(new, body) else replace(s, body=new)
+
+    def rule(node: Node) -> Node | None:
+        if isinstance(node, Compare):
+            asked = [] if is_wild(node) else at_least_zero(node)
+            return TRUE if asked and all(any(_follows(form, of) for of in known) for form in asked) else None
+        return fold(node)
+
+    return rewrite(s, rule, kinds=FOLDED | {Compare}) if known else s  # type: ignore[return-value]
+
+
+def _follows(form: Linear, known: Linear) -> bool:
+    """Whether a form is at least another one."""
+    difference = form.plus(known, -1)
+    return not difference.terms and difference.constant >= 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from texpr.ir.affine import Linear, ceiling, linear
-from texpr.ir.build import integer
-from texpr.ir.expr import Expr, Max, Min, Var
+from texpr.ir.build import integer, sub
+from texpr.ir.dtypes import I64
+from texpr.ir.expr import Compare, Expr, Max, Min, Var
+from texpr.ir.traverse import tensors
 
 Ranges = dict[Var, Expr]
 """Extents of the loops around, outermost first."""
@@ -30,6 +32,22 @@ def sign_of(e: Expr, ranges: Ranges) -> bool | None:
     if (least := _least(form, ranges)) is not None and least >= 0:
         return True
     return False if (least := _least(form.negated, ranges)) is not None and least >= 0 else None
+
+
+def at_least_zero(condition: Expr) -> list[Linear]:
+    """The forms that are at least 0 where a comparison of indices without data holds, and nowhere else; none if it is no such."""
+    if not isinstance(condition, Compare) or condition.lhs.dtype != I64 or tensors(condition):
+        return []
+    difference = linear(sub(condition.rhs, condition.lhs))
+    opposite, one = difference.negated, Linear((), 1)
+    match condition.op:
+        case "<" | "<=":
+            return [difference.plus(one, -(condition.op == "<"))]
+        case ">" | ">=":
+            return [opposite.plus(one, -(condition.op == ">"))]
+        case "==":
+            return [difference, opposite]
+    return []
 
 
 def _least(form: Linear, ranges: Ranges) -> int | None:

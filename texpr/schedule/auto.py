@@ -30,7 +30,7 @@ from texpr.schedule.along import along_reduction
 from texpr.schedule.as_one import are_one, as_one
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
-from texpr.schedule.chains import chained, serves_rows
+from texpr.schedule.chains import chained, in_common, serves_rows
 from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, values_of
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
@@ -167,7 +167,7 @@ def _together(plan: Plan, nests: list[_Scheduled]) -> None:
     copies: list[tuple[Turning, list[str]]] = []
     for each in reversed(nests):
         nest, label, names = each.nest, each.nest.label, plan.there(each.names)
-        user = next((g for g in reversed(groups) if label.partition(".")[0] in tensors and _attached(plan, nest, label, g)), None)
+        user = next((g for g in reversed(groups) if label.partition(".")[0] in tensors and _attached(plan, nest, names, g)), None)
         if user is None:
             groups.append(_Group(names, nest.work, max(1, len(nest.outer))))
         else:
@@ -181,16 +181,16 @@ def _together(plan: Plan, nests: list[_Scheduled]) -> None:
         _share(plan, group)
 
 
-def _attached(plan: Plan, nest: Nest, label: str, group: _Group) -> bool:
-    """Whether the nest could be moved under the group's joined loops without losing parallelism."""
+def _attached(plan: Plan, nest: Nest, names: list[str], group: _Group) -> bool:
+    """Whether the nest, with these outer loops, could be moved under the group's joined loops without losing parallelism."""
     if not group.names or max(1, len(nest.outer)) != group.joined:
         return False
-    joined = group.names[: group.joined]
-    small = nest.work + group.work < PARALLEL_WORK
+    joined, small = group.names[: group.joined], nest.work + group.work < PARALLEL_WORK
     if not small and prod(_longest(plan, name) for name in joined) < 2 * plan.machine.cores:
         return False
     before = plan.here()
-    moved = plan.step("compute_at", label, joined[-1], recompute=False)
+    depths = dict.fromkeys((in_common(plan, nest, names, group.names, group.joined), group.joined))
+    moved = any(plan.step("compute_at", nest.label, group.names[depth - 1], recompute=False) for depth in depths)
     if moved and not small and nest.recurrent and not plan.could("parallel", joined[0]):
         plan.back(before)  # iterations would use what others compute
         return False

@@ -4,6 +4,9 @@ Where the caches of a core do not hold the intermediates of one iteration of the
 sums read the same for every iteration of that loop (a product with a matrix), blocks of its iterations are made first: as many as leave
 the intermediates near, so that what is read again comes from there too.
 
+Nests that were joined by their outermost loop have all further ones in common, too, that are alike and in whose iterations no operand of
+a sum is read again.
+
 Several nests that read the same rows of large inputs, and nothing else but a row of parameters (a normalization and its gradient), are
 joined by row, so that each row comes from memory once.
 """
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from texpr.ir.expr import Tensor
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import For, Kernel
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent, find_nests
 from texpr.schedule.plan import Plan
@@ -54,6 +57,29 @@ def serves_rows(plan: Plan, nest: Nest) -> bool:
     return target in plan.kernel.temporaries and nest.label == target.name and not nest.reduction and any(
         len(user.spatial) > len(nest.spatial) and not user.reduction and not user.recurrent
         for user in find_nests(plan.kernel) for a in user.accesses[1:] if a.tensor is target)
+
+
+def in_common(plan: Plan, nest: Nest, names: Sequence[str], others: Sequence[str], least: int) -> int:
+    """How many of the outer loops of a nest and its user may be one: as long as they are alike, and no operand of a sum is read again in
+    the iterations of one of them. What both read comes from memory once then.
+
+    Args:
+        names, others: of the loops, outermost first.
+        least: so many are.
+    """
+    loops = {qualified(n): n for n in nest.spatial}
+    depth = least
+    for mine, other in zip(names[least:], others[least:]):
+        loop, length = loops.get(mine), constant_extent(plan.loop(other))
+        if loop is None or length in (0, 1) or constant_extent(plan.loop(mine)) != length or nest.recurrent or _serves_sums(nest, loop):
+            break
+        depth += 1
+    return depth
+
+
+def _serves_sums(nest: Nest, loop: For) -> bool:
+    """Whether what is read for the terms of a sum is read again in every iteration of a loop."""
+    return any(a.stride(loop.var) == 0 and any(a.stride(n.var) != 0 for n in nest.reduction) for a in nest.accesses[1:])
 
 
 def _inside(plan: Plan, found: _Chain) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
-from texpr.schedule.packing import turned, with_last
+from texpr.schedule.packing import through_rows, turned, with_last
 from texpr.schedule.plan import Plan
 
 SHARING_TILES = 4
@@ -26,7 +26,7 @@ def rows_beside(plan: Plan, buffer: Tensor, rows: int) -> None:
     """
     others = [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if d != rows and integer(n) != 1]
     along, layout = f"{buffer.name}.d{rows}", with_last(buffer, rows)
-    if not others or not turned(plan, buffer, layout, (*others[:-1], along, others[-1]), whole=True):
+    if not others or not turned(plan, buffer, layout, (*others[:-1], along, others[-1]), whole=True, through=through_rows(buffer, rows)):
         plan.step("reorder", *others, along)
         plan.step("vectorize", along)
         plan.step("layout", buffer.name, layout)

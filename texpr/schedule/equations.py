@@ -9,6 +9,7 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, variables, walk
 from texpr.passes import desugar, hoist, inline_calls, lower
+from texpr.passes.guards import drop_implied
 from texpr.schedule.loops import stores
 from texpr.support.errors import ScheduleError
 
@@ -21,7 +22,7 @@ def equations_of(kernel: Kernel, step: str) -> Program:
     Raises:
         ScheduleError: the loops were changed.
     """
-    if kernel.program is not None and equal(kernel.body, lower(kernel.program).body):
+    if kernel.program is not None and equal(drop_implied(kernel).body, drop_implied(lower(kernel.program)).body):
         return hoist(desugar(inline_calls(kernel.program)))
     raise ScheduleError(f"{step} rewrites the equations, before their loops are changed", None, code=step, help="make it the first step")
 

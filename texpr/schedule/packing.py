@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Tensor
+from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import transpose
 from texpr.ir.traverse import variables
 from texpr.schedule import any_length
 from texpr.schedule.loops import find_loops, stores
 from texpr.schedule.nests import Nest
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 LINE = 64
 """Bytes that come from memory together."""
 WAYS = 8
 """Lines of memory that a first cache holds whose addresses differ by a multiple of `ALIAS`."""
 ALIAS = 4096
+AHEAD = 256
+"""Bytes of a row that are asked for before they are copied."""
 TOGETHER = WAYS
 """Rows that are copied side by side: a first cache holds their lines even where they lie a multiple of `ALIAS` apart."""
 
@@ -38,7 +41,8 @@ def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) ->
     outside = [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k != d and integer(n) != 1]
     layout = f"{' '.join(names)} -> {names[d]}/{factor} {rest} {names[d]}%{factor}"
     full = (integer(buffer.shape[d]) or 1) % factor == 0
-    if not in_line and full and outside and turned(plan, buffer, layout, (cut[0], *outside[:-1], cut[1], outside[-1]), whole=True):
+    squares = (cut[0], *outside[:-1], cut[1], *outside[-1:])
+    if not in_line and full and outside and turned(plan, buffer, layout, squares, whole=True, through=through_rows(buffer, d)):
         return cut[0]
     of_line = LINE // buffer.dtype.bytes
     line = None if in_line or not outside or _extent(plan, outside[-1]) < of_line else plan.split(outside[-1], of_line)
@@ -62,7 +66,19 @@ def with_last(buffer: Tensor, last: int) -> str:
     return f"{' '.join(names)} -> {' '.join(n for d, n in enumerate(names) if d != last)} {names[last]}"
 
 
-def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False) -> bool:
+def through_rows(buffer: Tensor, d: int) -> list[str]:
+    """The loops that run through a row of what is copied, the last one aside, where rows lie apart along dimension `d`."""
+    return [f"{buffer.name}.d{k}" for k, n in enumerate(buffer.shape) if k > d and integer(n) != 1][:-1]
+
+
+def _ask_ahead(plan: Plan, buffer: Tensor, loop: str, row: int) -> None:
+    """Read what comes from far ahead of a loop whose iterations copy `row` elements of rows each."""
+    for source in [s.value.tensor for s in stores(plan.kernel) if s.tensor.name == buffer.name and isinstance(s.value, Read)][:1]:
+        if bytes_of(source) > plan.nearby > 0:
+            plan.step("prefetch", source.name, loop, -(-AHEAD // (row * source.dtype.bytes)))
+
+
+def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, whole: bool = False, through: Sequence[str] = ()) -> bool:
     """Fill a buffer, or write it out, by squares that are transposed in registers; whether that was possible.
 
     The last two loops are over squares, the first of them along neighbours in what is written. Of the squares that leave least over, the
@@ -70,6 +86,7 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
 
     Args:
         whole: squares of registers, or of halves of them, that leave nothing over will do alone.
+        through: those of the loops that run through rows: the rows of a square are copied to their ends before the next ones.
     """
     extents = [_extent(plan, name) for name in loops[-2:]]
     lane = plan.machine.vector_bytes // buffer.dtype.bytes
@@ -81,9 +98,11 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
     before = plan.here()
     across, lane = plan.cut(loops[-2], side)
     along, row = plan.cut(loops[-1], side)
-    order = [*loops[:-2], *(n for n in (across, along) if n), row, lane]
+    order = [*(n for n in loops[:-2] if n not in through), across, *through, along, row, lane]
     name = transpose(buffer.dtype, side)
-    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *order) and plan.step("tensorize", row, name):
+    if plan.step("layout", buffer.name, layout) and plan.step("reorder", *filter(None, order)) and plan.step("tensorize", row, name):
+        if through:
+            _ask_ahead(plan, buffer, through[-1], extents[-1])
         return True
     plan.back(before)
     return False

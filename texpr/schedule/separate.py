@@ -9,12 +9,12 @@ from functools import reduce
 from texpr import poly
 from texpr.ir.affine import Linear, ceiling, linear, same_value
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, conjuncts, floordiv, integer, maximum, minimum, sub
-from texpr.ir.dtypes import I64
-from texpr.ir.expr import Axis, Compare, Expr, Min, Node, Tensor, Var, index
+from texpr.ir.expr import Axis, Expr, Min, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import is_plain, rewrite, tensors, variables
 from texpr.passes.guards import decide, drop_guards
+from texpr.passes.intervals import at_least_zero
 from texpr.passes.renew import folded, folded_anew, over_tensors
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, shortest, span_of, twins, with_temporaries
 from texpr.support.errors import ScheduleError
@@ -107,28 +107,12 @@ _NOTHING = Kernel("", (), (), (), (), ())
 def _bounds(condition: Expr, v: Var, inner: Sequence[For]) -> list[Bound]:
     """None unless all that the comparison says is affine."""
     found: list[Bound] = []
-    for form in _at_least_zero(condition):
+    for form in at_least_zero(condition):
         surely, possibly = _least(form, v, inner), _least(form.negated, v, inner)
         if surely is None or possibly is None or not surely.coefficient(v):
             return []
         found.append(Bound(condition, surely, possibly.negated))
     return found
-
-
-def _at_least_zero(condition: Expr) -> list[Linear]:
-    """The forms that are at least 0 where a comparison of indices without data holds, and nowhere else."""
-    if not isinstance(condition, Compare) or condition.lhs.dtype != I64 or tensors(condition):
-        return []
-    difference = linear(sub(condition.rhs, condition.lhs))
-    opposite = difference.negated
-    match condition.op:
-        case "<" | "<=":
-            return [_plus(difference, -(condition.op == "<"))]
-        case ">" | ">=":
-            return [_plus(opposite, -(condition.op == ">"))]
-        case "==":
-            return [difference, opposite]
-    return []
 
 
 def _least(form: Linear, v: Var, inner: Sequence[For]) -> Linear | None:
@@ -247,5 +231,5 @@ def _no_bounds(kernel: Kernel, found: Sequence[For]) -> ScheduleError:
 def _fault(condition: Expr, v: Var) -> str:
     if tensors(condition):
         return "depends on data"
-    forms = _at_least_zero(condition)
+    forms = at_least_zero(condition)
     return f"is not affine in `{v.name}` and the loops inside" if not forms or v in variables(condition) else f"says nothing of `{v.name}`"

@@ -15,6 +15,7 @@ from texpr.ir.expr import Axis, Cast, Const, Expr, Mul, Read, Reduce, Var, index
 from texpr.ir.loop import Kernel
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, rewrite, variables
+from texpr.passes.guards import drop_implied
 from texpr.passes.lazy import lazy_logic
 from texpr.passes.lower import loops_of
 from texpr.poly import always
@@ -27,6 +28,8 @@ def trim(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
     """Leave out the terms along a loop over terms that are 0 because one of their factors lies outside of its tensor.
 
     Y[i] = sum(k: X[i + k - 1 | 0] * w[k])   ->   Y[i] = sum(k where i + k - 1 >= 0 and i + k - 1 < N: X[i + k - 1 | 0] * w[k])
+
+    In the loops, reads that lie inside by these conditions have none of their own.
 
     No bit of a sum changes while the other factors are finite: a sum that starts at +0 is never -0 in between, and x + 0 is x. That 0
     times infinity or NaN is left out has to be permitted. It is the first step of a schedule; `separate` makes ranges of the conditions.
@@ -55,7 +58,7 @@ def trim(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
     fewer = replace(old, where=conjunction(*known, *conditions))
     changed = rewrite(program.equations[number], lambda n: fewer if n is old else None)
     new = replace(program, equations=(*program.equations[:number], changed, *program.equations[number + 1 :]))
-    return replace(loops_of(lazy_logic(new)), program=new, contract=kernel.contract)
+    return replace(drop_implied(loops_of(lazy_logic(new))), program=new, contract=kernel.contract)
 
 
 def _conditions(program: Program, number: int, reduction: Reduce, axis: Axis) -> list[Expr]:

@@ -2,9 +2,9 @@
 
 One read (the panel: weights) moves with the vector loop and stays along the positions; another (the field: an image) is read at a
 position plus an offset, which is a term of the sum, and stays along the lanes. What the field gives beyond its edges is written into a
-copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges. A
-panel that the second cache holds is walked along for every few positions, or the field for every few lanes, whichever moves less memory;
-a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
+copy, so that the loops inside need no conditions; where these are many terms, they are left out, by loops of their own for the edges, and
+the field is read where it lies. A panel that the second cache holds is walked along for every few positions, or the field for every few
+lanes, whichever moves less memory; a larger one comes in blocks of terms, each used by all positions. Sums keep their order.
 
 Source: Georganas et al., Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures, SC 2018.
 """
@@ -22,7 +22,7 @@ from texpr.ir.traverse import variables
 from texpr.schedule.ends import crossed, turned_ends
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent, edges, offsets_of, unclamped
-from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, totals, turned, with_last
+from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers, through_rows, totals, turned, with_last
 from texpr.schedule.panels import even, in_pairs
 from texpr.schedule.plan import Plan
 from texpr.schedule.taps import last_taps, share_outside, tile_with_taps
@@ -465,7 +465,7 @@ def _packed(plan: Plan, w: _Window, at: str, shared: bool) -> None:
         first = next(iter(others), "")
         across = along != buffer.rank - 1 and others and sizes[along] > 1
         squares = (*others[:-1], f"{buffer.name}.d{along}", *others[-1:])
-        if not across or not turned(plan, buffer, with_last(buffer, along), squares):
+        if not across or not turned(plan, buffer, with_last(buffer, along), squares, through=through_rows(buffer, along)):
             _vectors_along(plan, buffer, along)
             _last(plan, buffer, along)
     if first and shared and prod(sizes) >= ENOUGH_TO_SHARE:
