@@ -31,7 +31,7 @@ from texpr.schedule.as_one import are_one, as_one
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained, in_common, serves_rows
-from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, values_of
+from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, stored_alike
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
@@ -212,12 +212,12 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         together = None if crowded(nest.main.value, plan.machine) else _rows_together(plan, nest, best)
         rows, count = together or (None, 0)
         # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
-        beside = values_of(plan.kernel, nest.main.tensor)
-        light = all(operations(value) <= LEAST_OPERATIONS for value in beside)
+        beside = stored_alike(plan.kernel, nest.main.tensor)
+        light = all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        one = integer(best.extent) is None or any(is_best_alone(value, plan.machine) for value in beside)
+        one = integer(best.extent) is None or any(is_best_alone(s, plan.machine) for s in beside)
         registers = 1 if one else 4 if light and rows is None else 2
         if any_length.wanted(plan):
             longer = any_length.elements(plan, nest, best, together, 4 if light and rows is None else registers)

@@ -93,15 +93,16 @@ def crowded(value: Expr, machine: Machine) -> bool:
     return machine.loads_apart and operations(value) > CROWDED
 
 
-def is_best_alone(value: Expr, machine: Machine) -> bool:
+def is_best_alone(s: Store, machine: Machine) -> bool:
     """Whether one vector of elements in an iteration is best: several would not stay in registers, or the processor computes the next
     iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same.
     """
-    return crowded(value, machine) or not machine.loads_apart and operations(value) >= FUNCTION
+    last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
+    return crowded(s.value, machine) or not machine.loads_apart and operations(s.value, along=last) >= FUNCTION
 
 
-def values_of(kernel: Kernel, tensor: Tensor) -> list[Expr]:
-    """What is stored, all at once, in a tensor; of an output, in all that have its shape."""
+def stored_alike(kernel: Kernel, tensor: Tensor) -> list[Store]:
+    """What stores, all at once, in a tensor; of an output, in all that have its shape."""
     shape = tuple(map(integer, tensor.shape))
     alike = [t for t in kernel.outputs if tensor in kernel.outputs and tuple(map(integer, t.shape)) == shape] or [tensor]
-    return [s.value for _, s in paths(kernel) if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike]
+    return [s for _, s in paths(kernel) if isinstance(s, Store) and s.update is None and not s.start and s.tensor in alike]
