@@ -14,7 +14,7 @@ import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.sass import count, instructions
 from tests.targets.test_bulk import warpgroups
-from tests.targets.test_gemm import LINEAR
+from tests.targets.test_gemm import HALF, LINEAR
 from tests.targets.test_in_flight import computed, without
 from tests.targets.test_ptx import assemble
 from tests.targets.test_warpgroups import SM90, script
@@ -27,10 +27,12 @@ from texpr.ir.loop import Barrier, Kernel, Store, Wait, WaitProducts
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal, rewrite, substitute, variables
 from texpr.lang import parse_kernel
+from texpr.runtime import fibers
+from texpr.schedule import staging
 from texpr.schedule import warpgroups as by_warpgroups
-from texpr.schedule.grids import Way, at_once, order_of_rounds
+from texpr.schedule.grids import Way, at_once, order_of_rounds, rows_together
 from texpr.support.errors import ScheduleError
-from texpr.targets import compile_kernel, emit_llvm
+from texpr.targets import Artifact, compile_kernel, emit_llvm, find_target, plan
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
 ROWS = 'bind("jo", "block.x")\nbind("io", "block.y", at_most=2)\nreorder("ioi", "jo", "ioo")\n'
@@ -244,3 +246,39 @@ def test_laws_of_boxes(counts: tuple[int, ...], most: int):
     assert np.prod(rounds) <= -(-np.prod(counts) // most) * 33 / 32
     order = order_of_rounds(ways, box)
     assert sorted(order) == [k for k, n in enumerate(rounds) if n > 1] and (not ragged or order[0] == ragged[0])
+
+
+# Single tiles, in an order in which blocks that run at once read few rows.
+
+
+def test_orders_of_tiles():
+    assert rows_together(64, 64, 128, 128, 216) == 16  # 16 x 14 tiles at once, in place of 4 x 64
+    assert rows_together(8, 64, 128, 128, 216) == 8  # column after column
+    assert rows_together(64, 8, 128, 128, 216) == 1  # row after row
+    assert rows_together(31, 32, 128, 128, 216) == 1  # no number of rows fits
+    assert rows_together(8, 8, 128, 128, 216) == 1  # all run at once
+
+
+@pytest.mark.parametrize("target", ("sm_75", "sm_80", "sm_90a"))
+@pytest.mark.parametrize(("group", "places"), [(2, ["C.ioi", "C.jo", "C.ioo"]), (4, ["C.io", "C.jo"])])
+def test_tiles_in_groups_of_rows(group: int, places: list[str], target: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(staging, "rows_together", lambda *_: group)
+    given = Case("half", HALF, ((250, 72), (72, 200)))
+    program, sizes = problem(given).program, problem(given).sizes
+    s = tx.Schedule(program, sizes).auto(target)
+    bound = re.findall(r'bind\("(\S+)", "block\.', s.script())
+    assert bound == places
+    s.certificate()
+    where = find_target(target)
+    text, launches = emit_llvm(kernel_of(given, where), where)
+    out = problem(given).empty()
+    ready = plan(Artifact(where, "", "", "", b"", launches, ()), {})
+    fibers.run(text, ready.launches, problem(given).inputs, out, ready.scratch, [], maps=ready.maps)
+    assert right(out[0], problem(given).expected[0])
+
+
+def test_default_products_have_groups_of_rows():
+    s = tx.schedule(tx.op(HALF), M=4096, N=4096, K=1024).auto("sm_80")
+    assert re.findall(r'bind\("(\S+)", "block\.', s.script()) == ["C.ioi", "C.jo", "C.ioo"] and 'split("C.io", 16' in s.script()
+    listing = str(s)
+    assert "for C.ioi in 0..16 block.x" in listing and "for C.jo in 0..32 block.y" in listing and "for C.ioo in 0..2 block.z" in listing

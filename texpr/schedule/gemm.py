@@ -21,7 +21,7 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, extent
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES
-from texpr.schedule.staging import Rows, fragments, neighbours, on_blocks, shared, shared_elements, shared_units
+from texpr.schedule.staging import Rows, fragments, neighbours, shared, shared_elements, shared_units, tiles_on_blocks
 from texpr.schedule.tensors import bytes_of
 from texpr.schedule.warpgroups import by_warpgroups
 
@@ -67,7 +67,7 @@ def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
     for access, along in ((c.left, c.row), (c.right, c.column)):
         if not shared(plan, access, along, terms, (16, 16), turned=access.stride(along.var) != 1):
             return None
-    if not on_blocks(plan, ([columns], [rows], outer)):
+    if not tiles_on_blocks(plan, rows, columns, outer, (16 * size, 16 * size)):
         return None
     plan.step("bind", row_threads, "thread.y")
     plan.step("bind", column_threads, "thread.x")
@@ -167,7 +167,7 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
             return None
         if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, cores.factors, along, c.upper):
             return None
-    if not on_blocks(plan, ([columns], [rows], outer)):
+    if not tiles_on_blocks(plan, rows, columns, outer, (high * tall, wide * 32)):
         return None
     plan.step("bind", row_warps, "thread.z")
     plan.step("bind", column_warps, "thread.y")

@@ -11,6 +11,8 @@ from math import prod
 
 MOST_AXES = 3
 """Along which there are blocks."""
+WORTH = 8
+"""One in so many rows less that are read make another order of tiles worth it."""
 FEW_MORE = 32
 """One in so many rounds more than single tiles would take are worth it."""
 
@@ -40,6 +42,24 @@ def at_once(ways: Sequence[Way], most: int) -> tuple[int, ...] | None:
         return None
     found = (box for box in _boxes(ways, most) if prod(-(-w.count // n) for w, n in zip(ways, box)) <= rounds + rounds // FEW_MORE)
     return min(found, key=lambda box: (_read(ways, box), box), default=None)
+
+
+def rows_together(rows: int, columns: int, high: int, wide: int, most: int) -> int:
+    """Of how many rows of tiles blocks that follow each other have one, before they go on to the next column, so that the `most` of them
+    that run at once read few rows and columns of operands; 1 where it is little less than row after row.
+
+    Args:
+        rows, columns: of tiles.
+        high, wide: of a tile.
+    """
+    def read(group: int) -> int:
+        across = min(columns, -(-most // group))
+        return group * -(-most // (group * across)) * high + across * wide
+
+    if rows * columns <= most:
+        return 1
+    best = min((g for g in range(1, min(rows, most) + 1) if rows % g == 0), key=read)
+    return best if read(best) * WORTH <= read(1) * (WORTH - 1) else 1
 
 
 def _boxes(ways: Sequence[Way], most: int) -> Iterator[tuple[int, ...]]:

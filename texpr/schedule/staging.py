@@ -12,6 +12,7 @@ from texpr.ir.expr import Call, Cast, Const, Expr, Mul, Read, Select, Tensor
 from texpr.ir.loop import For
 from texpr.ir.rounded import is_rounded
 from texpr.ir.traverse import variables
+from texpr.schedule.grids import rows_together
 from texpr.schedule.nests import Access, unclamped
 from texpr.schedule.packing import with_last
 from texpr.schedule.plan import Plan
@@ -44,6 +45,23 @@ def on_blocks(plan: Plan, groups: Sequence[list[str]]) -> bool:
         if name and (name in names[:-1] or not plan.step("bind", name, f"block.{axis}")):
             return False
     return True
+
+
+def tiles_on_blocks(plan: Plan, rows: str, columns: str, outer: list[str], tile: tuple[int, int], each: int = 2) -> bool:
+    """Whether loops over tiles become loops over blocks, in whose order those that run at once read few rows and columns of the operands.
+
+    Args:
+        tile: rows and columns of one.
+        each: blocks that run at once on a processor, about.
+    """
+    high, wide = (integer(plan.loop(name).extent) for name in (rows, columns))
+    group = 1 if outer or high is None or wide is None else rows_together(high, wide, *tile, plan.machine.processors * each)
+    if group == 1:
+        return on_blocks(plan, ([columns], [rows], outer))
+    groups, row = plan.cut(rows, group, "exact")
+    if groups and not plan.step("reorder", groups, columns, row):
+        return False
+    return on_blocks(plan, ([row], [columns], [groups] if groups else []))
 
 
 def shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], *, turned: bool) -> bool:

@@ -27,7 +27,7 @@ from texpr.schedule.nests import Access, extent, unclamped
 from texpr.schedule.occupancy import resident
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import VECTOR_BYTES, fused
-from texpr.schedule.staging import filled, neighbours, on_blocks
+from texpr.schedule.staging import filled, neighbours, tiles_on_blocks
 from texpr.schedule.tensors import bytes_of
 
 THREADS = 128
@@ -106,7 +106,8 @@ def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | Non
         if not _shared(plan, access, along, terms, () if whole else tile.threads, letter in tile.turned):
             return None
         buffers.append(plan.kernel.temporaries[-1])
-    if box is None and not on_blocks(plan, ([columns], [rows], [qualified(n) for n in c.outer])):
+    size = ROWS * tile.groups, tile.columns
+    if box is None and not tiles_on_blocks(plan, rows, columns, [qualified(n) for n in c.outer], size, _blocks(plan, tile)):
         return None
     if group:
         plan.step("bind", group, "thread.y")
