@@ -19,8 +19,4 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
-        if not gc.get_freeze_count():
-            # To the oldest generation as they are: as the youngest ones, all of them would be looked through next.
-            gc.freeze()
-            gc.unfreeze()
         gc.enable()
