@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -186,11 +186,6 @@ _VARIABLES = frozenset({Var})
 def variables(*roots: Node) -> set[Var]:
     """All variables used below the roots, bound ones included where they are used."""
     return set().union(*[_remembered(root, "_variables", _variables) for root in roots])
-
-
-def uses_any(root: Node, found: Set[Var]) -> bool:
-    """Whether some of these variables are used below `root`."""
-    return not _remembered(root, "_variables", _variables).isdisjoint(found)
 
 
 def free_variables(root: Node) -> set[Var]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import extern_effect
 from texpr.ir.loop import ExternCall, For, Kernel, Prefetch, Store
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, rewrite, uses_any, walk, with_children
+from texpr.ir.traverse import children, rewrite, walk, with_children
 
 N = TypeVar("N", bound=Node)
 _OF_TENSORS = frozenset({Read, Store, Prefetch, ExternCall, Equation, Invoke, Program, Kernel})
@@ -72,21 +72,12 @@ def _renewed(root: N, values: Mapping[Var, Expr], otherwise: Callable[[Node], No
             return replace(node, var=fresh[node.var])
         return otherwise(node)
 
-    return rewrite(root, rule, kinds=_BINDING | FOLDED, keep=_without(now.keys()))
+    return rewrite(root, rule, kinds=_BINDING | FOLDED)
 
 
 def folded(root: N, values: Mapping[Var, Expr]) -> N:
-    """`root` with variables replaced and integer arithmetic folded, where it has some of them."""
-
-    def rule(node: Node) -> Node | None:
-        return values.get(node) if isinstance(node, Var) else fold(node)
-
-    return rewrite(root, rule, kinds=_FOLDED, keep=_without(values.keys()))
-
-
-def _without(changing: Set[Var]) -> Callable[[Node], bool]:
-    """Whether an expression has none of some variables: it stays as it is."""
-    return lambda node: isinstance(node, Expr) and not uses_any(node, changing)
+    """`root` with variables replaced and integer arithmetic folded."""
+    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n), kinds=_FOLDED)  # type: ignore[return-value]
 
 
 def resized(tensor: Tensor, values: Mapping[Var, Expr]) -> Tensor:
