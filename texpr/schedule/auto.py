@@ -40,7 +40,7 @@ from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
-from texpr.schedule.past import is_best_by_rows, past_caches, vectorize_elements
+from texpr.schedule.past import is_best_by_rows, past_caches
 from texpr.schedule.plan import Plan
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
@@ -234,7 +234,7 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         inside = [row, inner] if row else [inner]
         if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
             plan.step("unroll", row)
-        vectorize_elements(plan, nest, inner, light=light and rows is None)
+        plan.step("vectorize", inner)
         for loop in nest.spatial:
             if loop is not best and loop is not rows and _tells_apart(nest, loop) and plan.step("unroll", qualified(loop)):
                 rest.remove(qualified(loop))
@@ -263,7 +263,7 @@ def _rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | Non
         return None
     if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
         return best, ROWS_TOGETHER
-    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or is_best_by_rows(plan, nest, best)
+    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or is_best_by_rows(plan, nest.main.tensor)
     return None if by_rows else (best, 2)
 
 

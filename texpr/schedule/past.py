@@ -7,15 +7,12 @@ from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Store
 from texpr.schedule.cheap import iterations, operations
 from texpr.schedule.loops import paths
-from texpr.schedule.nests import Nest
 from texpr.schedule.packing import LINE
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of
 
 LIGHT = 0.5
 """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
-NEAR = 4
-"""Part of the first cache that what all rows use may take."""
 
 
 def past_caches(plan: Plan) -> list[str]:
@@ -31,23 +28,12 @@ def past_caches(plan: Plan) -> list[str]:
     return [t.name for t in plan.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
 
-def is_best_by_rows(plan: Plan, nest: Nest, rows: For) -> bool:
-    """Whether light elements are computed fastest a row after the other: where what rows have in common stays in the first cache, it comes
-    for nothing; and past the caches, one row at a time is written fastest.
+def is_best_by_rows(plan: Plan, output: Tensor) -> bool:
+    """Whether light elements are computed fastest a row after the other: near, what rows have in common comes for nothing; and past the
+    caches, one row at a time is written fastest.
     """
-    common = sum(bytes_of(a.tensor) for a in nest.accesses[1:] if a.stride(rows.var) == 0)
-    return NEAR * common <= next(iter(plan.machine.caches), 0) or nest.main.tensor.name in past_caches(plan)
-
-
-def vectorize_elements(plan: Plan, nest: Nest, loop: str, *, light: bool) -> None:
-    """Vectorize a loop of elements that are computed side by side. Light ones wait for what they load, and take halves of registers where
-    those come as fast, unless whole lines are written past the caches.
-    """
-    strips, half = "", plan.lanes(nest) // 2
-    if light and half > 1 and plan.machine.halves and nest.main.tensor.name not in past_caches(plan):
-        strips, loop = plan.cut(loop, half)
-    if plan.step("vectorize", loop) and strips:
-        plan.step("unroll", strips)
+    used = sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
+    return used <= plan.nearby or output.name in past_caches(plan)
 
 
 def _is_in_lines(tensor: Tensor) -> bool:

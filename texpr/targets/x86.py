@@ -25,7 +25,7 @@ _STREAMING = ("znver", "sapphirerapids", "emeraldrapids")
 
 _PAIRED = ("znver",)
 """Processors on which vdpbf16ps adds products faster than fused multiply-adds of f32 do, as the limits that `python -m bench.x86` prints
-tell; on Emerald Rapids it adds half as many. Their registers of 512 bits are computed in halves."""
+tell; on Emerald Rapids it adds half as many."""
 
 SHARE = 16 << 20
 """Bytes of a third level of cache that a core can count on."""
@@ -41,7 +41,7 @@ def target(name: str) -> Target | None:
         features = host.cpu_features()
         wide = {"avx512f", "avx512dq", "avx512vl"} <= set(features)
         machine = _machine(64 if wide else 32, 32 if wide else 16, _held(host.caches(), host.cores()), host.cores(), "fma" in features)
-        machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING), halves=wide and host.cpu_name().startswith(_PAIRED))
+        machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING))
         if "avx512vnni" in features:
             machine = replace(machine, instructions=machine.instructions | {"vpdpbusd", "vpdpbssd", "vpdpwssd"})
         if "avx512bf16" in features:
