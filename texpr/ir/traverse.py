@@ -147,9 +147,8 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
             deeper = []
             for child in below:
                 if id(child) not in done:
-                    if type(child) in _LEAVES:  # half of all nodes: done at once
-                        kept = kinds is not None and type(child) not in kinds or keep is not None and keep(child)
-                        changed = None if kept else rule(child)
+                    if type(child) in _LEAVES and keep is None:  # half of all nodes: done at once
+                        changed = rule(child) if kinds is None or type(child) in kinds else None
                         done[id(child)] = child if changed is None else changed
                     else:
                         deeper.append(child)

@@ -20,7 +20,7 @@ def past_caches(plan: Plan) -> list[str]:
 
     What waits for memory gains much where all caches together hold what it uses; behind arithmetic, memory is idle anyway.
     """
-    caches, used = plan.machine.caches, sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
+    caches, used = plan.machine.caches, _used(plan)
     if not plan.machine.streams or not caches or used < caches[-1]:
         return []
     if used <= sum(caches) and _arithmetic(plan) < LIGHT * used:
@@ -32,8 +32,12 @@ def is_best_by_rows(plan: Plan, output: Tensor) -> bool:
     """Whether light elements are computed fastest a row after the other: near, what rows have in common comes for nothing; and past the
     caches, one row at a time is written fastest.
     """
-    used = sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
-    return used <= plan.nearby or output.name in past_caches(plan)
+    return _used(plan) <= plan.nearby or output.name in past_caches(plan)
+
+
+def _used(plan: Plan) -> int:
+    """Bytes of inputs and outputs."""
+    return sum(bytes_of(t) for t in (*plan.kernel.inputs, *plan.kernel.outputs))
 
 
 def _is_in_lines(tensor: Tensor) -> bool:

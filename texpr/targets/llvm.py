@@ -21,7 +21,7 @@ BY_FUNCTION = '"texpr-passes"="by function"'
 values that loops carry from iteration to iteration in memory stay in registers."""
 REGISTERS = '"texpr-passes"="registers"'
 """An attribute in a text whose sums are in registers (`plain.sums_in_registers`), for a processor that adds up addresses as it loads. One
-of LLVM's passes makes small buffers into registers; more of them would make larger code that is as fast, and take eight times as long."""
+of LLVM's passes makes small buffers into registers; equal values are computed once as it is written."""
 FEW = '"texpr-passes"="few"'
 """An attribute in a text of loops over elements (`plain.is_plain`), where most of what LLVM's passes over functions look for is not there:
 three of them take half of the time for the same code. Code generation moves addresses out of loops."""
