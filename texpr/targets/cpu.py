@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Tensor
-from texpr.ir.loop import Alloc, For, Kernel
-from texpr.ir.traverse import statements
+from texpr.ir.expr import Cast, Tensor
+from texpr.ir.loop import Alloc, For, Kernel, Store
+from texpr.ir.traverse import statements, walk
 from texpr.targets import llvm
 from texpr.targets.base import symbol_of
 from texpr.targets.carried import carries
@@ -100,7 +100,9 @@ def _passes(emitter: Emitter) -> str:
     if not is_plain(emitter.kernel):
         return llvm.REGISTERS if emitter.adds_addresses and sums_in_registers(emitter.kernel) else llvm.BY_FUNCTION
     floats = all(t.dtype.is_float for t in emitter.kernel.outputs)
-    return llvm.NONE if floats and not emitter.rare_functions else llvm.FEW
+    # Of functions that are computed in wider numbers, constants fill the registers: where they are loaded is better seen by LLVM.
+    converts = any(isinstance(n, Cast) for s in statements(emitter.kernel) if isinstance(s, Store) for n in walk(s.value))
+    return llvm.NONE if floats and not converts and not emitter.rare_functions else llvm.FEW
 
 
 def _allocate_outside(emitter: Emitter, kernel: Kernel) -> None:

@@ -26,8 +26,8 @@ FEW = '"texpr-passes"="few"'
 """An attribute in a text of loops over elements (`plain.is_plain`), where most of what LLVM's passes over functions look for is not there:
 three of them take half of the time for the same code. Code generation moves addresses out of loops."""
 NONE = '"texpr-passes"="none"'
-"""An attribute in a text of such loops that compute floats, without branches for rare numbers: equal values are computed once as it is
-written, and code generation picks the same instructions from it."""
+"""An attribute in a text of such loops that compute floats, without branches for rare numbers or conversions: equal values are computed
+once as it is written, and code generation picks the same instructions from it."""
 
 
 def _initialize() -> None:
