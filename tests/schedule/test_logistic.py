@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import texpr as tx
+from tests.schedule.altered import certified_with
 from texpr.ir.expr import Call, Const, Div, Mul, Node
 from texpr.ir.interpret_loop import interpret_kernel
-from texpr.ir.traverse import rewrite
-from texpr.passes.lower import loops_of
-from texpr.poly.certify import Certificate, certify
-from texpr.schedule.equations import equations_of
 from texpr.support.errors import ScheduleError
 
 GELU = tx.op("op gelu(X: f32[N]) -> Y: f32[N] { Y[i] = 0.5 * X[i] * (1 + tanh(0.8 * (X[i] + 0.045 * X[i] * X[i] * X[i]))) }")
@@ -49,13 +43,6 @@ def test_the_certificate_names_the_law():
     assert certificate.logistic == ("Y",)
 
 
-def _certified_with(rule: Callable[[Node], Node | None]) -> Certificate:
-    kernel = tx.schedule(GELU).logistic("Y").kernel
-    assert kernel.program is not None
-    program = rewrite(kernel.program, rule)
-    return certify(replace(loops_of(program), program=program), equations_of(tx.schedule(GELU).kernel, "test"))
-
-
 def test_the_certificate_refuses_another_quotient():
     def with_factor(n: Node) -> Node | None:
         match n:
@@ -66,10 +53,10 @@ def test_the_certificate_refuses_another_quotient():
     def halved(n: Node) -> Node | None:
         return Div(Const(1.0, dtype=n.dtype), n.rhs) if isinstance(n, Div) else None
 
-    assert _certified_with(lambda n: None).logistic == ("Y",)
+    assert certified_with(tx.schedule(GELU).logistic("Y"), tx.schedule(GELU), lambda n: None).logistic == ("Y",)
     for rule in (with_factor, halved):
         with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
-            _certified_with(rule)
+            certified_with(tx.schedule(GELU).logistic("Y"), tx.schedule(GELU), rule)
 
 
 def test_both_forms_in_one_equation_are_what_they_are():

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.schedule.altered import certified_with
 from texpr.ir.expr import Const, Div, Mul, Node, Read
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.traverse import rewrite
 from texpr.passes.lower import loops_of
 from texpr.poly.certify import certify
-from texpr.schedule.equations import equations_of
 from texpr.support.errors import ScheduleError
 
 SOFTMAX = tx.op("""
@@ -141,13 +141,6 @@ def test_refuses_other_tensors_and_later_steps():
         tx.schedule(SOFTMAX).split("Y.j", 4).reciprocal("Y")
 
 
-def _certified_with(rule) -> object:
-    kernel = tx.schedule(SOFTMAX).reciprocal("Y").kernel
-    assert kernel.program is not None
-    program = rewrite(kernel.program, rule)
-    return certify(replace(loops_of(program), program=program), equations_of(tx.schedule(SOFTMAX).kernel, "test"))
-
-
 def test_certificate_refuses_what_is_no_reciprocal():
     def halved(n: Node) -> Node | None:
         return Div(Const(0.5, dtype=n.dtype), n.rhs) if isinstance(n, Div) else None
@@ -155,10 +148,10 @@ def test_certificate_refuses_what_is_no_reciprocal():
     def squared(n: Node) -> Node | None:
         return Mul(n, n.rhs) if isinstance(n, Mul) and isinstance(n.rhs, Read) and n.rhs.tensor.name == "Y_inv" else None
 
-    assert _certified_with(lambda n: None).inverted == ("Y",)  # type: ignore[attr-defined]
+    assert certified_with(tx.schedule(SOFTMAX).reciprocal("Y"), tx.schedule(SOFTMAX), lambda n: None).inverted == ("Y",)
     for rule in (halved, squared):
         with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
-            _certified_with(rule)
+            certified_with(tx.schedule(SOFTMAX).reciprocal("Y"), tx.schedule(SOFTMAX), rule)
 
 
 def test_certificate_refuses_divisors_that_may_be_too_small():
