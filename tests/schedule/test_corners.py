@@ -150,3 +150,17 @@ def test_cases_along_the_loop_whose_iterations_go_together():
 }""")
     a, b = np.arange(72.0).reshape(6, 3, 4), np.arange(72.0, 144).reshape(6, 3, 4)
     np.testing.assert_array_equal(op(a, b), [np.zeros((3, 4)), np.zeros((3, 4)), b[0], a[0]])
+
+
+@pytest.mark.parametrize("value", ["k[i] * 3 // 3", "k[i] * 3 % 3", "(k[i] + k[i]) // 2", "(k[i] * 4 + 1) // 4", "k[i] * 4 // 2"])
+@pytest.mark.parametrize("dtype", ["i64", "u64", "i32", "i8"])
+@pytest.mark.parametrize("tail", ["mask", "peel", "overlap"])
+def test_products_of_data_wrap_before_tiles_divide_them(tail, dtype, value):
+    """Quotients of index arithmetic are simplified in tiles; three times a number that is large is another number."""
+    op = tx.op(f"op f(k: {dtype}[N]) -> Y: {dtype}[N] {{ Y[i] = {value} }}")
+    s = tx.schedule(op, N=11).split("i", 4, tail=tail)
+    bits = int(dtype[1:])
+    k = np.random.default_rng(bits).integers(0, 1 << bits, 11, dtype=np.uint64).astype(f"{dtype[0]}{bits // 8}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tx.CertificateWarning)
+        np.testing.assert_array_equal(s.compile()(k), tx.interpret(op, k))

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear, same_value
-from texpr.ir.build import add, compare, conjunction, floordiv, maximum, minimum, mod, select, sub
+from texpr.ir.build import add, compare, conjunction, floordiv, literal, maximum, minimum, mod, select, sub
+from texpr.ir.dtypes import I64
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Stmt, Store
+from texpr.ir.reach import is_wild
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import rewrite
 from texpr.passes.intervals import interval
@@ -185,7 +187,11 @@ def divided(e: Expr, factor: int, ranges: Mapping[Var, Expr]) -> tuple[Expr, Exp
     """e // factor and e % factor, without a division where the loops' ranges show what they are.
 
     (4 * a + b) // 4, (4 * a + b) % 4   ->   a, b   with b in 0..4
+
+    Of data that may wrap, and of other types than that of indices, nothing is shown: 3 * k // 3 need not be k there.
     """
+    if e.dtype != I64 or is_wild(e):
+        return floordiv(e, literal(factor, e.dtype)), mod(e, literal(factor, e.dtype))
     form = linear(e)
     whole = Linear(tuple((t, c // factor) for t, c in form.terms if c % factor == 0), form.constant // factor)
     rest = Linear(tuple((t, c) for t, c in form.terms if c % factor), form.constant % factor)
