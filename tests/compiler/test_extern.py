@@ -248,3 +248,35 @@ def test_a_gradient_as_text():
     x = np.arange(1.0, 5.0)
     for run in (tx.grad(operator), lambda *a: tx.interpret(tx.grad(operator), *a)):
         np.testing.assert_allclose(run(x, np.float64(1)), 4 * x**3)
+
+
+AROUND = tx.op("""extern op more(X: f32[M, N]) -> Y: f32[M, N]
+op around(X: f32[M, N]) -> Y: f32[M, N] {
+  T[s, i] = 2 * X[s, i]
+  W = more(T)
+  Y[s, i] = W[s, i] + 1
+}""")
+
+
+@pytest.mark.parametrize("sizes", [{}, {"M": 5, "N": 8}], ids=["symbolic", "fixed"])
+@pytest.mark.parametrize("steps", [
+    'split("T.i", 3, tail="peel")', 'split("T.s", 3, tail="peel")', 'split("Y.i", 3, tail="peel")', 'split("Y.i", 3).separate("Y.io")',
+    'split("T.i", 3).separate("T.io")', 'split("Y.i", 3, tail="pad")', 'split("T.i", 4, tail="overlap")', 'peel("T.i", 1, 1)',
+    'peel("Y.i", 1, 1)', 'cache_read("W", "Y.s")', 'cache_write("T", "T.s")', 'split("T.i", 3).reorder("T.ii", "T.s", "T.io")',
+    'specialize("M % 5 == 0")', 'specialize("Y.i", "N % 8 == 0")'])
+def test_steps_around_it_leave_what_it_takes_and_gives_alone(steps, sizes):
+    if "specialize" in steps and sizes:
+        pytest.skip("there is no symbolic size left")
+    tx.register_extern("more", lambda x: x + 1)
+    x = np.random.default_rng(0).random((5, 8), np.float32)
+    with tx.options(certify=True):
+        kernel = eval(f"s.{steps}", {"s": tx.schedule(AROUND, **sizes)}).compile()
+    np.testing.assert_array_equal(kernel(x), tx.interpret(AROUND, x))
+
+
+@pytest.mark.parametrize("steps", ['layout("T", "s i -> i s")', 'layout("W", "s i -> i s")', 'pad("T", 1, 16)', 'split("T.i", 3, tail="pad")',
+                                   'scope("W", "stack")', 'expand("T", "T.s")', 'fold("T", 0)', 'inline("T")'])
+def test_what_it_takes_and_gives_lies_as_the_program_says(steps):
+    with pytest.raises(tx.ScheduleError, match=r"`[TW]` passes to or from `more`, which is not written here") as caught:
+        eval(f"s.{steps}", {"s": tx.schedule(AROUND)})
+    assert "W = extern more(T)" in str(caught.value)

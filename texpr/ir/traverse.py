@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.tensor import Equation
 
 N = TypeVar("N", bound=Node)
@@ -193,7 +193,7 @@ def free_variables(root: Node) -> set[Var]:
 
 
 def tensors(*roots: Node) -> dict[Tensor, None]:
-    """Tensors read below the roots, in order of appearance."""
+    """Tensors read or written below the roots, in order of appearance."""
     return dict.fromkeys(t for root in roots for t in _remembered(root, "_tensors", _tensors))
 
 
@@ -231,6 +231,8 @@ def _variables(node: Node, below: list[frozenset[Var]]) -> frozenset[Var]:
 def _tensors(node: Node, below: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
     own = getattr(node, "tensor", None)
     if not isinstance(own, Tensor):
+        if isinstance(node, ExternCall):
+            return tuple(dict.fromkeys((*node.inputs, *node.outputs)))
         below = [found for found in below if found]
         if len(below) < 2:
             return below[0] if below else ()

@@ -13,7 +13,6 @@ from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Prefe
 from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.hints import drop_hints
 from texpr.passes.joined import joined_temporaries, with_joined
-from texpr.passes.renew import over_tensors
 
 STACK_BYTES = 16 * 1024
 """Larger buffers live on the heap."""
@@ -61,8 +60,8 @@ def place(kernel: Kernel) -> Kernel:
     if not kernel.temporaries:
         return kernel
     kernel = _with_joined(kernel)
-    accesses = _accesses(kernel)
-    homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses}
+    accesses, passed = _accesses(kernel), _passed(kernel)
+    homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses and t not in passed}
     inside: dict[Var, list[Tensor]] = {}
     for home in homes.values():
         if home.loops:
@@ -72,15 +71,13 @@ def place(kernel: Kernel) -> Kernel:
         match node:
             case Read(t, indices) if t in homes:
                 return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
-            case ExternCall(_, inputs, outputs):
-                return over_tensors(node, {t: homes[t].small for t in (*inputs, *outputs) if t in homes})
             case Store(t, indices) | Prefetch(t, indices) if t in homes:
                 return replace(node, tensor=homes[t].small, indices=homes[t].moved(indices))
             case For(var, _, body) if var in inside:
                 return replace(node, body=(*map(Alloc, inside[var]), *body))
         return None
 
-    at_top = tuple(home.small for home in homes.values() if not home.loops)
+    at_top = tuple(homes[t].small if t in homes else t for t in kernel.temporaries if t in passed or t in homes and not homes[t].loops)
     return drop_hints(replace(rewrite(kernel, rule), temporaries=at_top))
 
 
@@ -106,6 +103,11 @@ def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:
                                 for e in folded)
 
 
+def _passed(kernel: Kernel) -> set[Tensor]:
+    """Tensors that code which is not written here uses: they stay as they are."""
+    return {t for s in statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)}
+
+
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
     found: dict[Tensor, list[_Access]] = {}
     stack: list[tuple[Stmt, tuple[For, ...]]] = [(s, ()) for s in reversed(kernel.body)]
@@ -114,11 +116,8 @@ def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:
         if isinstance(node, For):
             stack += [(s, (*loops, node)) for s in reversed(node.body)]
             continue
-        if isinstance(node, If | ExternCall):
-            # Each use of a whole tensor is one outside all loops: it keeps its size and lives in the kernel.
-            stack += [(s, loops) for s in reversed(node.body if isinstance(node, If) else node.effect)]
-            for t in (*node.inputs, *node.outputs) if isinstance(node, ExternCall) else ():
-                found.setdefault(t, []).append(_Access(t.shape, ()))
+        if isinstance(node, If):
+            stack += [(s, loops) for s in reversed(node.body)]
         if isinstance(node, Store):
             found.setdefault(node.tensor, []).append(_Access(node.indices, loops))
         for e in _expressions(node):

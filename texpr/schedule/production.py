@@ -10,8 +10,9 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, statements, tensors, walk
-from texpr.schedule.loops import paths, span_of, stores, text_of
+from texpr.schedule.loops import paths, stores, text_of
 from texpr.schedule.refuse import refused
+from texpr.schedule.tensors import check_stays
 from texpr.support.errors import ScheduleError
 
 
@@ -50,10 +51,7 @@ def find_tensor(kernel: Kernel, name: object, step: str) -> Tensor:
     known = {t.name: t for t in (*kernel.temporaries, *kernel.outputs)} | {s.tensor.name: s.tensor for s in stores(kernel)}
     if not isinstance(name, str) or name not in known:
         raise ScheduleError(f"the kernel computes no tensor {name!r}", code=step, notes=[f"tensors: {', '.join(known) or 'none'}"])
-    call = next((n for n in statements(kernel) if isinstance(n, ExternCall) and known[name] in (*n.inputs, *n.outputs)), None)
-    if call is not None:
-        raise ScheduleError(f"`{name}` passes to or from `{call.name}`, which is not written here", span_of(kernel, call), code=step,
-                            help="steps move what this kernel itself computes and reads")
+    check_stays(kernel, known[name], step)
     return known[name]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from texpr.ir.build import compare, conjunction, negation
-from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import rewrite, walk
+from texpr.ir.expr import Expr, Node, Tensor, Var, index
+from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt
+from texpr.ir.traverse import rewrite, tensors, walk
 from texpr.passes.guards import drop_guards
 from texpr.passes.renew import folded_anew, over_tensors, resized
 from texpr.schedule.conditions import condition_on, in_words
@@ -40,7 +40,8 @@ def specialize(kernel: Kernel, chosen: Sequence[str | Var], sizes: Mapping[str, 
     asked = [c for c in chosen if isinstance(c, str) and not _LOOP.fullmatch(c)]
     values = _values(kernel, sizes, asked)
     loops = [n.var for name in chosen if name not in asked for n in find_loops(kernel, name)]
-    picked = [s for s in kernel.body if not loops or any(isinstance(n, For) and n.var in loops for n in walk(s))]
+    nests = [s for s in kernel.body if not isinstance(s, ExternCall)]
+    picked = [s for s in nests if not loops or any(isinstance(n, For) and n.var in loops for n in walk(s))]
     if not picked:
         raise ScheduleError("the kernel has no loops to copy", code="specialize")
     suffix = "_".join([*(f"{name}{value}" for name, value in sorted(sizes.items())), *map(in_words, asked)])
@@ -69,7 +70,7 @@ def _values(kernel: Kernel, sizes: Mapping[str, int], asked: Sequence[str]) -> d
 
 def _own_temporaries(kernel: Kernel, picked: Sequence[Stmt], values: Mapping[Var, int], suffix: str) -> dict[Tensor, Tensor]:
     """Temporaries that only these nests use, with those of the copy."""
-    elsewhere = {n.tensor for s in kernel.body if all(s is not p for p in picked) for n in walk(s) if isinstance(n, Read | Store)}
+    elsewhere = tensors(*(s for s in kernel.body if all(s is not p for p in picked)))
     fixed: dict[Var, Expr] = {v: index(n) for v, n in values.items()}
     own: dict[Tensor, Tensor] = {}
     for t in dict.fromkeys(s.tensor for p in picked for s in stores(p)):

@@ -16,6 +16,7 @@ from texpr.passes.lazy import guarded_reads
 from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_independent
 from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores, text_of
+from texpr.schedule.tensors import check_stays
 from texpr.schedule.terms import ends_in_zeros, is_sum
 from texpr.schedule.tiles import whole
 from texpr.support.errors import ScheduleError
@@ -113,6 +114,7 @@ def _loops(kernel: Kernel) -> list[For]:
 
 def _grown(kernel: Kernel, loop: For, store: Store, tensor: Tensor, rounded: Expr) -> Tensor:
     """The buffer with room for the iterations past the end, which write elements of their own."""
+    check_stays(kernel, store.tensor, "pad")
     where = text_of(kernel, store)
     along = [d for d, i in enumerate(store.indices) if loop.var in variables(i)]
     own = len(along) == 1 and linear(sub(store.indices[along[0]], loop.var))

@@ -7,8 +7,10 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import Kernel
+from texpr.ir.loop import ExternCall, Kernel
 from texpr.ir.show_types import RESERVED, unused
+from texpr.ir.traverse import statements
+from texpr.schedule.loops import span_of
 from texpr.support.errors import ScheduleError
 
 
@@ -34,7 +36,7 @@ def find_temporary(kernel: Kernel, name: str, step: str) -> Tensor:
     """The buffer called `name`; inputs and outputs are laid out as their owners have them.
 
     Raises:
-        ScheduleError: there is none, or it belongs to the caller.
+        ScheduleError: there is none, it belongs to the caller, or code that is not written here uses it.
     """
     found = find_tensor(kernel, name)
     if found not in kernel.temporaries:
@@ -42,7 +44,20 @@ def find_temporary(kernel: Kernel, name: str, step: str) -> Tensor:
         how = "cache_read" if kind == "input" else "cache_write"
         raise ScheduleError(f"{step} of the {kind} {name}: the caller decides how it lies in memory", code=step,
                             help=f'{how}("{name}", loop) makes a buffer')
+    check_stays(kernel, found, step)
     return found
+
+
+def check_stays(kernel: Kernel, tensor: Tensor, step: str) -> None:
+    """Prove that no code that is not written here uses the tensor, and sees it as it is.
+
+    Raises:
+        ScheduleError: an extern operator takes or gives it.
+    """
+    call = next((s for s in statements(kernel) if isinstance(s, ExternCall) and tensor in (*s.inputs, *s.outputs)), None)
+    if call is not None:
+        raise ScheduleError(f"`{tensor.name}` passes to or from `{call.name}`, which is not written here", span_of(kernel, call), code=step,
+                            help="steps move what this kernel itself computes and reads")
 
 
 def unused_name(kernel: Kernel, name: str) -> str:
