@@ -12,7 +12,7 @@ from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, int
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, rewrite, walk
+from texpr.ir.traverse import equal, rewrite, tensors, walk
 from texpr.passes.joined import Joined, joined, redirected
 from texpr.passes.nests import guarded
 from texpr.schedule.independent import check_inside, check_moved
@@ -158,7 +158,7 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
 
 def _used(kernel: Kernel, tensor: Tensor) -> bool:
     """Whether anything uses the tensor, the caller included."""
-    return tensor in kernel.outputs or any(isinstance(n, Read | Store) and n.tensor is tensor for n in walk(kernel))
+    return tensor in kernel.outputs or tensor in tensors(*kernel.body)
 
 
 def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
