@@ -274,8 +274,9 @@ def test_steps_around_it_leave_what_it_takes_and_gives_alone(steps, sizes):
     np.testing.assert_array_equal(kernel(x), tx.interpret(AROUND, x))
 
 
-@pytest.mark.parametrize("steps", ['layout("T", "s i -> i s")', 'layout("W", "s i -> i s")', 'pad("T", 1, 16)', 'split("T.i", 3, tail="pad")',
-                                   'scope("W", "stack")', 'expand("T", "T.s")', 'fold("T", 0)', 'inline("T")'])
+@pytest.mark.parametrize("steps", [
+    'layout("T", "s i -> i s")', 'layout("W", "s i -> i s")', 'pad("T", 1, 16)', 'split("T.i", 3, tail="pad")', 'scope("W", "stack")',
+    'expand("T", "T.s")', 'fold("T", 0)', 'inline("T")'])
 def test_what_it_takes_and_gives_lies_as_the_program_says(steps):
     with pytest.raises(tx.ScheduleError, match=r"`[TW]` passes to or from `more`, which is not written here") as caught:
         eval(f"s.{steps}", {"s": tx.schedule(AROUND)})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import texpr as tx
 from texpr.ir.machine import Machine
 from texpr.schedule import auto
+from texpr.schedule.loops import all_loops
 
 ROWS = Machine(64, 32, (32 << 10, 1 << 20, 32 << 20), 2, streams=True)
 SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
@@ -17,6 +20,7 @@ SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
 }""")
 
 
+BIAS = tx.op("op f(X: f32[N, M], b: f32[M]) -> Y: f32[N, M] { Y[i, j] = max(X[i, j] + b[j], 0) }")
 NORM = tx.op("""op norm(X: f32[N, M], g: f32[M], b: f32[M]) -> Y: f32[N, M] {
   m[i] = sum(j: X[i, j]) / f32(M)
   v[i] = sum(j: (X[i, j] - m[i]) * (X[i, j] - m[i])) / f32(M)
@@ -86,3 +90,21 @@ def test_reciprocals_of_rows_are_computed_with_their_rows():
                "Y[a, d, b] = X[a, d, b] / max(sqrt(q[a, b]), 1e-9) }")
     steps = _steps(op, A=200, D=200, B=200)
     assert 'compute_at("Y_inv", "Y.a", recompute=False)' in steps and 'compute_at("q", "Y.a", recompute=False)' in steps
+
+
+@pytest.mark.parametrize("n, m, together", [(512, 1024, False), (512, 4096, True), (4096, 4096, False)], ids=["near", "long", "past"])
+def test_rows_follow_each_other_where_what_they_share_is_near_or_they_are_written_past_the_caches(n, m, together):
+    steps, _ = auto(tx.schedule(BIAS, N=n, M=m).kernel, ROWS)
+    assert any(step.name == "unroll" for step in steps) == together
+
+
+@pytest.mark.parametrize("value, n, halves", [
+    ("X[i, j] + 1", 512, True), ("X[i, j] + 1", 64, False), ("exp(X[i, j])", 512, False), ("X[i, j] + 1", 8192, False)],
+    ids=["light", "near", "functions", "past"])
+def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves):
+    """Where the machine loads these as fast; what is written past the caches is written by whole lines."""
+    op = tx.op(f"op f(X: f32[N, M]) -> Y: f32[N, M] {{ Y[i, j] = {value} }}")
+    for least in (0, 1 << 20):
+        steps, kernel = auto(tx.schedule(op, N=n, M=1024).kernel, replace(ROWS, halves=least))
+        lanes = {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"}
+        assert (lanes == {8}) == (halves and least > 0)

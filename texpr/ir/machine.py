@@ -39,6 +39,8 @@ class Machine:
         address_registers: how many hold addresses and counters.
         lane_products: products take one element of a register for all lanes.
         bulk: boxes of tensors are copied there as a whole.
+        halves: bytes of arrays from which on half a register is loaded as fast as a whole one, byte for byte, and crosses the lines of
+            arrays that begin anywhere half as often; 0 for never.
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
@@ -66,6 +68,7 @@ class Machine:
     processors: int = 0
     asynchronous: bool = False
     bulk: bool = False
+    halves: int = 0
     streams: bool = False
     instructions: frozenset[str] = frozenset()
     outrun: frozenset[str] = frozenset()

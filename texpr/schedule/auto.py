@@ -10,7 +10,7 @@ between each other by whole vectors (`woven`); add what tiles of a recurrence ne
 by side or follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`). Intermediates are computed in loops of
 what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, rows that are summed are
 computed in pairs (`pairs`), loops over triangles lose their conditions (`triangles`), rows are asked for while functions of the last one
-are computed (`ahead`), and what the caches would not hold is written past them (`past`). GPUs have blocks (`blocks`), one kernel for
+are computed (`ahead`), and elements that wait for memory keep it busy (`past`). GPUs have blocks (`blocks`), one kernel for
 weighted exponentials (`attend`). Illegal steps are left out.
 """
 
@@ -40,7 +40,7 @@ from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
-from texpr.schedule.past import is_best_by_rows, past_caches
+from texpr.schedule.past import past_caches, rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
@@ -79,10 +79,6 @@ SHORT_WINDOW = 4
 """Positions of a window that are worth code of their own."""
 FEW_TERMS = 9
 """Of a sum along vector lanes: they are written out, so that it stays in a register."""
-ROWS_TOGETHER = 4
-"""Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
-FEW_OPERATIONS = 40
-"""Of an element, up to which several rows that have half of what they read in common are worth the code."""
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
@@ -209,18 +205,19 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
     names = [qualified(n) for n in nest.spatial]
     best = min(reversed(nest.spatial), key=lambda n: (nest.cost(n), extent(n) < plan.lanes(nest)))
     if plan.machine.vector_bytes and extent(best) > 1:
-        together = None if crowded(nest.main.value, plan.machine) else _rows_together(plan, nest, best)
+        together = None if crowded(nest.main.value, plan.machine) else rows_together(plan, nest, best)
         rows, count = together or (None, 0)
         # As many registers for all tensors of a shape: what is computed element by element runs in one loop then.
         beside = stored_alike(plan.kernel, nest.main.tensor)
-        light = all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
+        light = rows is None and all(operations(s.value) <= LEAST_OPERATIONS for s in beside)
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
         one = integer(best.extent) is None or any(is_best_alone(s, plan.machine) for s in beside)
-        registers = 1 if one else 4 if light and rows is None else 2
+        halves = light and not one and waits_by_halves(plan, nest)
+        registers = 1 if one else 4 if light and not halves else 2
         if any_length.wanted(plan):
-            longer = any_length.elements(plan, nest, best, together, 4 if light and rows is None else registers)
+            longer = any_length.elements(plan, nest, best, together, 4 if light else registers)
             if longer is not None:
                 return longer
         outer, inner = plan.cut(name, registers * plan.lanes(nest))
@@ -234,7 +231,10 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         inside = [row, inner] if row else [inner]
         if (rest or row) and (row or best is not nest.spatial[-1]) and plan.step("reorder", *rest, *inside) and row:
             plan.step("unroll", row)
+        strips, inner = plan.cut(inner, plan.lanes(nest) // 2) if halves else ("", inner)
         plan.step("vectorize", inner)
+        if strips:
+            plan.step("unroll", strips)
         for loop in nest.spatial:
             if loop is not best and loop is not rows and _tells_apart(nest, loop) and plan.step("unroll", qualified(loop)):
                 rest.remove(qualified(loop))
@@ -246,25 +246,6 @@ def _tells_apart(nest: Nest, loop: For) -> bool:
     """Whether the statement asks which of a few iterations this is: copies of it then compute what is for theirs alone."""
     return 1 < constant_extent(loop) <= CASES and any(
         isinstance(n, Compare) and n.op == "==" and loop.var in (n.lhs, n.rhs) for n in walk(nest.main.value))
-
-
-def _rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | None:
-    """The loop whose neighbouring iterations read the same, and how many of them together read it once, and come from memory side by side.
-
-    Not one along which intermediates are read: these are computed in its iterations, so that they stay near.
-    """
-    if nest.recurrent or operations(nest.main.value) > FEW_OPERATIONS:
-        return None
-    computed = [a for a in nest.accesses[1:] if a.tensor in plan.kernel.temporaries]
-    others = [n for n in nest.spatial if n is not vector and constant_extent(n) >= ROWS_TOGETHER
-              and all(a.stride(n.var) == 0 for a in computed)]
-    best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
-    if best is None or nest.shared(best, ROWS_TOGETHER) == 0:
-        return None
-    if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
-        return best, ROWS_TOGETHER
-    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or is_best_by_rows(plan, nest.main.tensor)
-    return None if by_rows else (best, 2)
 
 
 def _bare(plan: Plan, nest: Nest, loop: For) -> None:
@@ -279,7 +260,7 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
     while len(nest.spatial) >= 2 and not nest.recurrent and not serves_rows(plan, nest):
         outer, inner = nest.spatial[-2:]
         size = integer(inner.extent)
-        if not nest.reduction and size is not None and size >= 2 * plan.lanes(nest) and _rows_together(plan, nest, inner) is not None:
+        if not nest.reduction and size is not None and size >= 2 * plan.lanes(nest) and rows_together(plan, nest, inner) is not None:
             break
         if not are_one(nest, outer, inner):
             break

@@ -1,18 +1,25 @@
-"""Outputs that caches would not hold are written past them."""
+"""Elements that wait for memory: rows side by side or not, halves of registers, outputs that are written past the caches."""
 
 from __future__ import annotations
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Store
-from texpr.schedule.cheap import iterations, operations
+from texpr.schedule.cheap import LEAST_OPERATIONS, iterations, operations
 from texpr.schedule.loops import paths
+from texpr.schedule.nests import Nest, constant_extent
 from texpr.schedule.packing import LINE
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of
 
 LIGHT = 0.5
 """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
+NEAR = 4
+"""Part of the first cache that what all rows use may take."""
+ROWS_TOGETHER = 4
+"""Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
+FEW_OPERATIONS = 40
+"""Of an element, up to which several rows that have half of what they read in common are worth the code."""
 
 
 def past_caches(plan: Plan) -> list[str]:
@@ -28,11 +35,39 @@ def past_caches(plan: Plan) -> list[str]:
     return [t.name for t in plan.kernel.outputs if bytes_of(t) > caches[:2][-1] and _is_in_lines(t)]
 
 
-def is_best_by_rows(plan: Plan, output: Tensor) -> bool:
-    """Whether light elements are computed fastest a row after the other: near, what rows have in common comes for nothing; and past the
-    caches, one row at a time is written fastest.
+def rows_together(plan: Plan, nest: Nest, vector: For) -> tuple[For, int] | None:
+    """The loop whose neighbouring iterations read the same, and how many of them together read it once, and come from memory side by side.
+
+    Not one along which intermediates are read: these are computed in its iterations, so that they stay near.
     """
-    return _used(plan) <= plan.nearby or output.name in past_caches(plan)
+    if nest.recurrent or operations(nest.main.value) > FEW_OPERATIONS:
+        return None
+    computed = [a for a in nest.accesses[1:] if a.tensor in plan.kernel.temporaries]
+    others = [n for n in nest.spatial if n is not vector and constant_extent(n) >= ROWS_TOGETHER
+              and all(a.stride(n.var) == 0 for a in computed)]
+    best = max(others, key=lambda n: nest.shared(n, ROWS_TOGETHER), default=None)
+    if best is None or nest.shared(best, ROWS_TOGETHER) == 0:
+        return None
+    if 2 * nest.reads(best, ROWS_TOGETHER) <= ROWS_TOGETHER * nest.reads(best, 1):
+        return best, ROWS_TOGETHER
+    by_rows = operations(nest.main.value) > LEAST_OPERATIONS or _is_best_by_rows(plan, nest, best)
+    return None if by_rows else (best, 2)
+
+
+def _is_best_by_rows(plan: Plan, nest: Nest, rows: For) -> bool:
+    """Whether light elements are computed fastest a row after the other: where what rows have in common stays in the first cache, it comes
+    for nothing; and past the caches, one row at a time is written fastest.
+    """
+    common = sum(bytes_of(a.tensor) for a in nest.accesses[1:] if a.stride(rows.var) == 0)
+    return NEAR * common <= next(iter(plan.machine.caches), 0) or nest.main.tensor.name in past_caches(plan)
+
+
+def waits_by_halves(plan: Plan, nest: Nest) -> bool:
+    """Whether light elements, which wait for what they load, are computed fastest by halves of registers: unless whole lines of them are
+    written past the caches.
+    """
+    far = 0 < plan.machine.halves < _used(plan)
+    return far and plan.lanes(nest) > 1 and nest.main.tensor.name not in past_caches(plan)
 
 
 def _used(plan: Plan) -> int:
