@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,8 @@ PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = su
 WIDE = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 
 
-def script(m: int, n: int, k: int, text: str = PRODUCT) -> str:
-    return "".join(f"{step}\n" for step in auto(tx.schedule(tx.op(text), M=m, N=n, K=k).kernel, WIDE)[0])
+def script(m: int, n: int, k: int, machine: Machine = WIDE) -> str:
+    return "".join(f"{step}\n" for step in auto(tx.schedule(tx.op(PRODUCT), M=m, N=n, K=k).kernel, machine)[0])
 
 
 def test_a_picture(golden):
@@ -34,6 +36,12 @@ def test_which(shape: tuple[int, int, int], expected: bool):
     text = script(*shape)
     assert ('reorder("C.jo", "C.io", "C.k", "C.ii", "C.ji")' in text) is expected
     assert ('cache_read("B"' in text or "C.joo" in text or shape[1:] == (64, 64)) is not expected
+
+
+@pytest.mark.parametrize(("shape", "copied"), [((32, 1024, 1024), True), ((32, 1000, 1024), False), ((16, 1024, 1024), False)],
+                         ids=["pages apart", "elsewhere", "fewer rows"])
+def test_two_products_a_cycle_do_not_wait_for_rows_that_push_each_other_out(shape: tuple[int, int, int], copied: bool):
+    assert [('cache_read("B"' in script(*shape, replace(WIDE, products=n))) for n in (1, 2)] == [False, copied]
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])

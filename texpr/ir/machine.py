@@ -37,6 +37,8 @@ class Machine:
         fma: fused multiply-add exists.
         loads_apart: only loads read memory, so that constants and values for all lanes take registers.
         address_registers: how many hold addresses and counters.
+        products: vectors that it begins to multiply and add in a cycle. A second cache keeps up with one, and with two only where they use
+            several times what comes from it.
         lane_products: products take one element of a register for all lanes.
         bulk: boxes of tensors are copied there as a whole.
         halves: bytes of arrays from which on half a register is loaded as fast as a whole one, byte for byte, and crosses the lines of
@@ -61,6 +63,7 @@ class Machine:
     fma: bool = True
     loads_apart: bool = False
     address_registers: int = 16
+    products: int = 1
     lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0

@@ -192,7 +192,9 @@ def height_of(rows: int, most: int) -> int:
 
 
 def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
-    """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few."""
+    """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few; of
+    equal ones the tile of more rows, for which less of the panel comes from the second cache.
+    """
     registers, rows, vectors = plan.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
     if nest.outer or nest.again:
         width, height = tile_of(plan, constant_extent(lane), lanes)
@@ -205,7 +207,7 @@ def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tup
         busiest = -(-tiles // cores) * height * cores
         return busiest * (1 + PARTLY_FILLED * (vectors % n != 0) + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
 
-    tiles = [(n, h) for n in (3, 4, 2) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
+    tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
     return min(tiles, key=cost)
 
 

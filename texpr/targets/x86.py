@@ -23,6 +23,9 @@ from texpr.targets.statements import Emitter
 _STREAMING = ("znver", "sapphirerapids", "emeraldrapids")
 """Processors on which stores past the caches made rows of `python -m bench.x86 --only rowwise` faster; on Cascade Lake they did not."""
 
+_TWICE = ("znver5", "skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids")
+"""Processors that begin two fused multiply-adds of whole vectors in a cycle (Fog, Instruction tables, 2025)."""
+
 _PAIRED = ("znver",)
 """Processors on which vdpbf16ps adds products faster than fused multiply-adds of f32 do, as the limits that `python -m bench.x86` prints
 tell; on Emerald Rapids it adds half as many."""
@@ -41,7 +44,8 @@ def target(name: str) -> Target | None:
         features = host.cpu_features()
         wide = {"avx512f", "avx512dq", "avx512vl"} <= set(features)
         machine = _machine(64 if wide else 32, 32 if wide else 16, _held(host.caches(), host.cores()), host.cores(), "fma" in features)
-        machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING), halves=_halves(machine) if wide else 0)
+        machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING), halves=_halves(machine) if wide else 0,
+                          products=2 if host.cpu_name() in _TWICE else 1)
         if "avx512vnni" in features:
             machine = replace(machine, instructions=machine.instructions | {"vpdpbusd", "vpdpbssd", "vpdpwssd"})
         if "avx512bf16" in features:
