@@ -58,9 +58,13 @@ def test_short_sweeps_stay_with_one_thread():
     assert any(step.startswith("parallel") for step in script(SWEEPS, N=100_000, T=1000))
 
 
-@pytest.mark.parametrize(("left", "instruction", "tile"), [("i8", "vpdpbssd", 24), ("u8", "vpdpbusd", 12)])
-def test_rows_share_what_unsigned_bytes_cost(left, instruction, tile):
-    """Where bytes become unsigned first, each register of the other operand takes one more product, for all rows of a tile."""
-    machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2, instructions=frozenset({instruction}))
+@pytest.mark.parametrize(("left", "instruction", "products", "tile"), [
+    ("i8", "vpdpbssd", 1, 24), ("u8", "vpdpbusd", 1, 12), ("i8", "vpdpbssd", 2, 12)])
+def test_rows_share_what_unsigned_bytes_cost(left, instruction, products, tile):
+    """Where bytes become unsigned first, each register of the other operand takes one more product, for all rows of a tile; but rows of one
+    register load too much for two products a cycle.
+    """
+    machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2, instructions=frozenset({instruction}),
+                      products=products)
     text = f"op product(A: {left}[M, K], B: i8[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
     assert f'split("C.i", {tile}, tail="overlap")' in script(text, machine, M=1024, N=1024, K=1024)

@@ -20,6 +20,8 @@ REGISTER = 16
 """Bytes of a register from which a product takes one group of terms for all lanes."""
 BESIDE = 0.5
 """Rows that a load of the panel is worth."""
+LOADING = 0.15
+"""What tiles of one vector cost more, which load about as much as they multiply, where two products begin in a cycle."""
 NEAREST = 64
 """Elements that are copied together."""
 
@@ -139,7 +141,9 @@ def _tile(plan: Plan, d: _Dots) -> tuple[int, int]:
         choices[1] = 24  # more rows share what a register takes beside them
     if plan.machine.lane_products:  # rows take registers too
         choices = {3: 6, 2: 8, 1: 12}
-    vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * (1 + 0.02 * abs(n - 2) + more / choices[n]))
+    loading = LOADING if plan.machine.products > 1 else 0.02
+    costs = {n: 1 + (loading if n == 1 else 0.02 * (n - 2)) + more / choices[n] for n in choices}
+    vectors = min(choices, key=lambda n: -(-size // (n * d.lanes)) * n * costs[n])
     most, rows = min(choices[vectors], constant_extent(d.row)), constant_extent(d.row)
     # The last tile overlaps others; what is loaded and computed beside the rows is shared by fewer where tiles are low.
     return vectors, min(range(most, most * 2 // 3 - 1, -1), key=lambda n: -(-rows // n) * (n + more + BESIDE))
