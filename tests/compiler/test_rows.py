@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -108,3 +109,11 @@ def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves
         steps, kernel = auto(tx.schedule(op, N=n, M=1024).kernel, replace(ROWS, halves=least))
         lanes = {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"}
         assert (lanes == {8}) == (halves and least > 0)
+
+
+def test_sums_of_what_all_moves_with_the_lanes_take_two_registers_of_each_row():
+    """Three would share nothing that is loaded, and of windows with edges they did not fit the registers."""
+    op = tx.op("""op depthwise(X: f32[N, H, W, C], F: f32[3, 3, C]) -> Y: f32[N, (H + 1)//2, (W + 1)//2, C] require H >= 1, W >= 1 {
+  Y[n, y, x, c] = sum(r, q: X[n, 2*y + r - 1, 2*x + q - 1, c | 0] * F[r, q, c]) }""")
+    s = tx.schedule(op, N=1, H=28, W=28, C=96).auto("x86-64-v4")
+    assert 'split("Y.c", 32' in s.script() and not re.search(r"\(%rsp.*zmm|zmm.*\(%rsp", s.compile("x86-64-v4").asm)

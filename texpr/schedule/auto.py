@@ -447,8 +447,9 @@ def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tu
         return 2, _few_rows(plan, nest, rows), "peel"
     if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
         return *product_tile(plan, nest, best, rows, lanes), "overlap"
-    # Three registers, unless two leave less over.
-    wide = rows is not None and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
+    # Three registers, unless two leave less over, or nothing is loaded for all lanes, which more of them would share.
+    shared = any(a.stride(best.var) == 0 for a in nest.accesses[1:])
+    wide = rows is not None and shared and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
     return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS, "peel"
 
 
