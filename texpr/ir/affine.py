@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from texpr.ir.build import add, integer, mul, sub
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Neg, Sub, Var, index
 from texpr.ir.traverse import identical
+from texpr.support.frozen import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Linear:
     """`terms` maps variables (and, if any, opaque expressions) to nonzero integer coefficients."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from texpr.ir.dtypes import BOOL, DType
+from texpr.support.frozen import record
 
 
 def register_type(t: DType) -> str:
@@ -40,7 +40,7 @@ def lanes_suffix(lanes: int) -> str:
     return f"nxv{int(lanes)}" if isinstance(lanes, Scalable) else f"v{lanes}" if lanes else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """An SSA value or constant: its text, element type, and lanes (0 for a scalar)."""
 

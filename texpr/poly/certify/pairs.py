@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import islpy as isl
@@ -14,11 +13,12 @@ from texpr.ir.expr import Expr, Read, Var, index
 from texpr.ir.traverse import substitute, tensors
 from texpr.poly.certify.frame import Frame, found_like
 from texpr.poly.certify.statements import Statement
+from texpr.support.frozen import node, record
 
 _SET = isl.dim_type.set
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Access:
     """An element that the instances of a statement use.
 
@@ -37,7 +37,7 @@ class Access:
         return inside if self.when is None else inside & self.statement.frame.up(self.when)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """How two instances lie in time: equal in `equal` loops; then `sign` compares the next one, or the text decides where it is None."""
 
