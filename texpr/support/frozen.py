@@ -31,7 +31,8 @@ def record(cls: type[C]) -> type[C]:
 def _with_init(cls: type[C]) -> type[C]:
     declared = fields(cls)  # type: ignore[arg-type]
     implied: Mapping[str, str] = getattr(cls, "implied", {})
-    known: dict[str, Any] = {"_become": object.__dict__["__class__"].__set__, "_open": _open(cls), "_closed": cls}
+    _OPEN[cls] = _open(cls)
+    known: dict[str, Any] = {"_become": object.__dict__["__class__"].__set__, "_open": _OPEN[cls], "_closed": cls}
     lines = [f"def __init__(self, {', '.join(_parameters(declared, known))}):", "_become(self, _open)"]
     lines += [f"if {name} is None: {name} = {text}" for name, text in implied.items()]
     lines += [f"self.{f.name} = {f.name}" for f in declared]
@@ -52,6 +53,14 @@ def _parameters(declared: tuple[Field[Any], ...], known: dict[str, Any]) -> list
             known[f"_{f.name}"] = f.default
         (by_name if f.kw_only else given).append(f.name if f.default is MISSING else f"{f.name}=_{f.name}")
     return [*given, "*", *by_name] if by_name else given
+
+
+_OPEN: dict[type, type] = {}
+
+
+def opened(cls: type) -> type:
+    """The class that objects of a frozen class have while their fields are set: who sets them gives them their own afterwards."""
+    return _OPEN[cls]
 
 
 def _open(cls: type[C]) -> type[C]:
