@@ -216,11 +216,11 @@ class Tensor(Node):
 
     @property
     def shape(self) -> tuple[Expr, ...]:
-        return tuple(size for dim in self.dims for size in dim.sizes)
+        return tuple([size for dim in self.dims for size in dim.sizes])
 
     @property
     def rank(self) -> int:
-        return sum(len(dim.sizes) for dim in self.dims)
+        return sum([len(dim.sizes) for dim in self.dims])
 
 
 @node

@@ -36,10 +36,14 @@ def statements(*roots: Node) -> Iterator[Stmt]:
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
-        if isinstance(node, Stmt):
+        kind = type(node)
+        if kind is not Kernel and isinstance(node, Stmt):
             yield node
-        if isinstance(node, For | If | Kernel):
-            stack.extend(reversed(node.body))
+        if kind in _WITH_BODIES:
+            stack += node.body[::-1]  # type: ignore[attr-defined]
+
+
+_WITH_BODIES = frozenset({For, If, Kernel})
 
 
 def postorder(*roots: Node) -> list[Node]:
@@ -67,15 +71,16 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
         kinds: the classes of nodes that the rule has something to say of: it is not asked about others.
     """
     done: dict[Node, Node] = {}
-    # A node comes back once its children are done.
-    waiting: dict[Node, tuple[Node, ...]] = {}
-    stack: list[Node] = [root]
+    made = done.__getitem__
+    # A node comes back, with its children, once these are done.
+    stack: list[Any] = [root]
     while stack:
         node = stack.pop()
-        if node in done:
+        if type(node) is tuple:
+            node, below = node
+        elif node in done:
             continue
-        below = waiting.get(node)
-        if below is None:
+        else:
             if keep is not None and keep(node):
                 done[node] = node
                 continue
@@ -89,11 +94,10 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
                     else:
                         deeper.append(child)
             if deeper:
-                waiting[node] = below
-                stack.append(node)
+                stack.append((node, below))
                 stack += deeper
                 continue
-        new = tuple([done[child] for child in below])
+        new = tuple(map(made, below))
         rebuilt = node if new == below else with_children(node, new)
         changed = rule(rebuilt) if kinds is None or type(rebuilt) in kinds else None
         done[node] = rebuilt if changed is None else changed
@@ -102,7 +106,7 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
 
 def is_plain(node: Node) -> bool:
     """Whether no statement stands inside of a node: what changes statements alone need not look there."""
-    return not isinstance(node, For | If | Kernel)
+    return type(node) not in _WITH_BODIES
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:
@@ -117,6 +121,8 @@ _VARIABLES = frozenset({Var})
 
 def variables(*roots: Node) -> set[Var]:
     """All variables used below the roots, bound ones included where they are used."""
+    if len(roots) == 1:
+        return set(_remembered(roots[0], "_variables", _variables))
     return set().union(*[_remembered(root, "_variables", _variables) for root in roots])
 
 
