@@ -19,12 +19,15 @@ class Linear:
 
     @property
     def variables(self) -> tuple[Var, ...]:
-        return tuple(t for t, _ in self.terms if isinstance(t, Var))
+        return tuple([t for t, _ in self.terms if isinstance(t, Var)])
 
     @property
     def is_affine(self) -> bool:
         """Every term is a variable."""
-        return all(isinstance(t, Var) for t, _ in self.terms)
+        for t, _ in self.terms:
+            if not isinstance(t, Var):
+                return False
+        return True
 
     def coefficient(self, var: Var) -> int:
         for t, c in self.terms:  # asked of every sum

@@ -24,9 +24,9 @@ def walk(*roots: Node) -> Iterator[Node]:
             continue
         seen.add(node)
         yield node
-        below = get(node) if (get := GETTERS.get(type(node))) is not None else children(node)
-        if below:
-            stack += below[::-1]
+        kind = type(node)
+        if kind not in LEAVES:
+            stack += (get(node) if (get := GETTERS.get(kind)) is not None else children(node))[::-1]
 
 
 def statements(*roots: Node) -> Iterator[Stmt]:

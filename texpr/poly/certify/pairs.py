@@ -163,12 +163,11 @@ def _ordered(joint: Joint, a: Access, order: Order) -> list[Expr]:
 
 def apart(a: Access, b: Access, order: Order) -> bool:
     """Whether some index is never equal, by the intervals of what it is made of: most pairs are told apart so."""
-    return any(_never_zero(x, y, a.statement, b.statement, order) for x, y in zip(a.place, b.place))
-
-
-def _never_zero(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> bool:
-    low, high = difference(x, y, a, b, order)
-    return low is not None and low > 0 or high is not None and high < 0
+    for x, y in zip(a.place, b.place):
+        low, high = difference(x, y, a.statement, b.statement, order)
+        if low is not None and low > 0 or high is not None and high < 0:
+            return True
+    return False
 
 
 @lru_cache(maxsize=2048)  # every place is compared with most others
@@ -181,7 +180,7 @@ def difference(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> tu
     mine, other = _form(x), _form(y)
     if not (mine.is_affine and other.is_affine):
         return None, None
-    equal = {n.var for n in a.loops[: order.equal]}
+    equal = [n.var for n in a.loops[: order.equal]]
     at = a.loops[order.equal].var if order.sign is not None else None
     low: int | None = mine.constant - other.constant
     high: int | None = low
