@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from texpr.ir.build import add, integer, mul, sub
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Neg, Sub, Var, index
 from texpr.ir.traverse import identical
+from texpr.support.frozen import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Linear:
     """`terms` maps variables (and, if any, opaque expressions) to nonzero integer coefficients."""
 
@@ -19,43 +19,55 @@ class Linear:
 
     @property
     def variables(self) -> tuple[Var, ...]:
-        return tuple(t for t, _ in self.terms if isinstance(t, Var))
+        return tuple([t for t, _ in self.terms if isinstance(t, Var)])
 
     @property
     def is_affine(self) -> bool:
         """Every term is a variable."""
-        return all(isinstance(t, Var) for t, _ in self.terms)
+        for t, _ in self.terms:
+            if not isinstance(t, Var):
+                return False
+        return True
 
     def coefficient(self, var: Var) -> int:
-        return next((c for t, c in self.terms if t is var), 0)
+        for t, c in self.terms:  # asked of every sum
+            if t is var:
+                return c
+        return 0
 
     def without(self, *gone: Var) -> Linear:
-        return Linear(tuple((t, c) for t, c in self.terms if not any(t is g for g in gone)), self.constant)
+        return Linear(tuple([term for term in self.terms if term[0] not in gone]), self.constant)
 
     def plus(self, other: Linear, factor: int = 1) -> Linear:
         """self + factor * other."""
-        terms = list(self.terms)
+        terms = dict(self.terms)
         for t, c in other.terms:
             _accumulate(terms, t, factor * c)
-        return Linear(tuple((t, c) for t, c in terms if c), self.constant + factor * other.constant)
+        return _collected(terms, self.constant + factor * other.constant)
 
     @property
     def negated(self) -> Linear:
         """-self."""
-        return Linear(tuple((t, -c) for t, c in self.terms), -self.constant)
+        return Linear(tuple([(t, -c) for t, c in self.terms]), -self.constant)
 
     def expr(self) -> Expr:
         """As an expression again: positive terms first, the constant if there are none, else last."""
-        if all(c < 0 for _, c in self.terms):
-            return self._from(index(self.constant), self.terms)
-        (first, c), *others = sorted(self.terms, key=lambda tc: tc[1] < 0)
-        return add(self._from(mul(first, index(c)), others), index(self.constant))
+        terms = self.terms
+        if all([c < 0 for _, c in terms]):
+            return self._from(index(self.constant), terms)
+        (first, c), *others = terms if len(terms) == 1 else sorted(terms, key=lambda tc: tc[1] < 0)
+        result = self._from(_times(first, c), others)
+        return add(result, index(self.constant)) if self.constant else result
 
     @staticmethod
     def _from(result: Expr, terms: Iterable[tuple[Expr, int]]) -> Expr:
         for t, c in terms:
-            result = add(result, mul(t, index(c))) if c > 0 else sub(result, mul(t, index(-c)))
+            result = add(result, _times(t, c)) if c > 0 else sub(result, _times(t, -c))
         return result
+
+
+def _times(term: Expr, c: int) -> Expr:
+    return term if c == 1 else mul(term, index(c))
 
 
 def linear(e: Expr) -> Linear:
@@ -65,34 +77,41 @@ def linear(e: Expr) -> Linear:
 
 def linear_sum(parts: Iterable[tuple[Expr, int]]) -> Linear:
     """The normal form of a sum of integer expressions, each times a number."""
-    terms: list[tuple[Expr, int]] = []
+    terms: dict[Expr, int] = {}
     constant = 0
     stack = list(parts)[::-1]
     while stack:
         node, factor = stack.pop()
-        if isinstance(node, Const):
-            constant += factor * int(node.value)
-        elif isinstance(node, Add):
-            stack += [(node.rhs, factor), (node.lhs, factor)]
-        elif isinstance(node, Sub):
-            stack += [(node.rhs, -factor), (node.lhs, factor)]
-        elif isinstance(node, Neg):
-            stack.append((node.operand, -factor))
+        kind = type(node)
+        if kind is Var:
+            terms[node] = terms.get(node, 0) + factor
+        elif kind is Const:
+            constant += factor * int(node.value)  # type: ignore[attr-defined]
+        elif kind is Add:
+            stack += [(node.rhs, factor), (node.lhs, factor)]  # type: ignore[attr-defined]
+        elif kind is Sub:
+            stack += [(node.rhs, -factor), (node.lhs, factor)]  # type: ignore[attr-defined]
+        elif kind is Neg:
+            stack.append((node.operand, -factor))  # type: ignore[attr-defined]
         elif isinstance(node, Mul) and (c := integer(node.rhs)) is not None:
             stack.append((node.lhs, factor * c))
         elif isinstance(node, Mul) and (c := integer(node.lhs)) is not None:
             stack.append((node.rhs, factor * c))
         else:
             _accumulate(terms, node, factor)
-    return Linear(tuple((t, c) for t, c in terms if c != 0), constant)
+    return _collected(terms, constant)
 
 
-def _accumulate(terms: list[tuple[Expr, int]], term: Expr, factor: int) -> None:
-    for k, (t, c) in enumerate(terms):
-        if t is term or (not isinstance(t, Var) and identical(t, term)):
-            terms[k] = (t, c + factor)
-            return
-    terms.append((term, factor))
+def _collected(terms: dict[Expr, int], constant: int) -> Linear:
+    return Linear(tuple([term for term in terms.items() if term[1]]), constant)
+
+
+def _accumulate(terms: dict[Expr, int], term: Expr, factor: int) -> None:
+    """Add a term to a sum; one that is the same expression counts as it."""
+    kind = type(term)
+    if term not in terms and kind is not Var:
+        term = next((t for t in terms if type(t) is kind and identical(t, term)), term)
+    terms[term] = terms.get(term, 0) + factor
 
 
 def same_value(a: Expr, b: Expr) -> bool:

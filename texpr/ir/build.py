@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from texpr.ir.dtypes import BOOL, DType, int_range
-from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub
+from texpr.ir.dtypes import BOOL, I64, DType, int_range
+from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, index
 
 TRUE, FALSE = Const(True, dtype=BOOL), Const(False, dtype=BOOL)
 
@@ -18,7 +18,8 @@ def literal(value: int | float | bool, dtype: DType) -> Const:
     if dtype.is_int:
         lo, hi = int_range(dtype)
         value = (int(value) - lo) % (hi - lo + 1) + lo
-    elif dtype.is_float:
+        return index(value) if dtype is I64 else Const(value, dtype=dtype)
+    if dtype.is_float:
         value = float(value)
     return Const(value, dtype=dtype)
 
@@ -184,23 +185,31 @@ REBUILD = {
 }
 
 
-_OF_INTEGERS = (Add, Sub, Mul, FloorDiv, Mod, Max, Min, Compare)
+_OF_INTEGERS = frozenset({Add, Sub, Mul, FloorDiv, Mod, Max, Min, Compare})
 _OTHERS = frozenset({Select, Not, Neg, And, Or})
 FOLDED = _OTHERS.union(_OF_INTEGERS)
 """The classes of nodes that `fold` may change."""
+
+
+def _stays(kind: type, a: Expr, b: Expr) -> bool:
+    """Whether a sum or product is seen to stay as it is, as most are: a variable times a number, and a number added to that."""
+    if type(b) is not Const or isinstance(a, Const | Add | Sub):
+        return False
+    return kind is Mul and b.value not in (0, 1) or kind is Add and b.value > 0
 
 
 def fold(node: object) -> Expr | None:
     """The rewrite rule that applies the constructors above; use it with `rewrite` after a substitution. None where nothing folds, so that
     what is remembered of a node stays known.
     """
-    if isinstance(node, _OF_INTEGERS):
-        a, b = node.lhs, node.rhs
-        if not (a is b or isinstance(a, Const) or isinstance(b, Const)) or not a.dtype.is_int:
+    kind = type(node)
+    if kind in _OF_INTEGERS:
+        a, b = node.lhs, node.rhs  # type: ignore[attr-defined]
+        if not (a is b or isinstance(a, Const) or isinstance(b, Const)) or not a.dtype.is_int or _stays(kind, a, b):
             return None
-        made = compare(node.op, a, b) if isinstance(node, Compare) else REBUILD[type(node)](a, b)
-        return None if isinstance(made, type(node)) and made.lhs is a and made.rhs is b else made
-    if type(node) not in _OTHERS:
+        made = compare(node.op, a, b) if isinstance(node, Compare) else REBUILD[kind](a, b)  # type: ignore[index]
+        return None if isinstance(made, kind) and made.lhs is a and made.rhs is b else made  # type: ignore[attr-defined]
+    if kind not in _OTHERS:
         return None
     match node:
         case Select(Const() as c, t, o):
@@ -210,5 +219,5 @@ def fold(node: object) -> Expr | None:
         case Neg(Const() as a) if a.dtype.is_int:
             return neg(a)
         case And(a, b) | Or(a, b) if isinstance(a, Const) or isinstance(b, Const):
-            return REBUILD[type(node)](a, b)
+            return REBUILD[kind](a, b)  # type: ignore[index]
     return None

@@ -6,11 +6,12 @@ the same language at dtype i64. Nodes compare by identity; `traverse.equal` comp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.swizzle import Swizzle
+from texpr.support.frozen import node
 from texpr.support.source import Span
 
 
@@ -21,7 +22,7 @@ class Node:
     parts: ClassVar[tuple[str, ...]] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Expr(Node):
     """A scalar value. `span` is where the user wrote it, if anywhere."""
 
@@ -29,14 +30,14 @@ class Expr(Node):
     span: Span | None = field(kw_only=True, default=None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Const(Expr):
     """A literal. Integers and bools hold an `int`/`bool`, floats a `float` already rounded to `dtype`."""
 
     value: int | float | bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Var(Expr):
     """An index, a size or a constant: an object that binds once; the name is for printing. A pack index or size has `pack`."""
 
@@ -48,92 +49,86 @@ class Var(Expr):
             object.__setattr__(self, "dtype", I64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Unary(Expr):
     """One operand, and its dtype unless said otherwise."""
 
     parts: ClassVar = ("operand",)
+    implied: ClassVar = {"dtype": "operand.dtype"}
     operand: Expr
 
-    def __post_init__(self) -> None:
-        if self.dtype is None:
-            object.__setattr__(self, "dtype", self.operand.dtype)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Neg(Unary):
     """Minus. Integers wrap."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Not(Unary):
     """Logical not of a bool."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Cast(Unary):
     """`operand` converted to `dtype`: float to int truncates and saturates (NaN gives 0), int to int wraps, x to bool is x != 0."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Binary(Expr):
     """Both operands have the same dtype, and so has the result unless said otherwise."""
 
     parts: ClassVar = ("lhs", "rhs")
+    implied: ClassVar = {"dtype": "lhs.dtype"}
     lhs: Expr
     rhs: Expr
 
-    def __post_init__(self) -> None:
-        if self.dtype is None:
-            object.__setattr__(self, "dtype", self.lhs.dtype)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Add(Binary):
     """Sum. Integers wrap."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Sub(Binary):
     """Difference. Integers wrap."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Mul(Binary):
     """Product. Integers wrap."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Div(Binary):
     """IEEE quotient of floats."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class FloorDiv(Binary):
     """Quotient rounded down. Integers: x // 0 is 0 and INT_MIN // -1 is INT_MIN, as NumPy has them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Mod(Binary):
     """lhs - rhs * (lhs // rhs), with the sign of rhs. Integers: x % 0 is 0."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Pow(Binary):
     """lhs to the power rhs, floats."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Max(Binary):
     """The larger; NaN if either is NaN; -0 is below +0."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Min(Binary):
     """The smaller; NaN if either is NaN; -0 is below +0."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Compare(Expr):
     """`op` is one of `< <= > >= == !=`; operands have one dtype, the result is bool. False with NaN, but `!=` true."""
 
@@ -146,44 +141,38 @@ class Compare(Expr):
         object.__setattr__(self, "dtype", BOOL)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class And(Binary):
     """Logical and of bools, both sides defined."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Or(Binary):
     """Logical or of bools, both sides defined."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Select(Expr):
     """`if cond then then else orelse`, lazy: the side not taken is not read."""
 
     parts: ClassVar = ("cond", "then", "orelse")
+    implied: ClassVar = {"dtype": "then.dtype"}
     cond: Expr
     then: Expr
     orelse: Expr
 
-    def __post_init__(self) -> None:
-        if self.dtype is None:
-            object.__setattr__(self, "dtype", self.then.dtype)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Call(Expr):
     """A scalar function of `functions.FUNCTIONS`, such as `exp`."""
 
     parts: ClassVar = ("args",)
+    implied: ClassVar = {"dtype": "args[0].dtype"}
     function: str
     args: tuple[Expr, ...]
 
-    def __post_init__(self) -> None:
-        if self.dtype is None:
-            object.__setattr__(self, "dtype", self.args[0].dtype)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Guard(Node):
     """What a read outside its array gives. `mode`: `value` (then `value` is it), `clamp`, `wrap`, `reflect`; `drop` for writes."""
 
@@ -192,7 +181,7 @@ class Guard(Node):
     value: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Dim:
     """One dimension as callers see it. A plain one has one size; `(C, H)` has several; a pack has one size, `numel` of it.
 
@@ -204,7 +193,7 @@ class Dim:
     length: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Tensor(Node):
     """An array: input, output or intermediate of a Program; buffer of a Kernel.
 
@@ -227,28 +216,25 @@ class Tensor(Node):
 
     @property
     def shape(self) -> tuple[Expr, ...]:
-        return tuple(size for dim in self.dims for size in dim.sizes)
+        return tuple([size for dim in self.dims for size in dim.sizes])
 
     @property
     def rank(self) -> int:
-        return sum(len(dim.sizes) for dim in self.dims)
+        return sum([len(dim.sizes) for dim in self.dims])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Read(Expr):
     """An element of `tensor`; `indices` has one i64 expression per entry of `tensor.shape`. Loop IR has no guards."""
 
     parts: ClassVar = ("indices", "guard")
+    implied: ClassVar = {"dtype": "tensor.dtype"}
     tensor: Tensor
     indices: tuple[Expr, ...] = ()
     guard: Guard | None = None
 
-    def __post_init__(self) -> None:
-        if self.dtype is None:
-            object.__setattr__(self, "dtype", self.tensor.dtype)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Axis(Node):
     """An index variable with its range `lo <= var < hi`."""
 
@@ -258,7 +244,7 @@ class Axis(Node):
     hi: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Reduce(Expr):
     """`op(axes where where: body)`: `sum prod max min argmax argmin any all`, folded from its identity in lexicographic order.
 
@@ -279,5 +265,14 @@ def plain(*sizes: Expr) -> tuple[Dim, ...]:
 
 
 def index(value: int) -> Const:
-    """An i64 literal."""
-    return Const(value, dtype=I64)
+    """An i64 literal; one object for each number, of which most kernels need few and make many."""
+    found = _INDICES.get(value)
+    if found is None:
+        found = Const(value, dtype=I64)
+        if len(_INDICES) < _MOST_INDICES:
+            _INDICES[value] = found
+    return found
+
+
+_INDICES: dict[int, Const] = {}
+_MOST_INDICES = 1 << 16

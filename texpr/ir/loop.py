@@ -6,11 +6,11 @@ The value a reduction starts from is a store of its own, marked `start`, in the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from texpr.ir.expr import Expr, Node, Tensor, Var
 from texpr.ir.tensor import Program
+from texpr.support.frozen import node
 from texpr.support.source import Span
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bulk",
@@ -41,7 +41,7 @@ class Stmt(Node):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class For(Stmt):
     """`for var in 0..extent`. The variable is the loop's handle and survives rebuilds.
 
@@ -61,7 +61,7 @@ class For(Stmt):
     notes: tuple[tuple[str, str | int | float | bool], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class If(Stmt):
     """`if cond: body`."""
 
@@ -70,7 +70,7 @@ class If(Stmt):
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Store(Stmt):
     """`tensor[indices] = value`, or `tensor[indices] op= value` where `update` is one of `add mul max min`.
 
@@ -102,14 +102,14 @@ class Store(Stmt):
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Alloc(Stmt):
     """A buffer that lives until the end of the body this statement stands in."""
 
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Prefetch(Stmt):
     """A hint that the element will be read soon. It has no effect on values, and the element need not exist."""
 
@@ -118,17 +118,17 @@ class Prefetch(Stmt):
     indices: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Poll(Stmt):
     """Leave the kernel if the user interrupted it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Barrier(Stmt):
     """All threads of a block meet here."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Commit(Stmt):
     """The asynchronous copies that this thread began since its last `Commit` are a group.
 
@@ -145,7 +145,7 @@ class Commit(Stmt):
     slots: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Wait(Stmt):
     """This thread goes on once all of its groups but the last `pending` have arrived.
 
@@ -160,19 +160,19 @@ class Wait(Stmt):
     slots: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class CommitProducts(Stmt):
     """The asynchronous products that this thread began since its last `CommitProducts` are a group."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class WaitProducts(Stmt):
     """This thread goes on once all of its groups of products but the last `pending` are done."""
 
     pending: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class ExternCall(Stmt):
     """`outputs = extern name(inputs)`: code that is not written here reads all of the inputs and writes all of the outputs.
 
@@ -192,7 +192,7 @@ class ExternCall(Stmt):
     equation: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Kernel(Node):
     """What one call runs: an ordered list of loop nests.
 

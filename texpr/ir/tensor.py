@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from texpr.ir.expr import Axis, Expr, Guard, Node, Tensor, Var
+from texpr.support.frozen import node
 from texpr.support.source import Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Equation(Node):
     """`target[indices] update value for axes where where`.
 
@@ -31,7 +31,7 @@ class Equation(Node):
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Invoke(Node):
     """`targets = program(args)`: a whole-tensor call. Argument k of the callee's inputs is `args[k]`."""
 
@@ -41,7 +41,7 @@ class Invoke(Node):
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Program(Node):
     """An operator with its dtypes and constants filled in; its sizes stay symbolic until `specialize`.
 

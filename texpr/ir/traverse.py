@@ -4,92 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from texpr.ir.expr import Axis, Expr, Node, Reduce, Tensor, Var
 from texpr.ir.loop import ExternCall, For, If, Kernel, Stmt, Store
+from texpr.ir.parts import GETTERS, LEAVES, children, with_children
 from texpr.ir.tensor import Equation
 
 N = TypeVar("N", bound=Node)
 
 
-_GETTERS: dict[type, Callable[[Node], tuple[Node, ...]]] = {}
-"""How to get the children of each class of nodes: most passes spend their time here."""
-_LEAVES: set[type] = set()
-"""The classes, as far as they have been met, whose nodes have no children."""
-
-
-def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below, in the order of `parts`."""
-    get = _GETTERS.get(type(node))
-    return get(node) if get is not None else _getter(type(node))(node)
-
-
-def _getter(kind: type[Node]) -> Callable[[Node], tuple[Node, ...]]:
-    declared = {f.name: f.type for f in fields(kind)} if kind.parts else {}  # type: ignore[arg-type]
-    get: Callable[[Any], Any] = _parts
-    if not kind.parts:
-        _LEAVES.add(kind)
-        get = lambda node: ()  # noqa: E731
-    elif all(declared[name] == "Expr" for name in kind.parts):
-        fetch = attrgetter(*kind.parts)
-        get = fetch if len(kind.parts) > 1 else lambda node: (fetch(node),)
-    _GETTERS[kind] = get
-    return _GETTERS[kind]
-
-
-def _parts(node: Node) -> tuple[Node, ...]:
-    """The general case: parts may be tuples, or None."""
-    found: list[Node] = []
-    for name in node.parts:
-        part = getattr(node, name)
-        if isinstance(part, tuple):
-            found += part
-        elif part is not None:
-            found.append(part)
-    return tuple(found)
-
-
-def with_children(node: Node, new: tuple[Node, ...]) -> Node:
-    """A copy of `node` over other children, given in the order of `children(node)`."""
-    kind = type(node)
-    names = _NAMES.get(kind)
-    if names is None:
-        names = _NAMES[kind] = tuple(f.name for f in fields(kind) if f.name not in kind.parts)  # type: ignore[arg-type]
-    changes: dict[str, Any] = {name: getattr(node, name) for name in names}
-    position = 0
-    for name in node.parts:
-        part = getattr(node, name)
-        if isinstance(part, tuple):
-            changes[name] = new[position : position + len(part)]
-            position += len(part)
-        elif part is None:
-            changes[name] = None
-        else:
-            changes[name] = new[position]
-            position += 1
-    return kind(**changes)
-
-
-_NAMES: dict[type, tuple[str, ...]] = {}
-"""The fields of each class of nodes that are no parts: `dataclasses.replace` asks for them anew, and takes twice as long."""
-
-
 def walk(*roots: Node) -> Iterator[Node]:
     """Every node below the roots and the roots themselves, parents first, shared nodes once."""
-    seen: set[int] = set()
+    seen: set[Node] = set()
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
-        key = id(node)
-        if key in seen:
+        if node in seen:
             continue
-        seen.add(key)
+        seen.add(node)
         yield node
-        below = get(node) if (get := _GETTERS.get(type(node))) is not None else children(node)
-        if below:
-            stack += below[::-1]
+        kind = type(node)
+        if kind not in LEAVES:
+            stack += (get(node) if (get := GETTERS.get(kind)) is not None else children(node))[::-1]
 
 
 def statements(*roots: Node) -> Iterator[Stmt]:
@@ -99,26 +36,30 @@ def statements(*roots: Node) -> Iterator[Stmt]:
     stack = list(reversed(roots))
     while stack:
         node = stack.pop()
-        if isinstance(node, Stmt):
+        kind = type(node)
+        if kind is not Kernel and isinstance(node, Stmt):
             yield node
-        if isinstance(node, For | If | Kernel):
-            stack.extend(reversed(node.body))
+        if kind in _WITH_BODIES:
+            stack += node.body[::-1]  # type: ignore[attr-defined]
+
+
+_WITH_BODIES = frozenset({For, If, Kernel})
 
 
 def postorder(*roots: Node) -> list[Node]:
     """Every node below the roots and the roots themselves, children first, shared nodes once."""
-    order: dict[int, Node] = {}
+    order: dict[Node, None] = {}
     stack = [(root, False) for root in reversed(roots)]
     while stack:
         node, ready = stack.pop()
-        if id(node) in order:
+        if node in order:
             continue
         if ready:
-            order[id(node)] = node
+            order[node] = None
             continue
         stack.append((node, True))
-        stack.extend((child, False) for child in reversed(children(node)) if id(child) not in order)
-    return list(order.values())
+        stack.extend((child, False) for child in reversed(children(node)) if child not in order)
+    return list(order)
 
 
 def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Node], bool] | None = None,
@@ -129,47 +70,43 @@ def rewrite(root: N, rule: Callable[[Node], Node | None], *, keep: Callable[[Nod
         keep: a node for which it holds is left alone with all below it.
         kinds: the classes of nodes that the rule has something to say of: it is not asked about others.
     """
-    done: dict[int, Node] = {}
-    # A node comes back once its children are done.
-    waiting: dict[int, tuple[Node, ...]] = {}
-    stack: list[Node] = [root]
+    done: dict[Node, Node] = {}
+    made = done.__getitem__
+    # A node comes back, with its children, once these are done.
+    stack: list[Any] = [root]
     while stack:
         node = stack.pop()
-        key = id(node)
-        if key in done:
+        if type(node) is tuple:
+            node, below = node
+        elif node in done:
             continue
-        below = waiting.get(key)
-        if below is None:
+        else:
             if keep is not None and keep(node):
-                done[key] = node
+                done[node] = node
                 continue
-            below = get(node) if (get := _GETTERS.get(type(node))) is not None else children(node)
+            below = get(node) if (get := GETTERS.get(type(node))) is not None else children(node)
             deeper = []
             for child in below:
-                if id(child) not in done:
-                    if type(child) in _LEAVES and keep is None:  # half of all nodes: done at once
+                if child not in done:
+                    if type(child) in LEAVES and keep is None:  # half of all nodes: done at once
                         changed = rule(child) if kinds is None or type(child) in kinds else None
-                        done[id(child)] = child if changed is None else changed
+                        done[child] = child if changed is None else changed
                     else:
                         deeper.append(child)
             if deeper:
-                waiting[key] = below
-                stack.append(node)
+                stack.append((node, below))
                 stack += deeper
                 continue
-        rebuilt = node
-        for child in below:
-            if done[id(child)] is not child:
-                rebuilt = with_children(node, tuple([done[id(c)] for c in below]))
-                break
+        new = tuple(map(made, below))
+        rebuilt = node if new == below else with_children(node, new)
         changed = rule(rebuilt) if kinds is None or type(rebuilt) in kinds else None
-        done[key] = rebuilt if changed is None else changed
-    return done[id(root)]  # type: ignore[return-value]
+        done[node] = rebuilt if changed is None else changed
+    return done[root]  # type: ignore[return-value]
 
 
 def is_plain(node: Node) -> bool:
     """Whether no statement stands inside of a node: what changes statements alone need not look there."""
-    return not isinstance(node, For | If | Kernel)
+    return type(node) not in _WITH_BODIES
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:
@@ -184,6 +121,8 @@ _VARIABLES = frozenset({Var})
 
 def variables(*roots: Node) -> set[Var]:
     """All variables used below the roots, bound ones included where they are used."""
+    if len(roots) == 1:
+        return set(_remembered(roots[0], "_variables", _variables))
     return set().union(*[_remembered(root, "_variables", _variables) for root in roots])
 
 
@@ -210,7 +149,7 @@ def _remembered(root: Node, name: str, found_in: Callable[[Node, list[Any]], Any
         missing = []
         for c in below:
             if not hasattr(c, name):
-                if type(c) in _LEAVES:  # half of all nodes: done at once
+                if type(c) in LEAVES:  # half of all nodes: done at once
                     object.__setattr__(c, name, found_in(c, []))
                 else:
                     missing.append(c)

@@ -9,9 +9,9 @@ from typing import TypeVar
 from texpr.ir.build import FOLDED, fold
 from texpr.ir.expr import Axis, Dim, Expr, Node, Read, Tensor, Var
 from texpr.ir.extern import extern_effect
-from texpr.ir.loop import ExternCall, For, Kernel, Prefetch, Store
+from texpr.ir.loop import ExternCall, For, Kernel, Prefetch, Stmt, Store
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, rewrite, walk, with_children
+from texpr.ir.traverse import children, rewrite, statements, walk, with_children
 
 N = TypeVar("N", bound=Node)
 _OF_TENSORS = frozenset({Read, Store, Prefetch, ExternCall, Equation, Invoke, Program, Kernel})
@@ -60,13 +60,15 @@ def folded_anew(root: N, values: Mapping[Var, Expr]) -> N:
 
 
 def _renewed(root: N, values: Mapping[Var, Expr], otherwise: Callable[[Node], Node | None]) -> N:
-    fresh = {n.var: replace(n.var) for n in walk(root) if isinstance(n, Axis | For)}
+    binding = statements(root) if isinstance(root, Stmt | Kernel) else walk(root)
+    fresh = {n.var: replace(n.var) for n in binding if isinstance(n, Axis | For)}
     now: dict[Var, Expr] = {**values, **fresh}
 
     def rule(node: Node) -> Node | None:
-        if isinstance(node, Var):
-            return now.get(node)
-        if isinstance(node, Store):
+        kind = type(node)
+        if kind is Var:
+            return now.get(node)  # type: ignore[call-overload]
+        if kind is Store:
             return with_children(node, children(node))
         if isinstance(node, Axis | For):
             return replace(node, var=fresh[node.var])
@@ -77,7 +79,7 @@ def _renewed(root: N, values: Mapping[Var, Expr], otherwise: Callable[[Node], No
 
 def folded(root: N, values: Mapping[Var, Expr]) -> N:
     """`root` with variables replaced and integer arithmetic folded."""
-    return rewrite(root, lambda n: values.get(n) if isinstance(n, Var) else fold(n), kinds=_FOLDED)  # type: ignore[return-value]
+    return rewrite(root, lambda n: values.get(n) if type(n) is Var else fold(n), kinds=_FOLDED)  # type: ignore[return-value,call-overload]
 
 
 def resized(tensor: Tensor, values: Mapping[Var, Expr]) -> Tensor:

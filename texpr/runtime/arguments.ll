@@ -177,7 +177,7 @@ out:
 }
 
 ; Does any output share a byte with another argument?
-define internal i1 @outputs_overlap(i64 %inputs, i64 %all, ptr %slots, ptr %lengths) #0 {
+define internal i1 @outputs_overlap(i64 %inputs, i64 %all, ptr %slots, ptr %lengths) #1 {
 entry:
   br label %output
 output:
@@ -218,7 +218,7 @@ no:
 }
 
 ; Large arrays live in our memory, where freed blocks wait for the next call. What NumPy used before, or null if nothing was changed.
-define internal ptr @choose_memory(ptr %spec, i64 %bytes) #0 {
+define internal ptr @choose_memory(ptr %spec, i64 %bytes) #1 {
 entry:
   %large = icmp uge i64 %bytes, 1048576
   br i1 %large, label %set, label %leave
@@ -233,7 +233,7 @@ leave:
   ret ptr null
 }
 
-define internal void @restore_memory(ptr %spec, ptr %previous) #0 {
+define internal void @restore_memory(ptr %spec, ptr %previous) #1 {
 entry:
   %unchanged = icmp eq ptr %previous, null
   br i1 %unchanged, label %out, label %set
@@ -249,7 +249,7 @@ out:
 }
 
 ; A new array for the output that `record` describes; null (and no exception) if that has to be left to `slow`.
-define internal ptr @new_output(ptr %spec, ptr %record, ptr %sizes) #0 {
+define internal ptr @new_output(ptr %spec, ptr %record, ptr %sizes) #1 {
 entry:
   %dtype = load ptr, ptr %record
   %item.at = getelementptr i64, ptr %record, i64 1
@@ -319,7 +319,7 @@ out:
 }
 
 ; Allocate all outputs into `objects`; false if any has to be left to `slow`.
-define internal i1 @new_outputs(ptr %spec, ptr %records, i64 %outputs, ptr %sizes, ptr %slots, ptr %objects) #0 {
+define internal i1 @new_outputs(ptr %spec, ptr %records, i64 %outputs, ptr %sizes, ptr %slots, ptr %objects) #1 {
 entry:
   br label %loop
 loop:

@@ -52,7 +52,7 @@ out:
 }
 
 ; Run the kernel without the GIL, again after a signal whose handler did not raise. True if it ran; false with an exception set.
-define internal i1 @run_kernel(ptr %spec, ptr %slots) #0 {
+define internal i1 @run_kernel(ptr %spec, ptr %slots) #1 {
 entry:
   %entry.point = load ptr, ptr %spec
   %duration.at = getelementptr %specification, ptr %spec, i64 0, i32 4
@@ -125,7 +125,7 @@ done:
 }
 
 ; What the call returns: the output, or `wrap` of a tuple of them. Takes over the references in `objects`.
-define internal ptr @give(ptr %spec, ptr %objects, i64 %outputs) #0 {
+define internal ptr @give(ptr %spec, ptr %objects, i64 %outputs) #1 {
 entry:
   %wrap.at = getelementptr %specification, ptr %spec, i64 0, i32 7
   %wrap = load ptr, ptr %wrap.at
@@ -157,7 +157,7 @@ call:
   ret ptr %result
 }
 
-define internal void @hold(ptr %from, ptr %objects, i64 %count) #0 {
+define internal void @hold(ptr %from, ptr %objects, i64 %count) #1 {
 entry:
   br label %loop
 loop:

@@ -60,7 +60,7 @@ def _linked(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
 
 @functools.cache
 def _library(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
-    library = jit.link(native.compiled(text(part, dtype)), (f"tx_{name}_{dtype}",), {})
+    library = jit.link(native.compiled(text(part, dtype), jit.compile_text), (f"tx_{name}_{dtype}",), {})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     return library
 

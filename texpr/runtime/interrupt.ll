@@ -73,7 +73,7 @@ out:
 }
 
 ; A kernel begins. Other threads than the main one first let the interrupted ones drain.
-define internal void @kernel_enter(i1 %main) #0 {
+define internal void @kernel_enter(i1 %main) #1 {
 entry:
   br label %try
 try:
@@ -102,7 +102,7 @@ out:
 }
 
 ; A kernel has returned; the last one takes the flag down.
-define internal void @kernel_leave() #0 {
+define internal void @kernel_leave() #1 {
 entry:
   br label %try
 try:

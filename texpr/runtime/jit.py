@@ -6,7 +6,7 @@ import ctypes
 import os
 import platform
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import count
 
@@ -54,15 +54,36 @@ def _linker() -> llvm.LLJIT:
     return linker
 
 
-def compile_text(text: str, level: int = 2) -> bytes:
-    """Object code of LLVM IR text, for this machine, by the passes of this level of LLVM's."""
+def compile_text(text: str) -> bytes:
+    """Object code of LLVM IR text, for this machine, by LLVM's passes."""
+    return _compiled(text, lambda module, builder: builder.getModulePassManager().run(module, builder))
+
+
+def compile_as_written(text: str) -> bytes:
+    """The same of a text that is written as it shall run: what it says is inlined, and instructions are combined. LLVM's other passes take
+    longer than making code.
+    """
+    return _compiled(text, _tidied)
+
+
+def _tidied(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
+    inlining, tidying = llvm.create_new_module_pass_manager(), llvm.create_new_function_pass_manager()
+    inlining.add_always_inliner_pass()
+    inlining.run(module, builder)
+    tidying.add_instruction_combine_pass()
+    tidying.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            tidying.run(function, builder)
+
+
+def _compiled(text: str, passes: Callable[[llvm.ModuleRef, llvm.PassBuilder], object]) -> bytes:
     with lock:
         machine = host_machine()
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
         module.verify()
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
-        builder.getModulePassManager().run(module, builder)
+        passes(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2)))
         return machine.emit_object(module)
 
 

@@ -27,7 +27,7 @@ define internal i1 @blocks_lock() #0 {
 }
 
 ; The waiting block that fits `size` best and is less than twice as large; null if there is none. Called with the lock held.
-define internal ptr @blocks_take(i64 %size) #0 {
+define internal ptr @blocks_take(i64 %size) #1 {
 entry:
   %most = shl i64 %size, 1
   br label %look
@@ -69,7 +69,7 @@ nothing:
 }
 
 ; Keep a block, if there is room; true if kept. Called with the lock held.
-define internal i1 @blocks_keep(ptr %block, i64 %size) #0 {
+define internal i1 @blocks_keep(ptr %block, i64 %size) #1 {
 entry:
   %waiting = load i64, ptr @blocks_bytes
   %total = add i64 %waiting, %size
@@ -94,7 +94,7 @@ no:
   ret i1 false
 }
 
-define internal ptr @block_new(i64 %size) #0 {
+define internal ptr @block_new(i64 %size) #1 {
 entry:
   %large = icmp sge i64 %size, 4194304
   %kept = icmp sge i64 %size, 65536

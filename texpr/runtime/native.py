@@ -10,6 +10,7 @@ import functools
 import os
 import platform
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from string import Template
 
@@ -96,7 +97,7 @@ def source(part: str) -> str:
 def _library() -> llvm.ResourceTracker:
     jit.host_machine()  # refuses other systems
     imports = {name: _address(getattr(ctypes.pythonapi, name)) for name in PYTHON_API}
-    library = jit.link(compiled(text()), EXPORTS, imports)
+    library = jit.link(compiled(text(), jit.compile_as_written), EXPORTS, imports)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     memory = host.memory_bytes()
     _function(library, "tx_set_memory", 2)(memory, min(memory // 8, 1 << 30))
@@ -108,13 +109,13 @@ def _library() -> llvm.ResourceTracker:
     return library
 
 
-def compiled(text: str) -> bytes:
-    """Object code of LLVM IR, made once per machine if there is a disk cache: it takes 0.1 s and more."""
+def compiled(text: str, make: Callable[[str], bytes]) -> bytes:
+    """Object code of LLVM IR, made once per machine if there is a disk cache."""
     store = cache.shared()
     key = repr(("native", text, host.cpu_name(), host.cpu_features(), llvm.llvm_version_info))
     code = store.get(key)
     if code is None:
-        code = jit.compile_text(text, level=1)  # few passes: `python -m texpr bench calls` keeps its bars
+        code = make(text)
         store.put(key, code)
     return code
 

@@ -6,6 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MANY = 50_000
+"""So many new objects take longer to look through than it takes to ask what is frozen, which is looked through for that."""
+
 
 @contextmanager
 def uncollected() -> Iterator[None]:
@@ -19,4 +22,8 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
+        if gc.get_count()[0] > MANY and not gc.get_freeze_count():
+            # To the oldest generation as they are: as the youngest ones, all of them would be looked through next.
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()

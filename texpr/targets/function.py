@@ -5,12 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import cache
 from typing import Generic, TypeVar
 
 from texpr.ir.dtypes import BOOL, DType
+from texpr.support.frozen import record
 
 
+@cache
 def register_type(t: DType) -> str:
     """The LLVM type of a value in a register. A bf16 is its 16 bits: where LLVM keeps one as a float, x86 loses denormals."""
     match t.kind:
@@ -40,7 +42,7 @@ def lanes_suffix(lanes: int) -> str:
     return f"nxv{int(lanes)}" if isinstance(lanes, Scalable) else f"v{lanes}" if lanes else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """An SSA value or constant: its text, element type, and lanes (0 for a scalar)."""
 

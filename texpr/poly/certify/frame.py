@@ -7,6 +7,7 @@ a frame are one where they are written alike. What depends on sizes alone is a p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import islpy as isl
 
@@ -55,6 +56,7 @@ class Parameters:
         self.position = {v: k for k, v in enumerate(self.variables)}
         self.inputs = set(inputs)
         self.terms: list[tuple[Expr, Var]] = []
+        self._spaces: dict[tuple[int, int], tuple[isl.Space, isl.Aff]] = {}
 
     def alias(self, others: Iterable[Var]) -> None:
         """Other variables for the sizes of the same names: those of a program whose kernel was read from a text."""
@@ -76,10 +78,18 @@ class Parameters:
 
     def space(self, columns: int) -> isl.Space:
         """A space of so many columns."""
-        space = isl.Space.set_alloc(context(), len(self.variables), columns)
-        for k in range(len(self.variables)):
-            space = space.set_dim_name(_PARAM, k, f"s{k}")
-        return space
+        key = len(self.variables), columns
+        if key not in self._spaces:
+            space = isl.Space.set_alloc(context(), *key)
+            for k in range(len(self.variables)):
+                space = space.set_dim_name(_PARAM, k, f"s{k}")
+            self._spaces[key] = space, isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+        return self._spaces[key][0]
+
+    def zero(self, columns: int) -> isl.Aff:
+        """The form that is 0 on a space of so many columns."""
+        self.space(columns)
+        return self._spaces[len(self.variables), columns][1]
 
 
 class NotAffine(Exception):
@@ -158,6 +168,9 @@ class Frame:
         while stack:
             node, ready = stack.pop()
             if id(node) in known:
+                continue
+            if isinstance(node, Const | Var):
+                known[id(node)] = node, node
                 continue
             below = children(node)
             if below and not ready:
@@ -263,8 +276,7 @@ class Frame:
         return s.add_dims(_SET, missing) if missing else s
 
     def _aff(self, form: Linear) -> isl.Aff:
-        space = self.parameters.space(len(self.variables))
-        aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space)).set_constant_val(_val(form.constant))
+        aff = self.parameters.zero(len(self.variables)).set_constant_val(_val(form.constant))
         sums: dict[tuple[isl.dim_type, int], int] = {}
         for t, c in form.terms:
             assert isinstance(t, Var), "an affine form"
@@ -396,5 +408,6 @@ def _known(term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _val(n: int) -> isl.Val:
     return isl.Val.int_from_si(context(), n) if abs(n) < 1 << 62 else isl.Val.read_from_str(context(), str(n))

@@ -12,11 +12,12 @@ from texpr.ir.dtypes import DType, int_range
 from texpr.ir.expr import Axis, Const, Expr, Guard, Node, Read, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import rewrite, tensors, walk
+from texpr.support.frozen import node
 
 UPDATES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Total(Expr):
     """The whole reduction of an equation, for values of its axes."""
 

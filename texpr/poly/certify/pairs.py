@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import islpy as isl
@@ -14,11 +13,12 @@ from texpr.ir.expr import Expr, Read, Var, index
 from texpr.ir.traverse import substitute, tensors
 from texpr.poly.certify.frame import Frame, found_like
 from texpr.poly.certify.statements import Statement
+from texpr.support.frozen import node, record
 
 _SET = isl.dim_type.set
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Access:
     """An element that the instances of a statement use.
 
@@ -37,7 +37,7 @@ class Access:
         return inside if self.when is None else inside & self.statement.frame.up(self.when)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """How two instances lie in time: equal in `equal` loops; then `sign` compares the next one, or the text decides where it is None."""
 
@@ -163,12 +163,11 @@ def _ordered(joint: Joint, a: Access, order: Order) -> list[Expr]:
 
 def apart(a: Access, b: Access, order: Order) -> bool:
     """Whether some index is never equal, by the intervals of what it is made of: most pairs are told apart so."""
-    return any(_never_zero(x, y, a.statement, b.statement, order) for x, y in zip(a.place, b.place))
-
-
-def _never_zero(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> bool:
-    low, high = difference(x, y, a, b, order)
-    return low is not None and low > 0 or high is not None and high < 0
+    for x, y in zip(a.place, b.place):
+        low, high = difference(x, y, a.statement, b.statement, order)
+        if low is not None and low > 0 or high is not None and high < 0:
+            return True
+    return False
 
 
 @lru_cache(maxsize=2048)  # every place is compared with most others
@@ -181,7 +180,7 @@ def difference(x: Expr, y: Expr, a: Statement, b: Statement, order: Order) -> tu
     mine, other = _form(x), _form(y)
     if not (mine.is_affine and other.is_affine):
         return None, None
-    equal = {n.var for n in a.loops[: order.equal]}
+    equal = [n.var for n in a.loops[: order.equal]]
     at = a.loops[order.equal].var if order.sign is not None else None
     low: int | None = mine.constant - other.constant
     high: int | None = low
