@@ -30,6 +30,13 @@ _SAYS = {
 }
 
 
+_HELPS = {
+    "place": 'conditions stand around it where a loop was cut with tail="guard": "pad" and "exact" leave none, nor do loops over threads',
+    "apart": "multicast what does not depend on the loop of the cluster, nor on data; conditions and loops around it, too",
+    "uneven": "loops around what blocks of a cluster copy together have as many iterations in all of them, under no condition",
+}
+
+
 def check_arrivals(kernel: Kernel) -> Kernel:
     """The kernel itself, once its asynchronous copies are proven to arrive before they are read and to overwrite nothing wanted, and its
     asynchronous products to be done where their sums are used or their operands overwritten.
@@ -49,8 +56,9 @@ def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
     does = "copied by" if found.copy.update is None else "begun by"
     step = "pipeline(..., asynchronous=True)" if found.copy.update is None else "in_flight"
     notes = [f"{does}: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
+    help = _HELPS.get(found.kind, f"{step} places waits and barriers; steps after it must leave them where they are")
     return ScheduleError(_SAYS[found.kind].format(found.copy.tensor.name), places[id(found.statement)], code="arrival", notes=notes,
-                         help=f"{step} places waits and barriers; steps after it must leave them where they are")
+                         help=help)
 
 
 def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:

@@ -20,6 +20,8 @@ REGISTER = 16
 """Bytes of a register from which a product takes one group of terms for all lanes."""
 BESIDE = 0.5
 """Rows that a load of the panel is worth."""
+LOADING = 0.15
+"""What tiles of one vector cost more, which load about as much as they multiply, where two products begin in a cycle."""
 NEAREST = 64
 """Elements that are copied together."""
 
