@@ -202,6 +202,16 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
         assert caught(pipeline.prepared(wrong, SM90), case)
 
 
+@pytest.mark.parametrize("fault", [f for f in FAULTS if "begins" not in f and f != "tiles that differ"])
+def test_for_all_sizes(fault: str):
+    """Any number of rows, which clusters fill or not, and of terms."""
+    change, kind = FAULTS[fault]
+    s = tx.schedule(tx.op(SHARED)).replay(BY_THREADS.replace("exact", "pad"))
+    found = poly.unarrived(rewrite(s.kernel, change))
+    assert poly.unarrived(s.kernel) is None and found is not None and found.kind == kind
+    assert s.certificate() is not None
+
+
 @pytest.mark.parametrize("which", ("done at once", "walking", "by threads"))
 def test_reads_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
