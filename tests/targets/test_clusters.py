@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import texpr as tx
@@ -25,7 +26,7 @@ from tests.targets.test_bulk import (
     warpgroups,
 )
 from tests.targets.test_gemm import LINEAR
-from tests.targets.test_in_flight import without
+from tests.targets.test_in_flight import swapped, without
 from tests.targets.test_ptx import assemble
 from tests.targets.test_warpgroups import SM90
 from texpr import poly
@@ -37,6 +38,7 @@ from texpr.ir.loop import Barrier, For, If, Kernel, Wait, is_bulk
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.lang import parse_kernel
+from texpr.runtime import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, emit_llvm, find_target
 
@@ -202,6 +204,16 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
         assert caught(pipeline.prepared(wrong, SM90), case)
 
 
+@pytest.mark.parametrize("which", ("columns", "walking"))
+def test_products_of_other_blocks_are_waited_for(which: str, monkeypatch: pytest.MonkeyPatch):
+    """In front of the barrier of the cluster, not behind it: the next copies overwrite what products read."""
+    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
+    wrong = rewrite(schedule(which).kernel, swapped)
+    found = poly.unfinished(wrong)
+    assert poly.unarrived(wrong) is None and found is not None and found.kind == "operand"
+    assert caught(pipeline.prepared(wrong, SM90), CASES[which][0])
+
+
 @pytest.mark.parametrize("fault", [f for f in FAULTS if "begins" not in f and f != "tiles that differ"])
 def test_for_all_sizes(fault: str):
     """Any number of rows, which clusters fill or not, and of terms."""
@@ -236,6 +248,53 @@ def test_a_fault_of_code_is_seen(fault: str):
     kernel, change = kernel_of(case, SM90, lines), IN_CODE[fault]
     assert change(text := emit_llvm(kernel, SM90)[0]) != text
     assert not caught(kernel, case) and caught(kernel, case, change)
+
+
+# The emulator.
+
+TOGETHER = """
+@s = internal addrspace(3) global [16 x i8] undef, align 16
+declare i32 @llvm.nvvm.read.ptx.sreg.cluster.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.clusterid.x()
+declare void @llvm.nvvm.barrier.cluster.arrive.aligned()
+declare void @llvm.nvvm.barrier.cluster.wait.aligned()
+define ptx_kernel void @k(ptr addrspace(1) %t0) nounwind "nvvm.maxntid"="1,1,1" "nvvm.cluster_dim"="2,1,1" {
+entry:
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctaid.x()
+  %cluster = call i32 @llvm.nvvm.read.ptx.sreg.clusterid.x()
+  store i32 %block, ptr addrspace(3) @s
+  %meets = icmp ult i32 %block, 2
+  br i1 %meets, label %meet, label %done
+meet:
+  call void @llvm.nvvm.barrier.cluster.arrive.aligned()
+  call void @llvm.nvvm.barrier.cluster.wait.aligned()
+  br label %done
+done:
+  %mine = load i32, ptr addrspace(3) @s
+  %pair = mul i32 %cluster, 2
+  %k = add i32 %pair, %block
+  %at = getelementptr i32, ptr addrspace(1) %t0, i32 %k
+  store i32 %mine, ptr addrspace(1) %at
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("backwards", (False, True))
+def test_blocks_have_memory_of_their_own(backwards: bool):
+    out = np.full(4, -1, "i4")
+    fibers.run(TOGETHER, [("k", (4, 1, 1), (1, 1, 1), 0)], [], [out], [], [], backwards=backwards)
+    assert out.tolist() == [0, 1, 0, 1]
+
+
+def test_a_block_that_does_not_come():
+    with pytest.raises(AssertionError, match="threads wait at different places: warp 0 of block 1 ended, warp 0 of block 0 at barrier"):
+        fibers.run(TOGETHER.replace("%block, 2", "%block, 1"), [("k", (2, 1, 1), (1, 1, 1), 0)], [], [np.empty(4, "i4")], [], [])
+
+
+def test_a_grid_has_whole_clusters():
+    with pytest.raises(AssertionError, match="a grid has whole clusters"):
+        fibers.run(TOGETHER, [("k", (3, 1, 1), (1, 1, 1), 0)], [], [np.empty(4, "i4")], [], [])
 
 
 # Processors.

@@ -46,6 +46,11 @@ class _Warp:
     seen: int = -1
 
 
+def _said(warps: Sequence[_Warp]) -> str:
+    """Where warps stopped."""
+    return ", ".join(f"warp {w.first // WARP} of block {w.block} {'ended' if w.state == ENDED else f'at barrier {w.state}'}" for w in warps)
+
+
 class Clusters:
     """Runs the clusters of a grid one after the other."""
 
@@ -98,7 +103,7 @@ class Clusters:
                 return fault
         if all(w.state == ENDED for w in warps):
             return None
-        return FAULTS[ENDLESS] if any(w.state == AGAIN for w in warps) else f"threads wait at different places: {[w.state for w in warps]}"
+        return FAULTS[ENDLESS] if any(w.state == AGAIN for w in warps) else f"threads wait at different places: {_said(warps)}"
 
     def _order(self) -> list[int]:
         """The blocks, the slow one last."""
