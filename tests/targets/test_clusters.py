@@ -32,15 +32,16 @@ from tests.targets.test_warpgroups import SM90
 from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.build import compare
-from texpr.ir.expr import Node, index
+from texpr.ir.expr import Node, Read, index
 from texpr.ir.interpret_loop import interpret_kernel
-from texpr.ir.loop import Barrier, For, If, Kernel, Wait, is_bulk
+from texpr.ir.loop import Barrier, For, If, Kernel, Store, Wait, is_bulk
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.lang import parse_kernel
 from texpr.runtime import fibers
 from texpr.support.errors import CompileError, ScheduleError
 from texpr.targets import compile_kernel, emit_llvm, find_target
+from texpr.targets.clusters import read_by_products
 
 BOUND = 'bind("jo", "block.x")\nbind("io", "block.y")\n'
 PLAIN = 'pipeline("ko", 3, asynchronous=True)\nbulk("ko")\n'
@@ -314,6 +315,15 @@ def test_assembled(which: str, shared: int, alone: int, cluster: str, tmp_path: 
     copies = [op for op, _ in code if op.startswith("UTMALDG")]
     assert sum(op.endswith("MULTICAST") for op in copies) == shared and len(copies) == shared + alone
     assert count(code, "UCGABAR_ARV") == count(code, "UCGABAR_WAIT") == 2 and count(code, "MEMBAR.ALL.GPU") == (which == "by threads")
+
+
+def test_who_reads_what_is_copied():
+    """Only where products alone do, a barrier of the cluster shows nothing."""
+    kernel = schedule("columns").kernel
+    (nest,), buffers = kernel.body, {t for t in kernel.temporaries if t.scope == "shared"}
+    plain = Store(kernel.outputs[0], (index(0), index(0)), Read(next(iter(buffers)), (index(0),) * 3))
+    assert len(buffers) == 2 and read_by_products(nest, buffers)
+    assert not read_by_products(If(compare("<", index(0), kernel.outputs[0].shape[0]), (nest, plain)), buffers)
 
 
 def test_other_processors_lack_it():

@@ -5,18 +5,21 @@ Source: PTX ISA 8.0, 9.7.12.3 (barrier.cluster), 9.7.8.24.9 (cp.async.bulk.tenso
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from itertools import product as places
 from math import prod
 from typing import TYPE_CHECKING
 
 from texpr.ir.build import add, integer, mul
-from texpr.ir.expr import Expr, index
-from texpr.ir.loop import For
+from texpr.ir.expr import Expr, Node, Read, Tensor, index
+from texpr.ir.loop import For, Stmt
+from texpr.ir.traverse import children
 from texpr.passes.boxes import Box
 from texpr.support.errors import CompileError
 from texpr.targets.function import Value
-from texpr.targets.geometry import AXES, axis_of
+from texpr.targets.geometry import AXES, axis_of, is_warp
+from texpr.targets.warpgroups import described
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
@@ -37,6 +40,18 @@ def emit_meeting(emitter: GpuEmitter, *, relaxed: bool) -> None:
     """All threads of a cluster meet; if `relaxed`, without showing each other what they stored, which takes long."""
     emitter.intrinsic(ARRIVE_RELAXED if relaxed else ARRIVE, "void")
     emitter.intrinsic(AWAIT, "void")
+
+
+def read_by_products(nest: Stmt, tensors: Set[Tensor]) -> bool:
+    """Whether nothing but instructions that take descriptors reads some buffers."""
+    stack: list[Node] = [nest]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Read) and n.tensor in tensors:
+            return False
+        if not (is_warp(n) and isinstance(n, For) and described(n)):
+            stack += children(n)
+    return True
 
 
 def part_of(emitter: GpuEmitter, box: Box, begins: int, axes: str) -> tuple[Box, str]:

@@ -35,7 +35,7 @@ from texpr.support.errors import CompileError
 from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
 from texpr.targets.bulk import emit_box, slots_of
-from texpr.targets.clusters import emit_meeting, which
+from texpr.targets.clusters import emit_meeting, read_by_products, which
 from texpr.targets.copies import GLOBAL, SHARED, begin_copy, emit_group, same_in_lanes
 from texpr.targets.function import Function, Value, constant, memory_type
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp
@@ -104,6 +104,7 @@ class GpuEmitter(Emitter):
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
         self.sums = sums_of(nest, own)
         self.described = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in described(n)}
+        self.shows_nothing = read_by_products(nest, self.arriving)
         self.boxes, self.counters, self.maps = slots_of(nest), "", list[TensorMap]()
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest) if static is None else static.threads
@@ -395,7 +396,7 @@ class GpuEmitter(Emitter):
 
         Where only products that are done have read what blocks of a cluster copy, nothing is shown: barriers of the block do that.
         """
-        relaxed = cluster and self.arriving <= self.described
+        relaxed = cluster and self.shows_nothing
         if self.described and not relaxed:
             self.intrinsic(FENCE, "void")
         if cluster:
