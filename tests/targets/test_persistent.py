@@ -187,16 +187,18 @@ def test_refusals(golden):
 
 
 @pytest.mark.parametrize(("most", "walks", "given"), [
-    (4, 2, Case("linear", LINEAR, ((500, 192), (1000, 192)))), (3, 1, Case("layer", LAYER, ((640, 136), (250, 136), (250,)))),
+    (4, 1, Case("linear", LINEAR, ((500, 192), (1000, 192)))), (4, 0, Case("layer", LAYER, ((1024, 136), (512, 136), (512,)))),
+    (3, 1, Case("layer", LAYER, ((640, 136), (250, 136), (250,)))),
     (3, 0, Case("batched", BATCHED.replace("B: f16[H, K, N]", "B: f16[H, N, K]").replace("B[h, k, j]", "B[h, j, k]"),
                 ((3, 130, 128), (3, 256, 128)))),
 ], ids=lambda e: str(e) if isinstance(e, Case) else "")
 def test_by_default(most: int, walks: int, given: Case, monkeypatch: pytest.MonkeyPatch):
-    """On a processor where few blocks run at once: they walk over all tiles."""
+    """On a processor where few blocks run at once: they walk over all tiles, two of each cluster where there are two by two."""
     monkeypatch.setattr(by_warpgroups, "FEW_TILES", 1)
     monkeypatch.setattr(by_warpgroups, "at_once", lambda ways, _: at_once(ways, most))
     s = scheduled(given)
     assert s.script().count("at_most") == walks and "through=" in s.script() and "bulk" in s.script()
+    assert s.script().count("cluster.x") == s.script().count('multicast("B_cache"') == (most == 4)
     s.certificate()
     kernel = kernel_of(given, SM90)
     (launch,) = emit_llvm(kernel, SM90)[1]
@@ -211,15 +213,18 @@ def test_windows_run_on():
 
 
 def test_assembled(tmp_path: Path):
-    """A block for each processor of an H100, about; as many registers as without walking, and the same products in the loop."""
+    """A block for each processor of an H100, about, in clusters of two; as many registers as without walking, and the same products in the
+    loop.
+    """
     s = tx.schedule(tx.op(LINEAR), M=4096, N=4096, K=4096).auto("sm_90a")
     made = compile_kernel(pipeline.prepared(s.kernel, SM90), SM90)
     (launch,) = made.launches
-    assert [n.value for n in launch.grid] == [8, 16, 1]  # type: ignore[union-attr]
+    assert [n.value for n in launch.grid] == [16, 8, 1] and ".reqnctapercluster 2, 1, 1" in made.assembly  # type: ignore[union-attr]
     said = assemble(made.assembly, "sm_90a", tmp_path)
     registers = re.search(r"Used (\d+) registers", said)
     assert registers is not None and int(registers[1]) <= 168 and " 0 bytes spill stores" in said and "C75" not in said
-    assert count(instructions(made.assembly, "sm_90a", tmp_path), "HGMMA") == 4
+    code = instructions(made.assembly, "sm_90a", tmp_path)
+    assert count(code, "HGMMA") == 4 and sum(op.endswith("MULTICAST") for op, _ in code) == count(code, "UTMALDG") // 2 > 0
 
 
 # Grids.

@@ -186,6 +186,10 @@ class Steps:
         """Let copies that a loop begins ahead be boxes, each moved as a whole; see `texpr.schedule.bulk`."""
         return self._step("bulk", loop)
 
+    def multicast(self, tensor: str, *loops: str | Var) -> Self:
+        """Let blocks of a cluster order copies together that all of them want; see `texpr.schedule.multicast`."""
+        return self._step("multicast", tensor, *loops)
+
     def inline(self, tensor: str) -> Self:
         """Compute a tensor where it is read; see `texpr.schedule.inline`."""
         return self._step("inline", tensor)

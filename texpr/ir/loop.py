@@ -6,7 +6,7 @@ The value a reduction starts from is a store of its own, marked `start`, in the 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 from texpr.ir.expr import Expr, Node, Tensor, Var
 from texpr.ir.tensor import Program
@@ -14,7 +14,10 @@ from texpr.support.frozen import node
 from texpr.support.source import Span
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bulk",
-              "block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
+              "block.x", "block.y", "block.z", "cluster.x", "cluster.y", "cluster.z", "thread.x", "thread.y", "thread.z")
+MULTICAST = "multicast."
+"""What the kind of a bulk copy begins with that the blocks of a cluster order together, then the axes along which they do."""
+_MULTICASTS = tuple(f"{MULTICAST}{axes}" for axes in ("x", "y", "z", "xy", "xz", "yz", "xyz"))
 INSTRUCTION = "instruction."
 """What the kind of a loop begins with whose nest is run by one instruction (`ir.instructions`)."""
 
@@ -27,7 +30,7 @@ SIDE_BY_SIDE = (1, 2, 4)
 
 def is_kind(kind: str) -> bool:
     """Whether loops can be of this kind."""
-    return kind in LOOP_KINDS or kind.startswith(INSTRUCTION) or kind in (f"{SCALABLE}{n}" for n in SIDE_BY_SIDE)
+    return kind in (*LOOP_KINDS, *_MULTICASTS) or kind.startswith(INSTRUCTION) or kind in (f"{SCALABLE}{n}" for n in SIDE_BY_SIDE)
 
 
 def has_lanes(kind: str) -> bool:
@@ -47,7 +50,8 @@ class For(Stmt):
 
     Attributes:
         kind: one of `LOOP_KINDS`, `instruction.NAME`, or `scalable.N` with N registers side by side. A nest of kind `bulk` copies a box
-            as a whole; of a GPU's threads one orders it.
+            as a whole; of a GPU's threads one orders it. Of kind `multicast.x` each block of a cluster copies such a box to memory of its
+            own, which is the same for all along x: each orders a part, for all of them.
         tensor: name of the tensor whose production this loop belongs to; qualifies the loop's name (`Y.i`).
         notes: what `annotate` put there: free marks without meaning.
     """
@@ -125,7 +129,9 @@ class Poll(Stmt):
 
 @node
 class Barrier(Stmt):
-    """All threads of a block meet here."""
+    """All threads of a block meet here; with `cluster`, those of all blocks of a cluster."""
+
+    cluster: bool = False
 
 
 @node
@@ -214,3 +220,18 @@ class Kernel(Node):
     requires: tuple[Expr, ...] = ()
     program: Program | None = None
     overwrites: tuple[tuple[int, int], ...] = ()
+
+
+def is_bulk(s: Node) -> TypeGuard[For]:
+    """A nest that copies a box as a whole."""
+    return isinstance(s, For) and (s.kind == "bulk" or s.kind.startswith(MULTICAST))
+
+
+def shared_along(s: Node) -> str:
+    """The axes of a cluster along which blocks order a copy together; empty if they do not."""
+    return s.kind.removeprefix(MULTICAST) if isinstance(s, For) and s.kind.startswith(MULTICAST) else ""
+
+
+def is_block(s: Node) -> TypeGuard[For]:
+    """A loop over the blocks of a grid, or over those of a cluster."""
+    return isinstance(s, For) and s.kind.startswith(("block.", "cluster."))

@@ -49,6 +49,7 @@ class Machine:
         shared_bytes: memory that the threads of a block share, at most.
         multiprocessor: where blocks run, on GPUs.
         processors: how many of these there are.
+        cluster_blocks: how many blocks, at most, run together on neighbouring ones; 0 where none do.
         asynchronous: threads go on while copies to that memory are under way.
         tf32: default schedules may round factors of sums of f32 for instructions that take them so. No property of a machine: the user
             permits it.
@@ -69,6 +70,7 @@ class Machine:
     shared_bytes: int = 0
     multiprocessor: Multiprocessor | None = None
     processors: int = 0
+    cluster_blocks: int = 0
     asynchronous: bool = False
     bulk: bool = False
     halves: int = 0

@@ -156,8 +156,8 @@ def _line(statement: Node, names: Names) -> list[str | Part]:
             return [f"{', '.join(names[t] for t in outputs)} = extern {name}({given})", *_call_mark(statement)]
         case Prefetch(tensor, indices):
             return ["prefetch ", *element(tensor, indices, None, names)]
-        case Barrier():
-            return ["barrier"]
+        case Barrier(cluster):
+            return ["barrier cluster" if cluster else "barrier"]
         case Commit(slot, brings, slots):
             return ["commit"] if slot is None or brings is None else ["commit at ", Part(slot), f" of {slots} brings ", Part(brings)]
         case Wait(pending, slot, phase, slots):

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from texpr.ir.build import integer
@@ -49,7 +50,7 @@ _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
 _NOTES = re.compile(rf"  +({_NOTE}(?: {_NOTE})*)$")
-_PLAIN = {"barrier": Barrier, "commit": Commit, "commit products": CommitProducts, "poll": Poll}
+_PLAIN = {"barrier": Barrier, "barrier cluster": partial(Barrier, True), "commit": Commit, "commit products": CommitProducts, "poll": Poll}
 _WAIT = re.compile(r"wait ([0-9]{1,4})(?:( products)| at (.+) of ([0-9]{1,4}) phase (.+))?")
 _COMMIT = re.compile(r"commit at (.+) of ([0-9]{1,4}) brings (.+)")
 _SCOPE = re.compile(rf"  +({_WORD})(?: swizzle\(([0-9]+), ([0-9]+), ([0-9]+)\))?$")

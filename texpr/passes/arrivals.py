@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr import poly
-from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop import For, Kernel, Store, is_bulk
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.traverse import statements
@@ -23,7 +23,17 @@ _SAYS = {
     "bytes": "the bytes that this expects are not proven to be those that the copies to {} and others before it bring",
     "phase": "this waits for a phase that is not proven to be that of its group, of copies to {}",
     "turn": "not all threads are proven to have waited for the last group of this counter, which tells of copies to {}",
+    "left": "copies to {} may be under way when their block ends: no wait is known to be for this one",
+    "apart": "blocks of a cluster are not proven to copy the same to {} here, and order it together",
+    "uneven": "not every block of a cluster is known to come to this as often as all others, and copies to {} are ordered by all",
     "overwritten": "a copy to {} is not proven to begin after this: there is no barrier between",
+}
+
+
+_HELPS = {
+    "place": 'conditions stand around it where a loop was cut with tail="guard": "pad" and "exact" leave none, nor do loops over threads',
+    "apart": "multicast what does not depend on the loop of the cluster, nor on data; conditions and loops around it, too",
+    "uneven": "loops around what blocks of a cluster copy together have as many iterations in all of them, under no condition",
 }
 
 
@@ -46,8 +56,9 @@ def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
     does = "copied by" if found.copy.update is None else "begun by"
     step = "pipeline(..., asynchronous=True)" if found.copy.update is None else "in_flight"
     notes = [f"{does}: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
+    help = _HELPS.get(found.kind, f"{step} places waits and barriers; steps after it must leave them where they are")
     return ScheduleError(_SAYS[found.kind].format(found.copy.tensor.name), places[id(found.statement)], code="arrival", notes=notes,
-                         help=f"{step} places waits and barriers; steps after it must leave them where they are")
+                         help=help)
 
 
 def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
@@ -61,8 +72,8 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
         if copy is not None:
             raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
                                help="newer processors have them; pipeline without asynchronous=True runs anywhere")
-    box = next((n for n in statements(kernel) if isinstance(n, For) and n.kind == "bulk"), None)
-    if box is not None and machine.gpu_threads and not machine.bulk:
+    box = next((n for n in statements(kernel) if is_bulk(n)), None)
+    if isinstance(box, For) and machine.gpu_threads and not machine.bulk:
         raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
                            help="newer processors have them; leave `bulk` out of the script")
     return kernel

@@ -9,7 +9,7 @@ from texpr.ir.affine import linear
 from texpr.ir.build import TRUE, compare, conjuncts, integer, sub
 from texpr.ir.copies import copy_of
 from texpr.ir.expr import Compare, Expr, Tensor, Var, index
-from texpr.ir.loop import For, Stmt, Store
+from texpr.ir.loop import For, Stmt, Store, is_bulk
 from texpr.ir.traverse import equal, substitute, variables
 from texpr.passes.flatten import flat_index
 
@@ -74,7 +74,7 @@ def _chain(nest: For) -> tuple[dict[Var, int], Store]:
     s: Stmt = nest
     while isinstance(s, For):
         n = integer(s.extent)
-        if n is None or s.kind not in ("serial", "bulk") or len(s.body) != 1:
+        if n is None or not (s.kind == "serial" or is_bulk(s)) or len(s.body) != 1:
             raise NoBox(f"`{s.var.name}` is no loop of its own, in order, of a number of iterations that is known")
         loops[s.var] = n
         s = s.body[0]

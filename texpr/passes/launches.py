@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Read, Tensor, Var, index
-from texpr.ir.loop import Alloc, ExternCall, For, Kernel, Stmt, Store
+from texpr.ir.loop import Alloc, ExternCall, For, Kernel, Stmt, Store, is_block
 from texpr.ir.traverse import walk
 
 SMALL = 4096
@@ -32,7 +32,7 @@ def gather_launches(kernel: Kernel) -> Kernel:
         group.clear()
 
     for s in kernel.body:
-        if isinstance(s, ExternCall) or any(isinstance(n, For) and n.kind.startswith("block.") for n in walk(s)):
+        if isinstance(s, ExternCall) or any(map(is_block, walk(s))):
             finish()
             body.append(s)
         else:

@@ -11,6 +11,9 @@ Groups have numbers: how many commits were executed since the nest began, or sin
 and of sizes. A wait for all but p groups, where c are committed, covers those below c - p, and whatever began before the wait for all.
 Each rule is a question about two instances, asked for all sizes. Of waits and barriers only those count that every thread of a block
 reaches: under no condition, in no loop over threads.
+
+Where blocks of a cluster order copies together (`clusters`), a copy is to the memory of all of them. So what is said of barriers in front
+of a copy is said of barriers of the cluster there, and the reads are those of any of its blocks.
 """
 
 from __future__ import annotations
@@ -20,8 +23,9 @@ from dataclasses import dataclass
 
 from texpr.ir.build import add, compare, conjunction, integer, maximum, mul, sub
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import Barrier, Commit, CommitProducts, For, If, Kernel, Stmt, Store, Wait, WaitProducts
+from texpr.ir.loop import Barrier, Commit, CommitProducts, For, If, Kernel, Stmt, Store, Wait, WaitProducts, is_block, shared_along
 from texpr.ir.traverse import substitute, tensors, walk
+from texpr.poly.clusters import apart
 from texpr.poly.phases import out_of_phase
 from texpr.poly.prove import never
 
@@ -33,7 +37,8 @@ class Unproven:
     Attributes:
         kind: `source` (the nest writes what is copied), `place` (a wait or commit that not all threads reach), `arrival` (a copy may arrive
             after it is read), `barrier` (no barrier behind the wait), `overwritten` (a copy may arrive before the last read); of bulk
-            copies also what `phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`.
+            copies also what `phases` asks: `mixed`, `counter`, `bytes`, `phase`, `turn`, `left`; of those of clusters what `clusters`
+            asks: `apart`, `uneven`.
         statement: the store, wait or commit it is about.
         copy: the asynchronous copy.
     """
@@ -54,6 +59,7 @@ class Place:
             passed in any case; without those of which that is not known.
         meeting: the last barrier before it that its thread passes in any case; None if there is none.
         wait: the last such wait.
+        together: the last such barrier of all blocks of a cluster.
     """
 
     node: Stmt
@@ -62,6 +68,7 @@ class Place:
     committed: Mapping[Place | None, Expr]
     meeting: Place | None = None
     wait: Place | None = None
+    together: Place | None = None
 
     @property
     def loops(self) -> tuple[For, ...]:
@@ -70,7 +77,22 @@ class Place:
     @property
     def steps(self) -> tuple[For, ...]:
         """The loops whose iterations come one after the other."""
-        return tuple(n for n in self.loops if not n.kind.startswith(("block", "thread")))
+        return tuple(n for n in self.loops if not n.kind.startswith(("block", "cluster", "thread")))
+
+    @property
+    def reached(self) -> bool:
+        """Whether all threads of a block come to it equally often: under no condition, in no loop over threads."""
+        return all(isinstance(n, For) and not n.kind.startswith("thread") for n in self.above)
+
+    @property
+    def across(self) -> str:
+        """The axes along which all blocks of a cluster get what is copied here."""
+        return next(filter(None, map(shared_along, self.loops)), "")
+
+    @property
+    def cleared(self) -> Place | None:
+        """The last barrier before it of all whose memory it may change."""
+        return self.together if self.across else self.meeting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,9 +130,9 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
             if isinstance(n, Read) and n.tensor in written:
                 return Unproven("source", written[n.tensor], p.node)
     for p in places:
-        if isinstance(p.node, Commit | Wait) and not reached_by_all(p):
+        if isinstance(p.node, Commit | Wait) and not p.reached:
             return Unproven("place", p.node, copies[0].node)  # type: ignore[arg-type]
-    if (fault := out_of_phase(kernel, top, places)) is not None:
+    if (fault := out_of_phase(kernel, top, places) or apart(kernel, places)) is not None:
         return Unproven(*fault, copies[0].node)  # type: ignore[arg-type]
     filled = dict.fromkeys(p.node.tensor for p in copies if isinstance(p.node, Store))
     return next((found for t in filled if (found := _of_buffer(kernel, t, places)) is not None), None)
@@ -119,11 +141,6 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
 def _copies(n: Node) -> bool:
     """Whether a copy is begun here."""
     return isinstance(n, Store) and n.asynchronous and n.update is None
-
-
-def reached_by_all(p: Place) -> bool:
-    """Whether all threads of a block come to a statement equally often: under no condition, in no loop over threads."""
-    return all(isinstance(n, For) and not n.kind.startswith("thread") for n in p.above)
 
 
 def _of_buffer(kernel: Kernel, tensor: Tensor, places: Sequence[Place]) -> Unproven | None:
@@ -157,7 +174,7 @@ def reads_at(s: Stmt) -> Iterator[Read]:
 def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]) -> str | None:
     """What may go wrong where `use` comes after what began at `copy`: it is not behind a wait for it and a barrier."""
     pair = _Pair(kernel, copy, use)
-    before, mine = pair.earlier(), pair.renamed[use]
+    before, mine, met = pair.earlier(), pair.renamed[use], at.cleared
 
     def covered(case: Expr, wait: Place | None, mine: dict[Var, Expr]) -> bool:
         ways = _pending(pair, wait, mine) if wait is not None else ()
@@ -167,7 +184,7 @@ def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]
         return any(pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
                    and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(at, places))
 
-    if pair.impossible(before) or (at.meeting is not None and all(covered(case, at.meeting.wait, mine) for case in before)):
+    if pair.impossible(before) or (met is not None and all(covered(case, met.wait, mine) for case in before)):
         return None
     return "barrier" if all(covered(case, at.wait, mine) or earlier(case) for case in before) else "arrival"
 
@@ -176,7 +193,7 @@ def _last_waits(at: Place, places: Sequence[Place]) -> Iterator[tuple[For, Place
     """Of loops around a statement, the last wait of their bodies, if it stands behind it: that of the iteration before was passed."""
     for n in at.steps:
         behind = [p for p in places if p.order > at.order and isinstance(p.node, Wait | WaitProducts) and p.node in n.body]
-        if behind and reached_by_all(behind[-1]):
+        if behind and behind[-1].reached:
             yield n, behind[-1]
 
 
@@ -207,7 +224,7 @@ def _pending(pair: _Pair, wait: Place, mine: dict[Var, Expr]) -> Iterator[list[E
 def _after_reads(kernel: Kernel, read: Use, copy: Use) -> bool:
     """Whether a barrier stands between each read and the copies to its element that come later."""
     pair = _Pair(kernel, read, copy)
-    before, meeting = pair.earlier(), copy.place.meeting
+    before, meeting = pair.earlier(), copy.place.cleared
     if meeting is None:
         return pair.impossible(before)
     behind = _order(meeting, read.place, pair.renamed[copy], pair.renamed[read])
@@ -219,6 +236,7 @@ class _Pair:
 
     def __init__(self, kernel: Kernel, a: Use, b: Use) -> None:
         self.kernel, self.uses, self.axes = kernel, (a, b), list[Axis]()
+        self.across = a.place.across + b.place.across
         self.renamed = {a: self._instance(a, "a")}
         self.renamed[b] = self._instance(b, "b")
         held = ((u, n.cond) for u in self.uses for n in u.place.above if isinstance(n, If) and not tensors(n.cond))
@@ -227,10 +245,12 @@ class _Pair:
                      if not tensors(i) and not tensors(j)]
 
     def _instance(self, use: Use, suffix: str) -> dict[Var, Expr]:
-        """Variables of its own for an instance, but for the block, which is the same for all that share memory."""
+        """Variables of its own for an instance, but for the block, which is the same for all that share memory; others of its cluster
+        where these copy to it.
+        """
         values: dict[Var, Expr] = {}
         for n in use.place.loops:
-            if n.kind.startswith("block"):
+            if is_block(n) and not (n.kind.startswith("cluster") and n.kind[-1] in self.across):
                 if all(a.var is not n.var for a in self.axes):
                     self.axes.append(Axis(n.var, index(0), n.extent))
                 continue
@@ -274,28 +294,32 @@ class Walk:
         self.order, self.commit, self.waits = 0, commit, wait
 
     def places(self, top: Stmt) -> Iterator[Place]:
-        yield from self._of(top, (), {None: index(0)}, None, None)
+        yield from self._of(top, (), {None: index(0)}, (None, None, None))
 
-    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[Place | None, Expr], meeting: Place | None,
-            wait: Place | None) -> Iterator[Place]:
+    def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[Place | None, Expr],
+            passed: tuple[Place | None, Place | None, Place | None]) -> Iterator[Place]:
+        """Args:
+            passed: the last barrier, wait and barrier of a cluster.
+        """
         self.order += 1
-        here = Place(s, above, self.order, committed, meeting, wait)
+        here = Place(s, above, self.order, committed, *passed)
         yield here
         if not isinstance(s, For | If):
             return
         inside = (*above, s)
-        if isinstance(s, For) and not s.kind.startswith("block"):
+        if isinstance(s, For) and not is_block(s):
             each = self._total(s.body)
             committed = {} if each is None else _more(committed, mul(s.var, index(each)))
+        meeting, wait, together = passed
         for n in s.body:
             before, committed = committed, self._after(n, committed)
-            for place in self._of(n, inside, before, meeting, wait):
+            for place in self._of(n, inside, before, (meeting, wait, together)):
                 yield place
-                if place.node is n and isinstance(n, self.waits) and reached_by_all(place):
+                if place.node is n and isinstance(n, self.waits) and place.reached:
                     wait = place
                     committed = {**committed, place: index(0)} if n.pending == 0 else committed
-                elif place.node is n and isinstance(n, Barrier) and reached_by_all(place):
-                    meeting = place
+                elif place.node is n and isinstance(n, Barrier) and place.reached:
+                    meeting, together = place, place if n.cluster else together
 
     def _after(self, s: Stmt, committed: Mapping[Place | None, Expr]) -> Mapping[Place | None, Expr]:
         """How many groups there are after a statement, from how many there are before it."""
@@ -312,7 +336,7 @@ class Walk:
         if not isinstance(s, For | If):
             return 0
         inside = self._total(s.body)
-        times = 1 if isinstance(s, For) and s.kind.startswith("block") else integer(s.extent) if isinstance(s, For) else None
+        times = 1 if is_block(s) else integer(s.extent) if isinstance(s, For) else None
         return 0 if inside == 0 else None if times is None or inside is None else times * inside
 
     def _total(self, body: Iterable[Stmt]) -> int | None:

@@ -7,7 +7,9 @@ Group number g has counter g % n, in phase g // n there. What is asked, for all 
 * a commit is of counter c % n and of the bytes of the copies since the last one;
 * a wait for all but p groups asks counter g % n for the parity of g // n, g = c - p - 1; those before g were waited for by earlier
   iterations of its loop, so that it covers all of them;
-* group c is committed where all threads have met since they waited for group c - n: the counter is theirs again.
+* group c is committed where all threads have met since they waited for group c - n: the counter is theirs again. Where blocks of a
+  cluster copy together, all of them have;
+* no copy belongs to a group that is not waited for: none is under way when its block ends.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from texpr.ir.affine import linear
-from texpr.ir.build import add, compare, floordiv, integer, mod, mul, select, sub
+from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, mul, select, sub
 from texpr.ir.expr import Axis, Expr, Select, index
-from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait
-from texpr.ir.traverse import equal, walk
-from texpr.poly.prove import always
+from texpr.ir.loop import Commit, For, If, Kernel, Stmt, Store, Wait, is_bulk, shared_along
+from texpr.ir.traverse import equal, tensors, walk
+from texpr.poly.prove import always, never
 
 if TYPE_CHECKING:
     from texpr.poly.arrivals import Place
@@ -30,7 +32,7 @@ Fault = tuple[str, Stmt]
 
 def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[Place]) -> Fault | None:
     """What is not proven of the counters of a nest, and of which statement; None if all is, or no copy is a bulk copy."""
-    boxes = [n for n in walk(top) if isinstance(n, For) and n.kind == "bulk"]
+    boxes = [n for n in walk(top) if is_bulk(n)]
     commits = [p for p in places if isinstance(p.node, Commit)]
     waits = [p for p in places if isinstance(p.node, Wait)]
     counted = [p for p in (*commits, *waits) if p.node.slot is not None]  # type: ignore[union-attr]
@@ -47,9 +49,11 @@ def out_of_phase(kernel: Kernel, top: Stmt, places: Sequence[Place]) -> Fault | 
     if len(counted) < len(commits) + len(waits) or len({p.node.slots for p in counted}) > 1:  # type: ignore[union-attr]
         return "counter", next((p.node for p in (*commits, *waits) if p not in counted), counted[-1].node if counted else top)
     told = {id(n): e for body in _bodies(top) for n, e in _brought(body)}
-    if sum(isinstance(n, For) and n.kind == "bulk" for body in _bodies(top) for n in _begun(body)) < len(boxes):
+    if sum(is_bulk(n) for body in _bodies(top) for n in _begun(body)) < len(boxes):
         return "bytes", boxes[0]
-    faults = [*(_commit(kernel, p, told[id(p.node)], waits) for p in commits), *(_wait(kernel, p, waits) for p in waits)]
+    together = any(map(shared_along, boxes))
+    faults = [*(_commit(kernel, p, told[id(p.node)], waits, together) for p in commits), *(_wait(kernel, p, waits) for p in waits)]
+    faults += [_left(kernel, p, waits) for p in places if p.node in begun] if not any(faults) else []
     return next((f for f in faults if f is not None), None)
 
 
@@ -75,9 +79,9 @@ def _brought(body: Sequence[Stmt]) -> Iterator[tuple[Commit, Expr]]:
             case Commit():
                 yield s, total
                 total = index(0)
-            case If(cond, inside) if any(isinstance(n, For) and n.kind == "bulk" for n in inside):
+            case If(cond, inside) if any(is_bulk(n) for n in inside):
                 total = _sum(total, cond, sum(map(bytes_of, inside)))
-            case For(kind="bulk"):
+            case For() if is_bulk(s):
                 total = add(total, index(bytes_of(s)))
 
 
@@ -91,7 +95,7 @@ def _sum(total: Expr, cond: Expr, more: int) -> Expr:
 
 def bytes_of(s: Stmt) -> int:
     """How many bytes a bulk copy brings: the whole box, what lies outside of its source as zeros."""
-    if not isinstance(s, For) or s.kind != "bulk":
+    if not is_bulk(s):
         return 0
     size, inside = 1, s
     while isinstance(inside, For):
@@ -100,7 +104,7 @@ def bytes_of(s: Stmt) -> int:
     return size * inside.tensor.dtype.bytes if isinstance(inside, Store) else 0
 
 
-def _commit(kernel: Kernel, p: Place, told: Expr, waits: Sequence[Place]) -> Fault | None:
+def _commit(kernel: Kernel, p: Place, told: Expr, waits: Sequence[Place], together: bool) -> Fault | None:
     node, number = p.node, p.committed.get(None)
     assert isinstance(node, Commit) and node.slot is not None and node.brings is not None
     if number is None or not _same(kernel, p, node.slot, mod(number, index(node.slots))):
@@ -109,8 +113,9 @@ def _commit(kernel: Kernel, p: Place, told: Expr, waits: Sequence[Place]) -> Fau
         return "bytes", node
     if always(compare("<", number, index(node.slots)), _axes(p), kernel.requires):
         return None  # the first of its counter
-    met = p.meeting.wait if p.meeting is not None else None
-    if met is None or met not in waits or not p.steps or p.steps != met.steps or p.meeting.steps != met.steps:  # type: ignore[union-attr]
+    meeting = p.together if together else p.meeting
+    met = meeting.wait if meeting is not None else None
+    if meeting is None or met is None or met not in waits or not p.steps or p.steps != met.steps or meeting.steps != met.steps:
         return "turn", node
     waited = _waited(met)
     free = waited is not None and always(compare("<=", sub(number, index(node.slots)), waited), _axes(p), kernel.requires)
@@ -134,6 +139,17 @@ def _wait(kernel: Kernel, p: Place, waits: Sequence[Place]) -> Fault | None:
     if not _same(kernel, p, node.phase, mod(floordiv(waited, index(node.slots)), index(2))):
         return "phase", node
     return None
+
+
+def _left(kernel: Kernel, p: Place, waits: Sequence[Place]) -> Fault | None:
+    """One copy: its group is one of those for which there is an iteration of the wait."""
+    (wait,), number = waits, p.committed.get(None)
+    held = [n.cond for n in p.above if isinstance(n, If) and not tensors(n.cond)]
+    count: Expr = index(1)
+    for n in wait.steps:
+        count = mul(count, n.extent)
+    waited = number is not None and never(conjunction(compare("<=", count, number), *held), _axes(p), kernel.requires)
+    return None if waited else ("left", p.node)
 
 
 def _waited(p: Place) -> Expr | None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from texpr.ir.expr import Read
 from texpr.ir.loop import INSTRUCTION, CommitProducts, For, Kernel, Stmt, Store, WaitProducts
 from texpr.ir.traverse import walk
-from texpr.poly.arrivals import Place, Unproven, Use, Walk, begun, late, reached_by_all, reads_at
+from texpr.poly.arrivals import Place, Unproven, Use, Walk, begun, late, reads_at
 
 
 def unfinished(kernel: Kernel) -> Unproven | None:
@@ -35,7 +35,7 @@ def _of_nest(kernel: Kernel, top: Stmt) -> Unproven | None:
     places = list(Walk(CommitProducts, WaitProducts).places(top))
     products = [p for p in places if _begins(p.node)]
     for p in places if products else ():
-        if isinstance(p.node, CommitProducts | WaitProducts) and not reached_by_all(p):
+        if isinstance(p.node, CommitProducts | WaitProducts) and not p.reached:
             return Unproven("uncounted", p.node, products[0].node)  # type: ignore[arg-type]
     return next((found for p in products if (found := _of_product(kernel, p, places)) is not None), None)
 

@@ -2,10 +2,10 @@
 ; phase, then in 15 bits each how many arrivals the phase still wants and how many each phase wants, then the bytes that are still to come.
 ; The first thread begins the copies. They arrive at once, before the other threads go on; where threads run backwards, as late as they
 ; may: when somebody waits for the phase of their counter, and only as many as it takes to end that. A phase that cannot end, an arrival
-; that none is left for, and copies that are under way when all is done, are faults.
+; that none is left for, and copies that are under way when all is done, are faults. Of a cluster, each block has its own memory and
+; counters at the same addresses; a copy for several of them is several copies here, and a block whose phase has not ended lets others go on.
 
-@fiber_fault = global i32 0
-@fiber_boxes = global [1024 x [8 x i64]] zeroinitializer
+@fiber_boxes = global [1024 x [9 x i64]] zeroinitializer
 @fiber_boxes_end = global i64 0
 @fiber_boxes_left = global i64 0
 
@@ -21,6 +21,9 @@ define void @fiber_counter_begin(ptr %counter, i32 %wanted) noinline {
 
 ; Count arrivals, and bytes that are expected (or, below 0, have come). The phase ends when none of either is left.
 define void @fiber_count(ptr %counter, i64 %arrivals, i64 %bytes) noinline {
+  %events = load i64, ptr @fiber_events
+  %one.more = add i64 %events, 1
+  store i64 %one.more, ptr @fiber_events
   %word = load i64, ptr %counter
   %phase = and i64 %word, 1
   %now.high = lshr i64 %word, 1
@@ -82,10 +85,15 @@ look:
   br i1 %some, label %one, label %never
 one:
   %slot = and i64 %k, 1023
-  %copy = getelementptr [1024 x [8 x i64]], ptr @fiber_boxes, i64 0, i64 %slot
-  %its.at = getelementptr [8 x i64], ptr %copy, i64 0, i64 1
+  %copy = getelementptr [1024 x [9 x i64]], ptr @fiber_boxes, i64 0, i64 %slot
+  %its.at = getelementptr [9 x i64], ptr %copy, i64 0, i64 1
   %its = load ptr, ptr %its.at
-  %mine = icmp eq ptr %its, %counter
+  %alike = icmp eq ptr %its, %counter
+  %receiver.at = getelementptr [9 x i64], ptr %copy, i64 0, i64 8
+  %receiver = load i64, ptr %receiver.at
+  %live = load i64, ptr @fiber_live
+  %here = icmp eq i64 %receiver, %live
+  %mine = and i1 %alike, %here
   br i1 %mine, label %move, label %on
 move:
   call void @fiber_move(ptr %copy)
@@ -96,17 +104,57 @@ on:
 yes:
   ret i1 true
 never:
+  %blocks = load i64, ptr @fiber_blocks
+  %others = icmp ugt i64 %blocks, 1
+  br i1 %others, label %spin, label %stuck
+spin:
+  call void @fiber_wait(i32 524289)
+  br label %ask
+stuck:
   store i32 1, ptr @fiber_fault
   call void @fiber_wait(i32 -1)
   unreachable
 }
 
-; Begin the copy of a box whose first element is (c0, c1, ..), the last dimension first.
-define void @fiber_begin(ptr %to, ptr %counter, ptr %map, i32 %c0, i32 %c1, i32 %c2, i32 %c3, i32 %c4) noinline {
+; Begin the copy of a box whose first element is (c0, c1, ..), the last dimension first, for this block, or for those of a cluster that
+; have a bit.
+define void @fiber_begin(ptr %to, ptr %counter, ptr %map, i32 %c0, i32 %c1, i32 %c2, i32 %c3, i32 %c4, i16 %mask, i1 %several) noinline {
+entry:
+  %live = load i64, ptr @fiber_live
+  %alone = shl i64 1, %live
+  %given = zext i16 %mask to i64
+  %bits = select i1 %several, i64 %given, i64 %alone
+  %blocks = load i64, ptr @fiber_blocks
+  %beyond = lshr i64 %bits, %blocks
+  %bad = icmp ne i64 %beyond, 0
+  br i1 %bad, label %fault, label %loop
+fault:
+  store i32 5, ptr @fiber_fault
+  ret void
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %on ]
+  %high = lshr i64 %bits, %k
+  %bit = and i64 %high, 1
+  %wanted = icmp ne i64 %bit, 0
+  br i1 %wanted, label %one, label %on
+one:
+  call void @fiber_begin_for(i64 %k, ptr %to, ptr %counter, ptr %map, i32 %c0, i32 %c1, i32 %c2, i32 %c3, i32 %c4)
+  br label %on
+on:
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %blocks
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define void @fiber_begin_for(i64 %receiver, ptr %to, ptr %counter, ptr %map, i32 %c0, i32 %c1, i32 %c2, i32 %c3, i32 %c4) noinline {
 entry:
   %end = load i64, ptr @fiber_boxes_end
   %slot = and i64 %end, 1023
-  %copy = getelementptr [1024 x [8 x i64]], ptr @fiber_boxes, i64 0, i64 %slot
+  %copy = getelementptr [1024 x [9 x i64]], ptr @fiber_boxes, i64 0, i64 %slot
+  %receiver.at = getelementptr i64, ptr %copy, i64 8
+  store i64 %receiver, ptr %receiver.at
   store ptr %to, ptr %copy
   %its.at = getelementptr i64, ptr %copy, i64 1
   store ptr %counter, ptr %its.at
@@ -146,6 +194,17 @@ done:
 ; five of the box, the last dimension first.
 define void @fiber_move(ptr %copy) noinline {
 entry:
+  %live = load i64, ptr @fiber_live
+  %receiver.at = getelementptr i64, ptr %copy, i64 8
+  %receiver = load i64, ptr %receiver.at
+  %ended = load i64, ptr @fiber_gone
+  %its.bit = lshr i64 %ended, %receiver
+  %bit = and i64 %its.bit, 1
+  %gone = icmp ne i64 %bit, 0
+  %old.fault = load i32, ptr @fiber_fault
+  %fault = select i1 %gone, i32 4, i32 %old.fault
+  store i32 %fault, ptr @fiber_fault
+  call void @fiber_go(i64 %receiver)
   %to = load i64, ptr %copy
   %counter.at = getelementptr i64, ptr %copy, i64 1
   %counter = load ptr, ptr %counter.at
@@ -221,5 +280,6 @@ done:
   %bytes = mul i64 %total.next, %size
   %come = sub i64 0, %bytes
   call void @fiber_count(ptr %counter, i64 0, i64 %come)
+  call void @fiber_go(i64 %live)
   ret void
 }

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 RANK = 5
 FAULTS = {1: "a thread waits for a phase of copies that does not end", 2: "a counter of copies is told twice in one phase",
-          3: "copies are under way when their block has ended"}
+          3: "copies are under way when their block has ended", 4: "a copy comes to a block that has ended",
+          5: "a copy is for more blocks than a cluster has"}
+ENDLESS = 1
 UNFINISHED = 3
 _BYTES = {"bool": 1, "bf16": 2}
 
@@ -44,7 +46,8 @@ def encoded(address: int, given: tuple[int, str, tuple[int, ...], tuple[int, ...
 def _begin(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
     to, counter, a_map, *rest = given
     corner = [*(f"i32 {c}" for c in rest[: len(rest) - 5]), *["i32 0"] * (RANK + 5 - len(rest))]
-    body.do(f"call void @fiber_begin(ptr {to}, ptr {counter}, ptr {a_map}, {', '.join(corner)})")
+    several, bits = f"i1 {rest[-3]}", f"i16 {rest[-5]}"
+    body.do(f"call void @fiber_begin(ptr {to}, ptr {counter}, ptr {a_map}, {', '.join([*corner, bits, several])})")
     return ""
 
 

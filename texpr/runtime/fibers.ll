@@ -18,6 +18,19 @@ declare void @fiber_switch(ptr, ptr)
 @fiber_thread = global [3 x i32] zeroinitializer
 @fiber_block = global [3 x i32] zeroinitializer
 
+; Of blocks that run together (`clusters`): how many there are, which cluster this is and which block of it; the first fiber of the block
+; that runs, its number, where the shared memory of the others lies; a bit for each that has ended, and how much happened to counters.
+@fiber_blocks = global i64 1
+@fiber_cluster = global [3 x i32] zeroinitializer
+@fiber_in_cluster = global [3 x i32] zeroinitializer
+@fiber_first = global i64 0
+@fiber_live = global i64 0
+@fiber_aside = global ptr null
+@fiber_gone = global i64 0
+@fiber_events = global i64 0
+; What went wrong (`boxes`).
+@fiber_fault = global i32 0
+
 ; Wait at the barrier `site`, from 1 on; -1 ends the fiber.
 define void @fiber_wait(i32 %site) noinline {
   %i = load i64, ptr @fiber_current
@@ -58,7 +71,9 @@ loop:
   %mirrored = sub i64 %last, %k
   %lane = select i1 %backwards, i64 %mirrored, i64 %k
   %i = add i64 %first, %lane
-  %t = trunc i64 %i to i32
+  %block.first = load i64, ptr @fiber_first
+  %in.block = sub i64 %i, %block.first
+  %t = trunc i64 %in.block to i32
   %tx = urem i32 %t, %x
   %row = udiv i32 %t, %x
   %ty = urem i32 %row, %y

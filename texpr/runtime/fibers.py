@@ -3,7 +3,7 @@
 Only the declarations of GPU intrinsics are replaced. Threads of a block run one after the other up to the next barrier; shared memory
 holds NaNs when a block begins. So a barrier that is missing shows in the results, and one that some threads miss is an error.
 Asynchronous copies arrive as late as they may, and where threads run backwards as early, and products (`products`) the other way round:
-a missing wait or barrier shows in one of these.
+a missing wait or barrier shows in one of these. Blocks of a cluster run together (`clusters`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import mmap
 import platform
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -23,7 +23,7 @@ from string import Template
 import llvmlite.binding as llvm
 import numpy as np
 
-from texpr.runtime import jit
+from texpr.runtime import clusters, jit
 from texpr.runtime.boxes import FAULTS, UNFINISHED, encoded, has_boxes, with_boxes
 from texpr.runtime.groups import with_groups
 from texpr.runtime.lanes import WARP, renamed, shims
@@ -56,11 +56,17 @@ _SWITCHES = {
     ),
 }
 _BARRIER = re.compile(r"call void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32 0\)")
+_CLUSTER_BARRIER = re.compile(r"call void @llvm\.nvvm\.barrier\.cluster\.arrive(?:\.relaxed)?\.aligned\(\)\s+"
+                              r"call void @llvm\.nvvm\.barrier\.cluster\.wait\.aligned\(\)")
+_BARRIER_DECLARATION = re.compile(r"^declare void @llvm\.nvvm\.barrier\.(?:cta\.sync|cluster\.)[\w.]+\((?:i32)?\)$", re.MULTILINE)
+_CLUSTER = re.compile(r'^define ptx_kernel void @([\w.]+)\(.*"nvvm\.cluster_dim"="(\d+),(\d+),(\d+)"', re.MULTILINE)
 _SHARED = re.compile(r"^(@[\w.]+) = internal addrspace\(3\) global \[(\d+) x i8\] undef", re.MULTILINE)
 _DYNAMIC = re.compile(r"^(@([\w.]+)_dynamic) = external addrspace\(3\) global \[0 x i8\]", re.MULTILINE)
 _KERNEL = re.compile(r"^define ptx_kernel void @([\w.]+)\((.*)\)", re.MULTILINE)
 _LOCAL = re.compile(r"alloca \[(\d+) x i8\]")
-_REGISTER = re.compile(r"^declare i32 @llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid)\.([xyz])\(\)$", re.MULTILINE)
+_REGISTER = re.compile(r"^declare i32 @llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid|clusterid|cluster\.ctaid)\.([xyz])\(\)$",
+                       re.MULTILINE)
+_PLACES = {"tid": "@fiber_thread", "ctaid": "@fiber_block", "clusterid": "@fiber_cluster", "cluster.ctaid": "@fiber_in_cluster"}
 _GPU_DECLARATION = re.compile(r"^declare .*@llvm\.nvvm\..*$", re.MULTILINE)
 
 
@@ -73,6 +79,8 @@ class Emulator:
     """Kernels whose launches say how much shared memory there is."""
     counts: bool
     """Copies of boxes are counted."""
+    clusters: Mapping[str, Extents]
+    """How many blocks run together, of kernels that have such."""
     _library: llvm.ResourceTracker
     _lock: threading.Lock
 
@@ -87,25 +95,37 @@ class Emulator:
             AssertionError: threads of a block stopped at different barriers, or some ended while others wait, or they wrote past the end
                 of shared memory.
         """
-        threads = prod(block)
+        together = self.clusters.get(symbol, (1, 1, 1))
+        threads = prod(block) if prod(together) == 1 else clusters.fibers(prod(block)) * prod(together)
         stacks = mmap.mmap(-1, self.stack * threads)
         tops, states = (ctypes.c_int64 * threads)(), (ctypes.c_int32 * threads)()
         at = (ctypes.c_char * 1).from_buffer(stacks)
-        run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 10)(self._library["fiber_launch"])
         with self._lock:
             self._pointer("fiber_tops").value = ctypes.addressof(tops)
             self._pointer("fiber_states").value = ctypes.addressof(states)
             self._pointer("fiber_backwards").value = backwards
-            status = run(self._library[f"{symbol}.fiber"], ctypes.addressof(slots), ctypes.addressof(at), self.stack, threads,
-                         block[0], block[1], *grid)
-            beyond = ctypes.string_at(self._library[f"{symbol}_dynamic"] + shared, MOST_SHARED - shared) if symbol in self.dynamic else b""
+            given = self._library[f"{symbol}.fiber"], ctypes.addressof(slots), ctypes.addressof(at), self.stack
+            beyond, wrong = list[bytes](), None
+
+            def ended() -> None:
+                if symbol in self.dynamic:
+                    beyond.append(ctypes.string_at(self._library[f"{symbol}_dynamic"] + shared, MOST_SHARED - shared))
+
+            if prod(together) == 1:
+                run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 10)(self._library["fiber_launch"])
+                status = run(*given, threads, *block[:2], *grid)
+                ended()
+            else:
+                status = 0
+                wrong = clusters.Clusters(self._library, prod(block), block, together, backwards, ended).run(*given, grid)
             fault = self._fault()
             place = tuple((ctypes.c_int32 * 3).from_address(self._library["fiber_block"]))
         del at
         stacks.close()
+        assert wrong is None, f"{symbol}, block {place}: {wrong}"
         assert not fault, f"{symbol}, block {place}: {FAULTS[fault]}"
         assert not status, f"{symbol}, block {place}: {_apart(list(states))}"
-        written = len(beyond.rstrip(b"\xff"))
+        written = max((len(b.rstrip(b"\xff")) for b in beyond), default=0)
         assert not written, f"{symbol} writes {written} bytes past the {shared} of shared memory that the launch gives"
 
     def _fault(self) -> int:
@@ -162,11 +182,13 @@ def load(text: str) -> Emulator:
     names = [f"{name}.fiber" for name, _ in _KERNEL.findall(text)]
     dynamic = frozenset(symbol for _, symbol in _DYNAMIC.findall(text))
     memories = (f"{symbol}_dynamic" for symbol in dynamic)
-    counted = ["fiber_fault", "fiber_boxes_left"] if has_boxes(text) else []
-    exports = [*counted, *memories, "fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards", *names]
+    counted = ["fiber_boxes_left"] if has_boxes(text) else []
+    exports = [*counted, *memories, *clusters.EXPORTS, "fiber_launch", "fiber_tops", "fiber_states", "fiber_block", "fiber_backwards",
+               *names]
     local = sum(int(n) + 16 for n in _LOCAL.findall(text))
     library = jit.link(jit.compile_text(translated(text)), exports, {})
-    return Emulator((STACK + local + 4095) // 4096 * 4096, dynamic, bool(counted), library, threading.Lock())
+    together = {name: (int(x), int(y), int(z)) for name, x, y, z in _CLUSTER.findall(text)}
+    return Emulator((STACK + local + 4095) // 4096 * 4096, dynamic, bool(counted), together, library, threading.Lock())
 
 
 def translated(text: str) -> str:
@@ -179,8 +201,10 @@ def translated(text: str) -> str:
     entries = [_entry(name, parameters) for name, parameters in _KERNEL.findall(text)]
     sites = iter(range(1, len(_BARRIER.findall(text)) + 1))
     text = _BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(sites)})", text)
+    meetings = iter(range(clusters.MEETING, clusters.TOGETHER))
+    text = _CLUSTER_BARRIER.sub(lambda _: f"call void @fiber_wait(i32 {next(meetings)})", text)
     text = _REGISTER.sub(_index, text).replace("@llvm.nvvm.read.ptx.sreg.", "@fiber.")
-    text = re.sub(r"^declare void @llvm\.nvvm\.barrier\.cta\.sync\.aligned\.all\(i32\)$", "", text, flags=re.MULTILINE)
+    text = _BARRIER_DECLARATION.sub("", text)
     text = with_groups(text)
     collectives = list(shims(text))
     text = renamed(text)
@@ -197,8 +221,7 @@ def translated(text: str) -> str:
 
 def _index(match: re.Match[str]) -> str:
     which, axis = match.groups()
-    array = "@fiber_thread" if which == "tid" else "@fiber_block"
-    place = f"getelementptr (i32, ptr {array}, i64 {'xyz'.index(axis)})"
+    place = f"getelementptr (i32, ptr {_PLACES[which]}, i64 {'xyz'.index(axis)})"
     return f"define internal i32 @fiber.{which}.{axis}() alwaysinline {{\n  %i = load i32, ptr {place}\n  ret i32 %i\n}}"
 
 
@@ -212,5 +235,20 @@ def _entry(name: str, parameters: str) -> str:
 
 
 def _poison(shared: Sequence[tuple[str, str]], more: str) -> str:
+    """What fills shared memory with NaNs, what forgets a block, and what brings back the shared memory of another block of the cluster."""
     fills = [f"  call void @llvm.memset.p0.i64(ptr {name}, i8 -1, i64 {size}, i1 false)" for name, size in shared]
-    return "\n".join(["define void @fiber_poison() noinline {", *fills, more, "  ret void", "}"])
+    room, out, back = 0, list[str](), list[str]()
+    for k, (name, size) in enumerate(shared):
+        copy = "  call void @llvm.memcpy.p0.p0.i64(ptr {}, ptr {}, i64 " + f"{size}, i1 false)"
+        out += [f"  %o{k} = getelementptr i8, ptr %old, i64 {room}", copy.format(f"%o{k}", name)]
+        back += [f"  %n{k} = getelementptr i8, ptr %new, i64 {room}", copy.format(name, f"%n{k}")]
+        room += int(size)
+    return "\n".join([
+        f"@fiber_room = constant i64 {room}",
+        "define void @fiber_fill() noinline {", *fills, "  ret void", "}",
+        "define void @fiber_poison() noinline {", "  call void @fiber_fill()", more, "  ret void", "}",
+        "define void @fiber_go(i64 %block) noinline {", "  %live = load i64, ptr @fiber_live", "  %here = icmp eq i64 %live, %block",
+        "  br i1 %here, label %done, label %change", "change:", "  %aside = load ptr, ptr @fiber_aside",
+        f"  %old.at = mul i64 %live, {room}", f"  %new.at = mul i64 %block, {room}",
+        "  %old = getelementptr i8, ptr %aside, i64 %old.at", "  %new = getelementptr i8, ptr %aside, i64 %new.at", *out, *back,
+        "  store i64 %block, ptr @fiber_live", "  br label %done", "done:", "  ret void", "}"])

@@ -2,13 +2,15 @@
 
 What a product leaves in the registers of its sums is NaN until a wait that covers its group gives them back; the sums themselves are kept
 here, by the number that calls say. Products are computed where they begin; where threads run backwards, as late as they may, by the wait
-of their thread. Asynchronous copies do the opposite (`fibers`): operands that have not arrived show in one of these, and operands that are
-overwritten too early in the other.
+of their thread; beside bulk copies, which come early where threads run forwards, the other way round. Asynchronous copies do the opposite
+(`fibers`): operands that have not arrived show in one of these, and operands that are overwritten too early in the other.
 """
 
 from __future__ import annotations
 
 import re
+
+from texpr.runtime.boxes import has_boxes
 
 SUMS = 256
 """That a thread may have."""
@@ -30,7 +32,8 @@ def with_begun(text: str) -> str:
         return text
     kinds = sorted({(int(n), kind) for _, _, n, kind in _BEGIN.findall(text)})
     text = _WAIT.sub(_wait, _COMMIT.sub(_commit, _BEGIN.sub(_begin, text)))
-    return "\n".join([text, _SUPPORT, *(_run(n, kind) for n, kind in kinds)])
+    support = _SUPPORT.replace("%late = icmp ne", "%late = icmp eq") if has_boxes(text) else _SUPPORT
+    return "\n".join([text, support, *(_run(n, kind) for n, kind in kinds)])
 
 
 def resets(text: str) -> bool:

@@ -31,6 +31,7 @@ from texpr.schedule.layout import layout, pad
 from texpr.schedule.logistic import logistic
 from texpr.schedule.loops import find_loops, loop_names, qualified
 from texpr.schedule.marks import bind, contract, parallel
+from texpr.schedule.multicast import multicast
 from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
@@ -51,7 +52,7 @@ from texpr.schedule.trim import trim
 
 __all__ = [
     "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops",
-    "fission", "fold", "fuse", "in_flight", "inline", "jam", "layout", "logistic", "loop_names", "online", "pad", "parallel", "peel",
-    "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew",
-    "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
+    "fission", "fold", "fuse", "in_flight", "inline", "jam", "layout", "logistic", "loop_names", "multicast", "online", "pad", "parallel",
+    "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate",
+    "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
 ]

@@ -9,7 +9,7 @@ from texpr import poly
 from texpr.ir.build import add, compare, conjunction, integer, sub
 from texpr.ir.copies import copy_of
 from texpr.ir.expr import Axis, Expr, Node, Tensor, Var, index
-from texpr.ir.loop import Barrier, Commit, For, Kernel, Stmt, Store, Wait
+from texpr.ir.loop import Barrier, Commit, For, Kernel, Stmt, Store, Wait, is_block
 from texpr.ir.traverse import rewrite
 from texpr.passes.nests import guarded
 from texpr.schedule.indices import moved_to
@@ -85,7 +85,7 @@ def begun(kernel: Kernel, loop: For, early: Sequence[int], lead: int, depth: int
     for n in reversed(outer):
         old, new = n, replace(n, body=tuple(new if s is old else s for s in n.body))
     # An iteration of a loop around may still read what the last one copied.
-    again = any(isinstance(n, For) and not n.kind.startswith("block") for n in around)
+    again = any(isinstance(n, For) and not is_block(n) for n in around)
     first = _filling(kernel, main, copies, lead, outer)
     return replaced(kernel, around, (old,), {id(old): ((Wait(0), Barrier()) if again else ()) + (first, new)})  # type: ignore[arg-type]
 

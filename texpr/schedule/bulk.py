@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from texpr.ir.build import add, floordiv, integer, mod, select
 from texpr.ir.expr import Expr, Node, Select, Var, index
-from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait
+from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait, is_block
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.arrivals import check_arrivals
 from texpr.passes.boxes import NoBox, box_of
@@ -61,7 +61,7 @@ def _outer(kernel: Kernel, filling: For, main: For) -> list[For]:
     """
     *around, _ = path_to(kernel, main)
     shared = path_to(kernel, filling)[:-1]
-    if not around or any(not isinstance(n, For) or not n.kind.startswith("block") for n in shared):
+    if not around or not all(map(is_block, shared)):
         what = "runs again and again, so that phases are not counted by it" if around else "is no part of what a block of threads does"
         raise ScheduleError(f"`{main.var.name}` {what}", span_of(kernel, main), code=STEP,
                             help="bind the loops around it to blocks, one at least" + ", or pipeline through them" * bool(around))

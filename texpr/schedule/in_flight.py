@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr.ir.expr import Node, Var
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, Kernel, Stmt, Store, WaitProducts
+from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, Kernel, Stmt, Store, WaitProducts, is_block
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.arrivals import check_arrivals
 from texpr.schedule.loops import find_loops, path_to, qualified, span_of
@@ -61,7 +61,7 @@ def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
     body = around[-1].body if around else kernel.body
     meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
     after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
-    for again in reversed([n for n in around if isinstance(n, For) and not n.kind.startswith("block")]):
+    for again in reversed([n for n in around if isinstance(n, For) and not is_block(n)]):
         after = _awaited(after, again)
     return after
 

@@ -21,7 +21,7 @@ MOST_LANES = 1024
 MOST_STATEMENTS = 4096
 REGISTER_LANES = 16
 MOST_AT_ONCE = 1 << 31
-BINDINGS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
+BINDINGS = ("block.x", "block.y", "block.z", "cluster.x", "cluster.y", "cluster.z", "thread.x", "thread.y", "thread.z")
 
 
 def _of_constant_extent(kernel: Kernel, name: str | Var) -> list[For]:

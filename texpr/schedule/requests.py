@@ -14,7 +14,7 @@ from math import prod
 from texpr.ir.affine import Linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Read, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store, is_block
 from texpr.ir.machine import Machine
 from texpr.ir.shapes import value_at
 from texpr.ir.traverse import variables, walk
@@ -52,7 +52,7 @@ def requests(kernel: Kernel, loop: For) -> list[str]:
 
 def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
     """What a block is made of, for the outermost loop over blocks, and how many run at once on a processor of a machine."""
-    if not loop.kind.startswith("block") or loops_around(kernel, loop):
+    if not is_block(loop) or loops_around(kernel, loop):
         return []
     loops = [n for n in walk(loop) if isinstance(n, For)]
     extents = [_longest(loops, axis) for axis in "xyz"]
@@ -63,10 +63,16 @@ def block(kernel: Kernel, loop: For, machine: Machine | None) -> list[str]:
     sizes = [_elements(placed.get(t.name, t)) * t.dtype.bytes for t in used]
     shared = f", {sum(sizes)} bytes of shared memory" if sizes and all(sizes) else ""
     threads = prod(n for n in extents if n is not None)
-    said = [f"blocks of {threads} threads{shared}"]
+    said = [f"{_clusters(loops)}blocks of {threads} threads{shared}"]
     if machine is not None and machine.multiprocessor is not None and all(sizes):
         said.append(occupancy(machine.multiprocessor, threads, sum(sizes)))
     return said
+
+
+def _clusters(loops: Sequence[For]) -> str:
+    """How many blocks each cluster has, if there are clusters."""
+    sizes = [integer(n.extent) or 0 for n in loops if n.kind.startswith("cluster.")]
+    return f"clusters of {prod(sizes)} " if sizes else ""
 
 
 def _elements(t: Tensor) -> int:

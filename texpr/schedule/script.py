@@ -27,6 +27,7 @@ from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.logistic import logistic
 from texpr.schedule.marks import bind, contract, parallel
+from texpr.schedule.multicast import multicast
 from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
@@ -57,6 +58,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
     "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "in_flight": in_flight, "bulk": bulk,
+    "multicast": multicast,
 }
 
 

@@ -4,7 +4,8 @@ A block has one or two warpgroups with rows of their own and the columns in comm
 while the next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for: boxes that are
 moved as a whole, where tensors and loops are such that they can be. Operands lie in rows of 64 terms, or, where a tensor has neighbours
 along rows or columns in place of terms, in panels of as many of these: the instruction turns them. What becomes of a sum is computed by
-the thread that has it. Convolutions with channels last have rows along positions, or along images where these are many.
+the thread that has it. Where blocks walk over all tiles, two with neighbouring tiles are a cluster, each of which copies a half of the
+operand that both want. Convolutions with channels last have rows along positions, or along images where these are many.
 
 Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
 """
@@ -46,6 +47,8 @@ LEAST_COPY = 4
 MOST_BUFFERS = 4
 MOST_BLOCKS = 2
 """Of a processor at once: more are not worth fewer buffers."""
+CLUSTER = 2
+"""Blocks of a cluster: more of them wait for each other, and find room together on fewer processors."""
 OTHERS = 56
 """Registers of a thread beside those for its sums."""
 
@@ -78,27 +81,33 @@ def by_warpgroups(plan: Plan, c: Contraction) -> list[str] | None:
         return None
     boxes = plan.machine.bulk and all(neighbours(a) * a.tensor.dtype.bytes == VECTOR_BYTES for a in (c.left, c.right))
     grid = _grid(plan, c, tile)
-    for box in (grid, None) if boxes and grid else (None,) if boxes else ():
-        if (names := plan.whole(partial(_scheduled, plan, c, tile, box, whole=True))) is not None:
+    pair = _pair(plan, c, tile, grid) if grid else None
+    ways = [*([(grid, pair)] if pair is not None else []), *([(grid, None)] if grid else []), (None, None)]
+    for box, along in ways if boxes else ():
+        if (names := plan.whole(partial(_scheduled, plan, c, tile, box, along, whole=True))) is not None:
             return names
-    return _scheduled(plan, c, tile, None, whole=False)
+    return _scheduled(plan, c, tile, None, None, whole=False)
 
 
-def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | None, *, whole: bool) -> list[str] | None:
+def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | None, pair: int | None, *,
+               whole: bool) -> list[str] | None:
     """The steps for tiles of a size; boxes of operands are copied as a `whole`, or by all threads together.
 
     Args:
         box: of tiles that blocks have at once, which walk over all; without one each has one tile.
+        pair: the loop over tiles of which two neighbours are for a cluster.
     """
     names = _cut(plan, c, tile)
     if names is None:
         return None
     rows, columns, terms, group, parts, row, column = names
     around = plan.there([qualified(n) for n in c.nest.reduction if n is not c.term]) if whole else []
+    cluster = ""
     if box is not None:
-        walks = _dealt(plan, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box)
-        if walks is None:
+        dealt = _dealt(plan, [*map(qualified, c.outer), rows, columns], _ways(c, tile), box, pair)
+        if dealt is None:
             return None
+        walks, cluster = dealt
         around = [*walks, *around]
     plan.step("scope", c.nest.main.tensor.name, "register")
     buffers: list[Tensor] = []
@@ -115,7 +124,10 @@ def _scheduled(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int] | Non
         return None
     plan.step("unroll", parts)
     done = _in_lanes(plan, row, column) and _ahead(plan, tile, terms, buffers, around)
-    return [rows] if done and (not whole or plan.step("bulk", terms)) else None
+    if not done or whole and not plan.step("bulk", terms):
+        return None
+    shared = buffers[0 if pair == len(c.outer) + 1 else 1].name
+    return [rows] if not cluster or plan.step("multicast", shared, cluster) else None
 
 
 def _with_one_row(c: Contraction) -> Contraction:
@@ -179,6 +191,16 @@ def _grid(plan: Plan, c: Contraction, tile: _Tile) -> tuple[int, ...] | None:
     return at_once(_ways(c, tile), blocks) if blocks and known else None
 
 
+def _pair(plan: Plan, c: Contraction, tile: _Tile, box: Sequence[int]) -> int | None:
+    """The loop over tiles of which two neighbours are for the blocks of a cluster, so that they have the larger operand in common; None
+    where there are no clusters, or tiles that would have no neighbour.
+    """
+    rows, columns = len(c.outer), len(c.outer) + 1
+    counts = {k: w.count for k, w in enumerate(_ways(c, tile))}
+    order = (rows, columns) if tile.columns >= ROWS * tile.groups else (columns, rows)
+    return next((k for k in order if plan.machine.cluster_blocks >= CLUSTER and counts[k] % CLUSTER == box[k] % CLUSTER == 0), None)
+
+
 def _blocks(plan: Plan, tile: _Tile) -> int:
     """How many run at once on a processor."""
     running = plan.machine.multiprocessor
@@ -187,11 +209,18 @@ def _blocks(plan: Plan, tile: _Tile) -> int:
     return max(1, min(MOST_BLOCKS, resident(running, THREADS * tile.groups, 0, tile.registers)[0]))
 
 
-def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int]) -> list[str] | None:
-    """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these walk over all tiles, outermost first."""
+def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int], pair: int | None) -> tuple[list[str], str] | None:
+    """Bind loops over tiles to blocks, as many as a box says; names of the loops in which these walk over all tiles, outermost first, and
+    of the loop over the blocks of a cluster (empty if there are none).
+    """
     bound: list[str] = []
     walks: dict[int, str] = {}
-    axes = iter("xyz")
+    axes, cluster = iter("xyz"), ""
+    if pair is not None:
+        loops, ways, box = list(loops), list(ways), list(box)
+        loops[pair], cluster = plan.split(loops[pair], CLUSTER, tail="exact") or ("", "")
+        ways[pair] = Way(ways[pair].count // CLUSTER, ways[pair].left * CLUSTER, ways[pair].right * CLUSTER)
+        box[pair] //= CLUSTER
     for k in reversed(range(len(loops))):
         if box[k] == 1 and ways[k].count > 1:
             walks[k] = loops[k]
@@ -207,8 +236,10 @@ def _dealt(plan: Plan, loops: list[str], ways: Sequence[Way], box: Sequence[int]
             return None
         bound.insert(0, f"{owner}.{names[1]}" if several else loops[k])
         walks |= {k: f"{owner}.{names[0]}"} if several else {}
+    if cluster and not plan.step("bind", cluster, "cluster.x"):
+        return None
     order = [walks[k] for k in order_of_rounds(ways, box)]
-    return order if plan.step("reorder", *bound, *order) else None
+    return (order, cluster) if plan.step("reorder", *bound, *([cluster] if cluster else []), *order) else None
 
 
 def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int, ...], turned: bool) -> bool:

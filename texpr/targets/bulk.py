@@ -3,6 +3,10 @@
 The shape of a tensor and of its boxes is a tensor map, which the driver makes of them and launches pass on. What lies outside of the tensor
 arrives as zeros. A counter (mbarrier) expects one arrival in each phase, that of the thread which says how many bytes come.
 
+Where blocks of a cluster want the same box, each orders a part of it, a number of rows, for the memory and the counters of all of them
+(multicast). What a block expects stays the whole box. Counters are there before any block begins: a barrier of the cluster stands behind
+them. None is needed at the end: a block has waited for everything that comes to its memory (`poly.phases`).
+
 Source: PTX ISA 8.0, 9.7.8.24.9 (cp.async.bulk.tensor), 9.7.12.15 (mbarrier), 5.5 (tensors, and how they are swizzled), NVIDIA 2022.
 """
 
@@ -13,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from texpr.ir.build import compare, conjunction, integer
 from texpr.ir.expr import Expr, Var, index
-from texpr.ir.loop import Commit, For, If, Stmt, Wait
+from texpr.ir.loop import Commit, For, If, Stmt, Wait, is_bulk, shared_along
 from texpr.ir.traverse import walk
 from texpr.passes.boxes import Box, NoBox, box_of
 from texpr.passes.flatten import flat_index
 from texpr.support.errors import CompileError
 from texpr.targets.base import TensorMap
+from texpr.targets.clusters import emit_meeting, part_of, receivers
 
 if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
@@ -40,7 +45,7 @@ def slots_of(nest: Stmt) -> Mapping[Var, Expr]:
         slot: Expr | None = None
         for s in reversed(n.body) if isinstance(n, For | If) else ():
             slot = s.slot if isinstance(s, Commit) else slot
-            boxes = [b for b in (s.body if isinstance(s, If) else (s,)) if isinstance(b, For) and b.kind == "bulk"]
+            boxes = [b for b in (s.body if isinstance(s, If) else (s,)) if is_bulk(b)]
             found |= {b.var: slot for b in boxes if slot is not None}
     return found
 
@@ -58,7 +63,10 @@ def begin_counters(emitter: GpuEmitter, nest: Stmt) -> None:
         emitter.intrinsic("llvm.nvvm.fence.mbarrier_init.release.cluster", "void")
 
     _by_one(emitter, work)
-    emitter.barrier()
+    if any(map(shared_along, walk(nest))):
+        emit_meeting(emitter, relaxed=True)  # the fence has shown the counters
+    else:
+        emitter.barrier()
 
 
 def emit_commit(emitter: GpuEmitter, s: Commit) -> None:
@@ -90,18 +98,23 @@ def emit_box(emitter: GpuEmitter, loop: For) -> None:
         box = box_of(loop)
     except NoBox as why:
         raise _refused(f"a bulk copy is of a box: {why}") from None
-    mode = _mode(box)
-    _check(box, mode)
+    mode, axes = _mode(box), shared_along(loop)
+    place = emitter.place(box.target, box.first, {})
     _check_place(box, mode)
+    if axes:
+        box, behind = part_of(emitter, box, _begins(mode), axes)
+        place = f"{place.rpartition(' ')[0]} {emitter.function.define(f'getelementptr i8, {place}, {behind}')}"
+    _check(box, mode)
     f, rank = emitter.function, box.source.rank
     wanted = TensorMap(_position(emitter, box), box.source.dtype.name, tuple(integer(n) or 0 for n in box.source.shape), box.extents, mode)
     if wanted not in emitter.maps:
         emitter.maps.append(wanted)
-    place = f.define(f"addrspacecast {emitter.place(box.target, box.first, {})} to ptr addrspace(7)")
+    there = f.define(f"addrspacecast {place} to ptr addrspace(7)")
     corner = [f"i32 {_narrow(emitter, i)}" for i in reversed(box.corner)]
-    emitter.intrinsic(f"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d", "void", f"ptr addrspace(7) {place}",
+    emitter.intrinsic(f"llvm.nvvm.cp.async.bulk.tensor.g2s.tile.{rank}d", "void", f"ptr addrspace(7) {there}",
                       _counter(emitter, emitter.boxes[loop.var]), f"ptr %m{emitter.maps.index(wanted)}", *corner,
-                      "i16 0", "i64 0", "i1 false", "i1 false", "i32 0")
+                      f"i16 {receivers(emitter, axes) if axes else 0}", "i64 0", f"i1 {'true' if axes else 'false'}", "i1 false",
+                      "i32 0")
 
 
 def _position(emitter: GpuEmitter, box: Box) -> int:
@@ -145,11 +158,16 @@ def _check(box: Box, mode: int) -> None:
 
 def _check_place(box: Box, mode: int) -> None:
     """Boxes begin where the pattern does."""
-    begins, size = (_ROWS * _LINE if mode else _LINE), box.target.dtype.bytes
+    begins, size = _begins(mode), box.target.dtype.bytes
     flat = flat_index(box.target, box.first)
     if box.target.scope != "shared" or any(c * size % begins for c in (flat.constant, *(c for _, c in flat.terms))):
         raise _refused(f"bulk copies go to shared memory, to multiples of {begins} bytes, and those to {box.target.name} do not",
                        "use boxes of such a size")
+
+
+def _begins(mode: int) -> int:
+    """Bytes of whose multiples boxes begin at one."""
+    return _ROWS * _LINE if mode else _LINE
 
 
 def _by_one(emitter: GpuEmitter, work: object) -> None:

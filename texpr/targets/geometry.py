@@ -6,9 +6,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from texpr.ir.build import integer, maximum
+from texpr.ir.build import integer, maximum, mul
 from texpr.ir.expr import Expr, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Stmt, Store, Wait, WaitProducts
+from texpr.ir.loop import (
+    INSTRUCTION,
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    For,
+    If,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+    is_block,
+    is_bulk,
+)
 from texpr.ir.traverse import variables, walk
 from texpr.support.errors import CompileError
 from texpr.targets.warpgroups import lanes_of
@@ -17,14 +31,17 @@ AXES = ("x", "y", "z")
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_THREADS = (1024, 1024, 64)
 THREADS_OF_A_BLOCK = 1024
+BLOCKS_OF_A_CLUSTER = 8
+"""That every processor which has clusters runs together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Extents of the grid and of one block, over the sizes of the kernel."""
+    """Extents of the grid, of one block and of one cluster, over the sizes of the kernel. The grid is of blocks, those of clusters too."""
 
     grid: tuple[Expr, Expr, Expr]
     block: tuple[Expr, Expr, Expr]
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def several(self) -> frozenset[str]:
@@ -34,11 +51,6 @@ class Geometry:
     def extent(self, axis: str) -> Expr:
         """Threads of a block along `axis`."""
         return self.block[AXES.index(axis)]
-
-
-def is_block(s: object) -> bool:
-    """A loop over the blocks of a grid."""
-    return isinstance(s, For) and s.kind.startswith("block.")
 
 
 def is_thread(s: object) -> bool:
@@ -84,15 +96,29 @@ def geometry(nest: Stmt, sizes: Iterable[Var]) -> Geometry:
             siblings = sum(not isinstance(b, Alloc) for b in s.body)
             stack += [(b, (*above, s), siblings) for b in reversed(s.body)]
     together = [lanes_of(n.kind.removeprefix(INSTRUCTION)) for n in walk(nest) if isinstance(n, For) and is_warp(n)]
-    if together and any(isinstance(n, For) and n.kind == "bulk" for n in walk(nest)):
+    if together and any(map(is_bulk, walk(nest))):
         extents.setdefault("thread.x", index(max(together)))  # no loop over threads is left that would say so
     one = index(1)
-    grid = tuple(extents.get(f"block.{a}", one) for a in AXES)
+    cluster = _cluster(nest, extents)
+    grid = tuple(mul(extents.get(f"block.{a}", one), index(n)) for a, n in zip(AXES, cluster))
     # A block without threads would not run what stands beside its loops over threads.
     block = tuple(maximum(extents.get(f"thread.{a}", one), one) for a in AXES)
-    found = Geometry(grid, block)  # type: ignore[arg-type]
+    found = Geometry(grid, block, cluster)  # type: ignore[arg-type]
     check_extents(*(tuple(integer(e) for e in extents) for extents in (grid, block)))
     return found
+
+
+def _cluster(nest: Stmt, extents: dict[str, Expr]) -> tuple[int, int, int]:
+    """How many blocks a cluster has along each axis: part of the code, so that grids have whole clusters."""
+    for n in walk(nest):
+        if isinstance(n, For) and n.kind.startswith("cluster") and not integer(n.extent):
+            raise _refused(f"how many blocks a cluster has is not known: `{n.var.name}`, bound to {n.kind}, has other iterations for other "
+                           "sizes, or none", 'split the loop (`split("i", 2, tail="pad")`), and bind the inner one')
+    x, y, z = (integer(extents.get(f"cluster.{a}", index(1))) or 1 for a in AXES)
+    if x * y * z > BLOCKS_OF_A_CLUSTER:
+        raise _refused(f"{x * y * z} blocks in a cluster; a GPU has at most {BLOCKS_OF_A_CLUSTER}",
+                       "split the loops that are bound to clusters")
+    return x, y, z
 
 
 def _check_place(loop: For, above: tuple[Stmt, ...], beside: int, sizes: set[Var]) -> None:

@@ -10,7 +10,23 @@ from texpr.ir.affine import Linear
 from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
 from texpr.ir.dtypes import BF16, F32, I64, DType
 from texpr.ir.expr import Call, Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, Barrier, Commit, CommitProducts, For, If, Kernel, Prefetch, Stmt, Store, Wait, WaitProducts
+from texpr.ir.loop import (
+    INSTRUCTION,
+    Alloc,
+    Barrier,
+    Commit,
+    CommitProducts,
+    For,
+    If,
+    Kernel,
+    Prefetch,
+    Stmt,
+    Store,
+    Wait,
+    WaitProducts,
+    is_block,
+    is_bulk,
+)
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
@@ -19,9 +35,10 @@ from texpr.support.errors import CompileError
 from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
 from texpr.targets.bulk import emit_box, slots_of
+from texpr.targets.clusters import emit_meeting, read_by_products, which
 from texpr.targets.copies import GLOBAL, SHARED, begin_copy, emit_group, same_in_lanes
 from texpr.targets.function import Function, Value, constant, memory_type
-from texpr.targets.geometry import AXES, Geometry, axis_of, is_block, is_collective, is_thread, is_warp
+from texpr.targets.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp
 from texpr.targets.nearest import halved, rounded
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
@@ -76,6 +93,7 @@ class GpuEmitter(Emitter):
         self.function = KernelFunction("")
         self.active: Expr = TRUE
         self.bound: tuple[str, ...] = ()
+        self.in_cluster: dict[str, Var] = {}
         self.since = Uses()
         self.meets = False
         self.spaces: dict[Tensor, int] = {}
@@ -86,11 +104,12 @@ class GpuEmitter(Emitter):
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
         self.sums = sums_of(nest, own)
         self.described = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in described(n)}
+        self.shows_nothing = read_by_products(nest, self.arriving)
         self.boxes, self.counters, self.maps = slots_of(nest), "", list[TensorMap]()
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest) if static is None else static.threads
         self.positions = POSITIONS
-        self.variables |= {v: self._register("tid", axis, where.block) for axis, v in self.positions.items()}
+        self.variables |= {v: self.special("tid", axis, where.block) for axis, v in self.positions.items()}
 
     def _known_threads(self, nest: Stmt) -> Threads:
         loops = [n for n in walk(nest) if isinstance(n, For)]
@@ -154,7 +173,7 @@ class GpuEmitter(Emitter):
             raise CompileError(f"the target has no code for {name}", code="target")
         return super().intrinsic(name, result, *args, flags=flags)
 
-    def _register(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
+    def special(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
         """The index of this block or thread, as i64."""
         if integer(extents[AXES.index(axis)]) == 1:
             return constant(0, I64)
@@ -164,7 +183,7 @@ class GpuEmitter(Emitter):
     def loop(self, loop: For) -> None:
         if loop.kind == "vector" and self.lane is None:
             self._vector(loop)
-        elif loop.kind == "bulk":
+        elif is_bulk(loop):
             emit_box(self, loop)
         else:
             self._serial(loop, constant(0, I64), self.index(loop.extent))
@@ -235,8 +254,8 @@ class GpuEmitter(Emitter):
 
     def _collective(self, s: Stmt) -> None:
         match s:
-            case Barrier():
-                self.barrier()
+            case Barrier(cluster):
+                self.barrier(cluster)
             case Commit() | Wait():
                 emit_group(self, s)
             case CommitProducts():
@@ -246,7 +265,7 @@ class GpuEmitter(Emitter):
             case If(cond, body):
                 self._where(cond, body)
             case For() if is_block(s):
-                self.variables[s.var] = self._register("ctaid", axis_of(s), self.where.grid)
+                self.variables[s.var] = which(self, s)
                 self.together(s.body)
             case For() if is_thread(s):
                 self._threads(s)
@@ -372,12 +391,19 @@ class GpuEmitter(Emitter):
             self.barrier()
         self.since.add(uses)
 
-    def barrier(self) -> None:
-        """All threads of the block meet, active or not."""
-        if self.described:
+    def barrier(self, cluster: bool = False) -> None:
+        """All threads of the block, or of all blocks of the cluster, meet, active or not.
+
+        Where only products that are done have read what blocks of a cluster copy, nothing is shown: barriers of the block do that.
+        """
+        relaxed = cluster and self.shows_nothing
+        if self.described and not relaxed:
             self.intrinsic(FENCE, "void")
-        self.intrinsic(BARRIER, "void", "i32 0")
-        self.since = Uses()
+        if cluster:
+            emit_meeting(self, relaxed=relaxed)
+        else:
+            self.intrinsic(BARRIER, "void", "i32 0")
+        self.since = self.since if relaxed else Uses()
         self.meets = True
 
     # Statements of single threads.

@@ -7,7 +7,7 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.dtypes import I64
-from texpr.ir.loop import ExternCall, Kernel, Stmt, Store
+from texpr.ir.loop import ExternCall, For, Kernel, Stmt, Store
 from texpr.ir.machine import Machine, Multiprocessor
 from texpr.ir.traverse import walk
 from texpr.support.errors import CompileError
@@ -15,7 +15,7 @@ from texpr.targets import warpgroups
 from texpr.targets.base import Launch, Target, TensorMap, symbol_of
 from texpr.targets.bulk import MAP_BYTES, PARAMETER, begin_counters
 from texpr.targets.function import Value
-from texpr.targets.geometry import THREADS_OF_A_BLOCK, check_private, geometry
+from texpr.targets.geometry import BLOCKS_OF_A_CLUSTER, THREADS_OF_A_BLOCK, check_private, geometry
 from texpr.targets.gpu import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
 from texpr.targets.private import own_parts, with_own_parts
 from texpr.targets.warps import instructions_of
@@ -33,6 +33,8 @@ FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
 FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
 """The first processor that rounds for its tensor cores."""
+FIRST_CLUSTERING = 90
+"""The first processor that runs blocks in clusters."""
 FEW_BLOCKS = 2
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
 # Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
@@ -53,7 +55,7 @@ def target(name: str) -> Target | None:
     running = Multiprocessor(threads, blocks, _REGISTERS, shared << 10, reserved)
     instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
-                      processors=_PROCESSORS[processor],
+                      cluster_blocks=BLOCKS_OF_A_CLUSTER if processor >= FIRST_CLUSTERING else 0, processors=_PROCESSORS[processor],
                       functions=ROUNDS if processor >= FIRST_ROUNDING else frozenset(),
                       instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
@@ -94,6 +96,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     for number, nest in enumerate(kernel.body):
         symbol = f"{_plain(symbol_of(kernel.name))}_{number}"
         where = geometry(nest, kernel.sizes)
+        _check_clusters(nest, target)
         check_private(nest, kernel.outputs)
         own = own_parts(nest, where)
         placed, machine, running = with_own_parts(nest, own), target.machine, target.machine.multiprocessor
@@ -105,6 +108,14 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0, tuple(maps)))
     tail = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
     return "\n".join([*declared.values(), *parts, tail]), tuple(launches)
+
+
+def _check_clusters(nest: Stmt, target: Target) -> None:
+    having = [name for name in NAMES if int(name[3:5]) >= FIRST_CLUSTERING]
+    loop = next((n for n in walk(nest) if isinstance(n, For) and n.kind.startswith("cluster")), None)
+    if loop is not None and target.name not in having:
+        raise CompileError(f"{target.name} has no clusters of blocks, and `{loop.var.name}` is bound to {loop.kind}", code="target",
+                           help=f"{' and '.join(having)} have them; bind it to block.{loop.kind[-1]}, or leave it out")
 
 
 def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multiprocessor | None, maps: list[TensorMap]) -> GpuEmitter:
@@ -127,8 +138,10 @@ def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multipr
     block = [integer(e) for e in emitter.where.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
     together = _together(emitter, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
-    few = f' "nvvm.minctasm"="{together}"' if together else ""
-    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind "nvvm.maxntid"="{most}"{few}'
+    marks = {"maxntid": most} | ({"minctasm": together} if together else {})
+    marks |= {"cluster_dim": ",".join(map(str, emitter.where.cluster))} if prod(emitter.where.cluster) > 1 else {}
+    said = " ".join(f'"nvvm.{name}"="{value}"' for name, value in marks.items())
+    emitter.function.header = f'define ptx_kernel void @{emitter.symbol}({", ".join(parameters)}) nounwind {said}'
     return emitter
 
 
