@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from texpr.ir.dtypes import BOOL, I64, DType, int_range
-from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, index
+from texpr.ir.dtypes import BOOL, DType, int_range
+from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub
 
 TRUE, FALSE = Const(True, dtype=BOOL), Const(False, dtype=BOOL)
 
@@ -18,8 +18,7 @@ def literal(value: int | float | bool, dtype: DType) -> Const:
     if dtype.is_int:
         lo, hi = int_range(dtype)
         value = (int(value) - lo) % (hi - lo + 1) + lo
-        return index(value) if dtype is I64 else Const(value, dtype=dtype)
-    if dtype.is_float:
+    elif dtype.is_float:
         value = float(value)
     return Const(value, dtype=dtype)
 

@@ -265,14 +265,5 @@ def plain(*sizes: Expr) -> tuple[Dim, ...]:
 
 
 def index(value: int) -> Const:
-    """An i64 literal; one object for each number, of which most kernels need few and make many."""
-    found = _INDICES.get(value)
-    if found is None:
-        found = Const(value, dtype=I64)
-        if len(_INDICES) < _MOST_INDICES:
-            _INDICES[value] = found
-    return found
-
-
-_INDICES: dict[int, Const] = {}
-_MOST_INDICES = 1 << 16
+    """An i64 literal."""
+    return Const(value, dtype=I64)
