@@ -45,8 +45,12 @@ def emit_meeting(emitter: GpuEmitter, *, relaxed: bool) -> None:
 def read_by_products(nest: Stmt, tensors: Set[Tensor]) -> bool:
     """Whether nothing but instructions that take descriptors reads some buffers."""
     stack: list[Node] = [nest]
+    seen: set[Node] = set()
     while stack:
         n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
         if isinstance(n, Read) and n.tensor in tensors:
             return False
         if not (is_warp(n) and isinstance(n, For) and described(n)):
