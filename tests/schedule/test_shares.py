@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +50,7 @@ def test_cores_have_tiles_alike(columns, cores, tiles):
     (8000, 1024, False),  # rows whole pages apart push each other out of the first cache
     (500, 200, False)])  # the second cache holds them
 def test_rows_from_memory_are_asked_for_a_tile_early(rows, terms, ahead):
+    assert 'prefetch("A", "C.ioi", 1)' not in script(PRODUCT, replace(NEAR, products=2), M=rows, N=64, K=terms)
     steps = script(PRODUCT, M=rows, N=64, K=terms)
     assert ('prefetch("A", "C.ioi", 1)' in steps) is ahead
     assert not ahead or steps.index('prefetch("A", "C.ioi", 1)') < steps.index('unroll("C.ii")')

@@ -367,11 +367,12 @@ def _scattered(c: _Contraction, access: Access) -> bool:
 
 def _comes_late(plan: Plan, c: _Contraction, access: Access) -> bool:
     """Whether rows are short runs of memory, which no hardware foresees, so that a tile had better ask for the rows of the next one. Not
-    where those would push its own out of the first cache.
+    where those would push its own out of the first cache, nor where two products begin in a cycle: requests take the places of loads then.
     """
     terms, step = c.nest.reduction[-1], access.stride(c.row.var) or 0
     runs = access.stride(terms.var) == 1 and step >= constant_extent(terms)
-    return runs and step * access.tensor.dtype.bytes % ALIAS != 0 and plan.is_far(c.nest, access)
+    idle = plan.machine.products == 1
+    return idle and runs and step * access.tensor.dtype.bytes % ALIAS != 0 and plan.is_far(c.nest, access)
 
 
 def _room(plan: Plan, c: _Contraction) -> int:
