@@ -17,10 +17,10 @@ import numpy as np
 
 from texpr.ir.dtypes import DType, numpy_dtype
 from texpr.ir.expr import Cast, Read, Tensor, Var, index
-from texpr.ir.loop import ExternCall, For, Store
+from texpr.ir.loop import ExternCall, For, Kernel, Store
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Invoke, Program
-from texpr.ir.traverse import variables
+from texpr.ir.traverse import statements, variables
 from texpr.support.errors import CallError
 
 Constants = Sequence[tuple[str, object]]
@@ -83,6 +83,11 @@ def _effect(source: Tensor | None, target: Tensor, equation: int) -> For | Store
     for var, size in reversed([*zip((*there, *here), shape)]):
         nest = For(var, size, (nest,))
     return nest
+
+
+def passed(kernel: Kernel) -> dict[Tensor, ExternCall]:
+    """The tensors that code which is not written here takes or gives, with a call that does: they stay as the program has them."""
+    return {t: s for s in statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)}
 
 
 def extern_symbol(call: ExternCall) -> str:

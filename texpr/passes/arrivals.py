@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr import poly
-from texpr.ir.loop import For, Kernel, Store, is_bulk
+from texpr.ir.loop import Kernel, Store, is_bulk
 from texpr.ir.machine import Machine
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.traverse import statements
@@ -73,7 +73,7 @@ def check_asynchronous(kernel: Kernel, machine: Machine) -> Kernel:
             raise CompileError(f"this target has no asynchronous copies, and {copy.tensor.name} is filled by them", code="target",
                                help="newer processors have them; pipeline without asynchronous=True runs anywhere")
     box = next((n for n in statements(kernel) if is_bulk(n)), None)
-    if isinstance(box, For) and machine.gpu_threads and not machine.bulk:
+    if box is not None and machine.gpu_threads and not machine.bulk:
         raise CompileError(f"this target has no bulk copies, and the loop `{box.var.name}` is one", code="target",
                            help="newer processors have them; leave `bulk` out of the script")
     return kernel

@@ -15,7 +15,8 @@ from math import prod
 from texpr.ir.affine import Linear
 from texpr.ir.build import floordiv, integer, mod
 from texpr.ir.expr import Expr, FloorDiv, Mod, Node, Read, Tensor, index, plain
-from texpr.ir.loop import ExternCall, Kernel, Prefetch, Store
+from texpr.ir.extern import passed
+from texpr.ir.loop import Kernel, Prefetch, Store
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import over_tensors
@@ -93,12 +94,12 @@ def redirected(kernel: Kernel, others: Mapping[Tensor, tuple[Tensor, Joined]]) -
 
 def joined_temporaries(kernel: Kernel) -> dict[Tensor, Joined]:
     """Those of which some dimensions are only used as one."""
-    uses: dict[Tensor, list[tuple[Expr, ...]]] = {t: [] for t in kernel.temporaries if t.rank > 1 and t.scope == "global"}
+    outside = passed(kernel)
+    uses: dict[Tensor, list[tuple[Expr, ...]]] = {
+        t: [] for t in kernel.temporaries if t.rank > 1 and t.scope == "global" and t not in outside}
     for node in walk(kernel):
         if isinstance(node, Read | Store | Prefetch) and node.tensor in uses:
             uses[node.tensor].append(node.indices)
-        for t in (*node.inputs, *node.outputs) if isinstance(node, ExternCall) else ():
-            uses.pop(t, None)
     return {t: how for t, at in uses.items() if (how := joined(t, at)) is not None}
 
 

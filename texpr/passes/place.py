@@ -9,7 +9,8 @@ from texpr import poly
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, product, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, plain
-from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.extern import passed
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, rewrite, statements, walk
 from texpr.passes.hints import drop_hints
 from texpr.passes.joined import joined_temporaries, with_joined
@@ -60,8 +61,8 @@ def place(kernel: Kernel) -> Kernel:
     if not kernel.temporaries:
         return kernel
     kernel = _with_joined(kernel)
-    accesses, passed = _accesses(kernel), _passed(kernel)
-    homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses and t not in passed}
+    accesses, outside = _accesses(kernel), passed(kernel)
+    homes = {t: _home(kernel, t, accesses[t]) for t in kernel.temporaries if t in accesses and t not in outside}
     inside: dict[Var, list[Tensor]] = {}
     for home in homes.values():
         if home.loops:
@@ -77,7 +78,7 @@ def place(kernel: Kernel) -> Kernel:
                 return replace(node, body=(*map(Alloc, inside[var]), *body))
         return None
 
-    at_top = tuple(homes[t].small if t in homes else t for t in kernel.temporaries if t in passed or t in homes and not homes[t].loops)
+    at_top = tuple(homes[t].small if t in homes else t for t in kernel.temporaries if t in outside or t in homes and not homes[t].loops)
     return drop_hints(replace(rewrite(kernel, rule), temporaries=at_top))
 
 
@@ -101,11 +102,6 @@ def _is_partial(kernel: Kernel, tensor: Tensor) -> bool:
     folded = {s.equation for s in stores if s.tensor is tensor and (s.start or s.update is not None)}
     return bool(folded) and all(any(s.equation == e and s.tensor is not tensor and not s.start and s.update is None for s in stores)
                                 for e in folded)
-
-
-def _passed(kernel: Kernel) -> set[Tensor]:
-    """Tensors that code which is not written here uses: they stay as they are."""
-    return {t for s in statements(kernel) if isinstance(s, ExternCall) for t in (*s.inputs, *s.outputs)}
 
 
 def _accesses(kernel: Kernel) -> dict[Tensor, list[_Access]]:

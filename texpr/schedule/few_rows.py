@@ -1,7 +1,7 @@
 """Products of few rows, whose other operand is in the third cache: its columns are taken in strips as wide as a tile of registers.
 
 A strip comes to the second cache with the first rows and stays there for the others, so that a copy, which reads and writes all of it once
-more, would cost more than it saves. For more than `MOST_ROWS` it pays, and for `LEAST_SHARING` where processors multiply faster than lines
+more, would cost more than it saves. For more than `MOST_ROWS` it pays, and for `LEAST_COPIED` where processors multiply faster than lines
 come that push each other out. Operands that come from memory are read by rows (`streams`).
 """
 
@@ -13,7 +13,7 @@ from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.packing import ALIAS
-from texpr.schedule.panels import LEAST_ROWS as LEAST_SHARING
+from texpr.schedule.panels import LEAST_ROWS as LEAST_COPIED
 from texpr.schedule.plan import Plan
 
 LEAST_ROWS, MOST_ROWS = 16, 64
@@ -50,12 +50,12 @@ def _few_rows(plan: Plan, nest: Nest) -> tuple[Nest, For, For, int] | None:
         return None
     width = _width(constant_extent(lane), plan.lanes(nest))
     fits = LEAST_ROWS <= constant_extent(row) <= MOST_ROWS and MOST_WASTE * (-constant_extent(lane) % width) <= constant_extent(lane)
-    fits = fits and not (constant_extent(row) >= LEAST_SHARING and _comes_late(plan, operand, term))
+    fits = fits and not (constant_extent(row) >= LEAST_COPIED and _push_out(plan, operand, term))
     return (nest, row, lane, width) if fits and _stays(plan, operand, constant_extent(term), constant_extent(lane), width) else None
 
 
-def _comes_late(plan: Plan, operand: Access, term: For) -> bool:
-    """Whether a core waits for rows of a strip that lie in the same places of the first cache."""
+def _push_out(plan: Plan, operand: Access, term: For) -> bool:
+    """Whether rows of a strip push each other out of the first cache, and a core waits for them."""
     return plan.machine.products > 1 and (operand.stride(term.var) or 0) * operand.tensor.dtype.bytes % ALIAS == 0
 
 

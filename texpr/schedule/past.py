@@ -15,7 +15,7 @@ from texpr.schedule.tensors import bytes_of
 LIGHT = 0.5
 """Operations for a byte of inputs and outputs, below which a kernel waits for memory and not for arithmetic."""
 NEAR = 4
-"""Part of the first cache that what all rows use may take."""
+"""One part of so many of the first cache is what all rows may use in common, to find it there again."""
 ROWS_TOGETHER = 4
 """Rows of a nest without sums in one iteration, where that saves half of what they read; two where it saves less and elements are cheap."""
 FEW_OPERATIONS = 40

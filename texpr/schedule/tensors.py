@@ -7,9 +7,9 @@ from math import prod
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import ExternCall, Kernel
+from texpr.ir.extern import passed
+from texpr.ir.loop import Kernel
 from texpr.ir.show_types import RESERVED, unused
-from texpr.ir.traverse import statements
 from texpr.schedule.loops import span_of
 from texpr.support.errors import ScheduleError
 
@@ -49,12 +49,12 @@ def find_temporary(kernel: Kernel, name: str, step: str) -> Tensor:
 
 
 def check_stays(kernel: Kernel, tensor: Tensor, step: str) -> None:
-    """Prove that no code that is not written here uses the tensor, and sees it as it is.
+    """Make sure that no code which is not written here uses the tensor: that sees it as it is.
 
     Raises:
         ScheduleError: an extern operator takes or gives it.
     """
-    call = next((s for s in statements(kernel) if isinstance(s, ExternCall) and tensor in (*s.inputs, *s.outputs)), None)
+    call = passed(kernel).get(tensor)
     if call is not None:
         raise ScheduleError(f"`{tensor.name}` passes to or from `{call.name}`, which is not written here", span_of(kernel, call), code=step,
                             help="steps move what this kernel itself computes and reads")

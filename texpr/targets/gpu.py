@@ -104,7 +104,7 @@ class GpuEmitter(Emitter):
         self.arriving = {n.tensor for n in walk(nest) if isinstance(n, Store) and n.asynchronous and n.update is None}
         self.sums = sums_of(nest, own)
         self.described = {t for n in walk(nest) if isinstance(n, For) and is_warp(n) for t in described(n)}
-        self.shows_nothing = read_by_products(nest, self.arriving)
+        self.shows_nothing = where.cluster != (1, 1, 1) and read_by_products(nest, self.arriving)
         self.boxes, self.counters, self.maps = slots_of(nest), "", list[TensorMap]()
         self.thread_axes = {n.var: axis_of(n) for n in walk(nest) if isinstance(n, For) and is_thread(n)}
         self.threads = self._known_threads(nest) if static is None else static.threads
