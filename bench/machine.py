@@ -15,6 +15,7 @@ from threading import Barrier
 import llvmlite.binding as llvm
 import numpy as np
 
+from texpr.runtime import host
 from texpr.targets import find_target
 
 COPIES = (1 << 18, 1 << 21, 1 << 24, 1 << 28)
@@ -200,4 +201,4 @@ def describe() -> str:
         model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         model = platform.processor() or platform.machine()
-    return f"{model} ({llvm.get_host_cpu_name()}), {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"
+    return f"{model} ({host.cpu_name()}), {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"

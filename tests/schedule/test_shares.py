@@ -56,6 +56,14 @@ def test_rows_from_memory_are_asked_for_a_tile_early(rows, terms, ahead):
     assert not ahead or steps.index('prefetch("A", "C.ioi", 1)') < steps.index('unroll("C.ii")')
 
 
+@pytest.mark.parametrize(("products", "size", "tile"), [(1, 256, (8, 32)), (2, 256, (13, 32)), (2, 64, (13, 32)), (2, 84, (14, 32))])
+def test_rows_of_a_tile_share_loads_where_two_products_begin_in_a_cycle(products, size, tile):
+    """Taller tiles load less; the last one, which computes rows twice, costs less than what that saves."""
+    steps = script(PRODUCT, replace(NEAR, cores=1, products=products), M=size, N=size, K=size)
+    assert f'split("C.j", {tile[1]}, tail="peel")' in steps
+    assert f'split("C.i", {tile[0]}, tail="overlap")' in steps
+
+
 def test_short_sweeps_stay_with_one_thread():
     assert not any(step.startswith("parallel") for step in script(SWEEPS, N=2000, T=1000))
     assert any(step.startswith("parallel") for step in script(SWEEPS, N=100_000, T=1000))

@@ -11,8 +11,11 @@ import llvmlite.binding as llvm
 
 @cache
 def cpu_name() -> str:
-    """LLVM's name of this CPU."""
-    return llvm.get_host_cpu_name()
+    """LLVM's name of this CPU. Of one whose virtual machine states an older model, that of the oldest one that has its features."""
+    name, features = llvm.get_host_cpu_name(), cpu_features()
+    if "amx-tile" not in features or name.endswith("rapids"):
+        return name
+    return "graniterapids" if "prefetchi" in features else "sapphirerapids"
 
 
 @cache

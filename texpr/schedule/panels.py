@@ -49,6 +49,8 @@ PARTLY_FILLED = 0.02
 """What it costs more where tiles of fewer registers are left over."""
 LESS_EVEN = 0.003
 """For each row that is one more than a first cache has places for, and each register more or fewer than three."""
+LOADS = 4
+"""What loads cost beside products of which two begin in a cycle, that of a value for all lanes a third; fitted to products of 64 to 512."""
 FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
 MOST_WASTE = 4
@@ -193,7 +195,8 @@ def height_of(rows: int, most: int) -> int:
 
 def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
     """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few; of
-    equal ones the tile of more rows, for which less of the panel comes from the second cache.
+    equal ones the tile of more rows, for which less of the panel comes from the second cache. That counts where two products begin in a
+    cycle: callers' arrays seldom begin at whole lines of memory, and each load across two of them takes as long as two.
     """
     registers, rows, vectors = plan.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
     if nest.outer or nest.again:
@@ -205,7 +208,10 @@ def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tup
         n, height = tile
         tiles = -(-rows // height)
         busiest = -(-tiles // cores) * height * cores
-        return busiest * (1 + PARTLY_FILLED * (vectors % n != 0) + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
+        uneven = PARTLY_FILLED * (vectors % n != 0)
+        if plan.machine.products > 1:
+            return busiest * (1 + uneven + LOADS * (-(-vectors // n) / vectors / 3 + 2 / height))
+        return busiest * (1 + uneven + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
 
     tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
     return min(tiles, key=cost)

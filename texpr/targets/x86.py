@@ -20,12 +20,13 @@ from texpr.targets.instructions import transposes
 from texpr.targets.rounding import saturated
 from texpr.targets.statements import Emitter
 
-_STREAMING = ("znver", "sapphirerapids", "emeraldrapids")
+_STREAMING = ("znver", "sapphirerapids", "emeraldrapids", "graniterapids")
 """Processors on which stores past the caches made rows of `python -m bench.x86 --only rowwise` faster; on Cascade Lake they did not."""
 
-_TWICE = ("znver5",)
+_TWICE = ("znver5", "sapphirerapids", "emeraldrapids", "graniterapids")
 """Processors that begin two fused multiply-adds of whole vectors in a cycle, and on which rows of `python -m bench.x86 --only
-gemm,gemm-types` are faster by schedules that see to it. Others that do have not been tried."""
+gemm,gemm-types` are faster by schedules that see to it: found on Zen 5 and Granite Rapids, whose two predecessors load and multiply alike.
+Others that do have not been tried."""
 
 _PAIRED = ("znver",)
 """Processors on which vdpbf16ps adds products faster than fused multiply-adds of f32 do, as the limits that `python -m bench.x86` prints

@@ -58,7 +58,7 @@ def _add(jit: Any) -> Make:
     def make(row: Row, arrays: Arrays) -> Candidate:
         a, b = arrays.values()
         out = np.empty_like(a)
-        return Candidate(partial(add, a, b, out))
+        return Candidate(lambda: add(a, b, out))
     return make
 
 

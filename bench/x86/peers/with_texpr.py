@@ -17,8 +17,7 @@ from bench.x86.rows import Arrays, Row, widened
 
 TEXT = Path(__file__).parents[1] / "operators.tx"
 KINDS = ("gemm", "gemm_batched", "gemm_bf16", "gemm_int8", "conv", "depthwise", "softmax", "layernorm", "gelu", "gelu_tanh", "bias_relu",
-         "transpose", "total", "row_sums", "column_sums", "blur", "attention",
-         "attention_causal", "add")
+         "transpose", "total", "row_sums", "column_sums", "blur", "attention", "attention_causal")
 LAST = ("conv", "depthwise")
 PANEL = 32
 """Channels of the output beside each other where weights lie in panels."""
@@ -28,7 +27,7 @@ def columns(threads: int) -> Columns:
     """Images with channels first and with channels last have a column each, and so have weights in panels."""
     tx.options(threads=threads)
     warnings.simplefilter("ignore", tx.CertificateWarning)
-    return {"texpr": dict.fromkeys(KINDS, plain), "texpr nhwc": dict.fromkeys(LAST, last), "texpr panels": {"conv": panels}}
+    return {"texpr": dict.fromkeys(KINDS, plain) | {"add": add}, "texpr nhwc": dict.fromkeys(LAST, last), "texpr panels": {"conv": panels}}
 
 
 def version() -> str:
@@ -45,6 +44,13 @@ def plain(row: Row, arrays: Arrays) -> Candidate:
     """On the arrays as they are."""
     run = _call(getattr(operators(), row.kind), tuple(arrays.values()), row)
     return Candidate(run, widened) if row.dtype == "bf16" else Candidate(run)
+
+
+def add(_: Row, arrays: Arrays) -> Candidate:
+    """Into an array that is there; written out, as handing on what is named takes Python longer than the call."""
+    operator, (a, b) = operators().add, arrays.values()
+    out = np.empty_like(a)
+    return Candidate(lambda: operator(a, b, out=out))
 
 
 def last(row: Row, arrays: Arrays) -> Candidate:
