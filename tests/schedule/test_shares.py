@@ -56,12 +56,19 @@ def test_rows_from_memory_are_asked_for_a_tile_early(rows, terms, ahead):
     assert not ahead or steps.index('prefetch("A", "C.ioi", 1)') < steps.index('unroll("C.ii")')
 
 
-@pytest.mark.parametrize(("products", "size", "tile"), [(1, 256, (8, 32)), (2, 256, (13, 32)), (2, 64, (13, 32)), (2, 84, (14, 32))])
-def test_rows_of_a_tile_share_loads_where_two_products_begin_in_a_cycle(products, size, tile):
+@pytest.mark.parametrize(("crossings", "size", "tile"), [(1, 84, (7, 48)), (2, 84, (14, 32)), (1, 64, (8, 32)), (2, 64, (13, 32))])
+def test_rows_of_a_tile_share_loads_that_cross_lines(crossings, size, tile):
     """Taller tiles load less; the last one, which computes rows twice, costs less than what that saves."""
-    steps = script(PRODUCT, replace(NEAR, cores=1, products=products), M=size, N=size, K=size)
+    steps = script(PRODUCT, replace(NEAR, cores=1, products=2, crossings=crossings), M=size, N=size, K=size)
     assert f'split("C.j", {tile[1]}, tail="peel")' in steps
     assert f'split("C.i", {tile[0]}, tail="overlap")' in steps
+
+
+@pytest.mark.parametrize(("crossings", "copied"), [(1, False), (2, True)])
+def test_rows_whose_loads_cross_lines_are_copied(crossings, copied):
+    """What does not stay in the first cache is fetched from the second fast enough where its rows begin anywhere, or it is copied."""
+    steps = script(PRODUCT, replace(NEAR, cores=1, products=2, crossings=crossings), M=320, N=320, K=320)
+    assert any(step.startswith('cache_read("B"') for step in steps) is copied
 
 
 def test_short_sweeps_stay_with_one_thread():

@@ -39,6 +39,8 @@ class Machine:
         address_registers: how many hold addresses and counters.
         products: vectors that it begins to multiply and add in a cycle. A second cache keeps up with one, and with two only where they use
             several times what comes from it.
+        crossings: how many loads one that crosses lines of memory takes, where that is what products wait for; arrays of callers seldom
+            begin at whole lines.
         lane_products: products take one element of a register for all lanes.
         bulk: boxes of tensors are copied there as a whole.
         halves: bytes of arrays from which on half a register is loaded as fast as a whole one, byte for byte, and crosses the lines of
@@ -65,6 +67,7 @@ class Machine:
     loads_apart: bool = False
     address_registers: int = 16
     products: int = 1
+    crossings: int = 1
     lane_products: bool = False
     functions: frozenset[str] = frozenset()
     shared_bytes: int = 0

@@ -50,7 +50,7 @@ PARTLY_FILLED = 0.02
 LESS_EVEN = 0.003
 """For each row that is one more than a first cache has places for, and each register more or fewer than three."""
 LOADS = 4
-"""What loads cost beside products of which two begin in a cycle, that of a value for all lanes a third; fitted to products of 64 to 512."""
+"""What loads cost beside products that wait for them, that of a value for all lanes a third; fitted to times of products of 64 to 512."""
 FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
 MOST_WASTE = 4
@@ -149,7 +149,7 @@ def _streams(plan: Plan, nest: Nest, panel: Access) -> bool:
     steps = [(panel.stride(n.var) or 0) * panel.tensor.dtype.bytes for n in nest.reduction]
     whole = all(step % LINE == 0 and step % ALIAS for step in steps) and panel.tensor.dtype == nest.main.tensor.dtype
     others = [a for a in nest.accesses[1:] if a is not panel]
-    return whole and not _by_element(plan) and len(others) == 1 and not plan.is_far(nest, others[0]) and (
+    return plan.machine.crossings == 1 and whole and not _by_element(plan) and len(others) == 1 and not plan.is_far(nest, others[0]) and (
         others[0].stride(nest.reduction[-1].var) == 1)
 
 
@@ -180,6 +180,8 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
         if rows >= BLOCK_ROWS and not plan.machine.lane_products:
             tall = height_of(rows, height)
             computed *= -(-rows // tall) * tall / rows
+        if plan.machine.crossings > 1:
+            return computed * (1 + _loads(-(-size // lanes), n, height) + CROWDED * (height > places))
         return computed * (1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
 
     vectors, height = min(tiles, key=cost)
@@ -195,8 +197,7 @@ def height_of(rows: int, most: int) -> int:
 
 def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tuple[int, int]:
     """Registers beside each other and rows of a tile of a product that is not packed: such that the core that has most rows has few; of
-    equal ones the tile of more rows, for which less of the panel comes from the second cache. That counts where two products begin in a
-    cycle: callers' arrays seldom begin at whole lines of memory, and each load across two of them takes as long as two.
+    equal ones the tile of more rows, for which less of the panel comes from the second cache.
     """
     registers, rows, vectors = plan.machine.vector_registers, constant_extent(row), -(-constant_extent(lane) // lanes)
     if nest.outer or nest.again:
@@ -209,12 +210,17 @@ def product_tile(plan: Plan, nest: Nest, lane: For, row: For, lanes: int) -> tup
         tiles = -(-rows // height)
         busiest = -(-tiles // cores) * height * cores
         uneven = PARTLY_FILLED * (vectors % n != 0)
-        if plan.machine.products > 1:
-            return busiest * (1 + uneven + LOADS * (-(-vectors // n) / vectors / 3 + 2 / height))
+        if plan.machine.crossings > 1:
+            return busiest * (1 + uneven + _loads(vectors, n, height, plan.machine.crossings))
         return busiest * (1 + uneven + LESS_EVEN * (max(0, height - WAYS) + abs(n - 3)))
 
     tiles = [(n, h) for n in (3, 2, 4) for h in range((registers - 1) // n - 1, LEAST_SUMS // n - 1, -1)]
     return min(tiles, key=cost)
+
+
+def _loads(vectors: int, n: int, height: int, each: int = 1) -> float:
+    """What loads cost beside products, if rows of `vectors` registers have tiles of `n`, and one of the panel counts as `each`."""
+    return LOADS * (-(-vectors // n) / vectors / 3 + each / height)
 
 
 def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
