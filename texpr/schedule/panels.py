@@ -39,6 +39,8 @@ MANY_ROWS = 256
 """Rows from which on code for two terms of each sum runs often enough to be worth its length. Fewer, among other kernels, take longer."""
 CROWDED = 0.1
 """What it costs more where rows push each other out of the first cache."""
+WARM = 16
+"""One part of so many of the second cache is a small block."""
 EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
 UNEVEN = 8
@@ -137,7 +139,8 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    near = plan.nearby if nest.outer or nest.again or _streams(plan, nest, panel) else next(iter(plan.machine.caches), 0)
+    nearest = plan.machine.crossings * next(iter(plan.machine.caches), 0)
+    near = plan.nearby if nest.outer or nest.again or _streams(plan, nest, panel) else nearest
     return used * panel.tensor.dtype.bytes > near
 
 
@@ -324,11 +327,14 @@ def _lane_tail(plan: Plan, c: _Contraction) -> str:
 
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     """How many blocks of lanes there are. Half of the second cache holds a block once packed; blocks may be half as large, as rows come
-    again for each of them, where no core then has many more tiles than others.
+    again for each of them, where no core then has many more tiles than others. Where these stay in the second cache, and loads are dear,
+    blocks are small, which are found there while they are warm.
     """
     nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
     depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
-    most = max(2, round(nearby / 2 / (depth * _packed_bytes(c) * c.width)))
+    tile = depth * _packed_bytes(c) * c.width
+    warm = plan.machine.crossings > 1 and not any(plan.is_far(c.nest, a) for a in c.nest.accesses[1:] if a is not c.panel)
+    most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
     if tiles <= most:
         return 1
     busiest = {n: _busiest(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
