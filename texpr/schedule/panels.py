@@ -23,6 +23,7 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 DEPTH = 1024
 """Terms up to which sums do not go back to memory: a few panels of so many rows fit the second cache."""
@@ -113,7 +114,7 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if -constant_extent(lane) % lanes > constant_extent(lane) // MOST_WASTE or (joined and sharers < LEAST_SHARING):
         return None
     across = panel.stride(lane.var) != 1 and (sharers >= BLOCK_ROWS or _saves_sums(nest, lane, width, sharers))
-    if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(plan, nest, panel, lane))):
+    if not rows or not (across or (sharers >= LEAST_ROWS and _is_large(plan, nest, panel, lane, sharers))):
         return None
     row = max(reversed(rows), key=lambda n: min(constant_extent(n), BLOCK_ROWS))
     # Registers of rows are loaded whole.
@@ -133,13 +134,15 @@ def _lane_waste(lane: For, width: int) -> int:
     return -constant_extent(lane) % width
 
 
-def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For) -> bool:
+def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For, rows: int) -> bool:
     """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles.
 
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    nearest = plan.machine.crossings * next(iter(plan.machine.caches), 0)
+    nearest = next(iter(plan.machine.caches), 0)
+    if rows < MANY_ROWS and bytes_of(panel.tensor) <= plan.machine.crossings * nearest:
+        nearest *= plan.machine.crossings  # copying takes longer than tiles of few registers and many rows wait
     near = plan.nearby if nest.outer or nest.again or _streams(plan, nest, panel) else nearest
     return used * panel.tensor.dtype.bytes > near
 
@@ -327,13 +330,13 @@ def _lane_tail(plan: Plan, c: _Contraction) -> str:
 
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     """How many blocks of lanes there are. Half of the second cache holds a block once packed; blocks may be half as large, as rows come
-    again for each of them, where no core then has many more tiles than others. Where these stay in the second cache, and loads are dear,
-    blocks are small, which are found there while they are warm.
+    again for each of them, where no core then has many more tiles than others. Where these and all of the panel stay in the second cache, and
+    loads are dear, blocks are small, which are found there while they are warm.
     """
     nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
     depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
     tile = depth * _packed_bytes(c) * c.width
-    warm = plan.machine.crossings > 1 and not any(plan.is_far(c.nest, a) for a in c.nest.accesses[1:] if a is not c.panel)
+    warm = plan.machine.crossings > 1 and not any(plan.is_far(c.nest, a) for a in c.nest.accesses[1:])
     most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
     if tiles <= most:
         return 1

@@ -353,11 +353,14 @@ def _around(plan: Plan, w: _Window, large: bool) -> _Around:
 
 
 def _row_blocks(plan: Plan, w: _Window) -> int:
-    """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it."""
+    """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it:
+    tiles of lanes do, unless one core copied a field with edges for all of them.
+    """
     assert w.y is not None
     rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
     fitting = -(-rows * w.row_bytes // plan.nearby)
-    busy = max(prod(map(constant_extent, (*w.alone, *w.images))), _lane_tiles(w)) >= wanted
+    lanes = 1 if w.guarded and plan.machine.cores > 1 else _lane_tiles(w)
+    busy = max(prod(map(constant_extent, (*w.alone, *w.images))), lanes) >= wanted
     step = _step(w.field, w.y)
     least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
     return max(1, min(max(fitting, 1 if busy else wanted), rows // least))
