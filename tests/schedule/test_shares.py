@@ -64,11 +64,20 @@ def test_rows_of_a_tile_share_loads_that_cross_lines(crossings, size, tile):
     assert f'split("C.i", {tile[0]}, tail="overlap")' in steps
 
 
-@pytest.mark.parametrize(("crossings", "copied"), [(1, False), (2, True)])
-def test_rows_whose_loads_cross_lines_are_copied(crossings, copied):
-    """What does not stay in the first cache is fetched from the second fast enough where its rows begin anywhere, or it is copied."""
-    steps = script(PRODUCT, replace(NEAR, cores=1, products=2, crossings=crossings), M=320, N=320, K=320)
+@pytest.mark.parametrize(("crossings", "rows", "size", "copied"), [
+    (1, 320, 320, False),  # comes from the second cache fast enough
+    (2, 320, 320, True),
+    (2, 128, 128, False),  # a copy takes longer than it saves
+    (1, 512, 64, False), (2, 512, 64, True)])
+def test_rows_whose_loads_cross_lines_are_copied(crossings, rows, size, copied):
+    steps = script(PRODUCT, replace(NEAR, cores=1, products=2, crossings=crossings), M=rows, N=size, K=size)
     assert any(step.startswith('cache_read("B"') for step in steps) is copied
+
+
+@pytest.mark.parametrize(("crossings", "tiles"), [(1, 16), (2, 2)])
+def test_blocks_of_near_operands_are_small_where_loads_are_dear(crossings, tiles):
+    machine = replace(NEAR, cores=1, caches=(48 << 10, 2 << 20), products=2, crossings=crossings)
+    assert f'split("C.jo", {tiles}, tail="clip")' in script(PRODUCT, machine, M=512, N=500, K=300)
 
 
 def test_short_sweeps_stay_with_one_thread():

@@ -261,3 +261,16 @@ def test_few_terms_of_a_maximum_are_written_out(window: int, written_out: bool):
     bound = {v: sizes[v.name] for v in s.program.sizes}
     check(Scheduled(s.program, bound, s.kernel, s.steps), s.kernel, random_arrays(s.program, bound), "shuffled")
     assert "every sum has all its terms" in str(s.certificate())
+
+
+@pytest.mark.parametrize(("padding", "shared"), [(1, "Y.yo"), (0, "Y.k")])
+def test_cores_copy_a_field_with_edges_for_themselves(padding, shared):
+    """One of them would copy it for all tiles of lanes while the others wait."""
+    text = """op panels(X: f32[N, H, W, C], F: f32[K, R, Q, C, L]; P) -> Y: f32[N, H + 2*P - R + 1, W + 2*P - Q + 1, (K, L)]
+        require R <= H + 2*P, Q <= W + 2*P {
+      Y[n, y, x, (k, l)] = sum(r, q, c: X[n, y + r - P, x + q - P, c | 0] * F[k, r, q, c, l])
+    }"""
+    sizes = {"N": 1, "H": 34 - 2 * padding, "W": 34 - 2 * padding, "C": 64, "K": 8, "R": 3, "Q": 3, "L": 32, "P": padding}
+    machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
+    steps = [str(step) for step in auto(tx.schedule(tx.op(text), **sizes).kernel, machine)[0]]
+    assert f'parallel("{shared}")' in steps

@@ -135,14 +135,18 @@ def _lane_waste(lane: For, width: int) -> int:
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For, rows: int) -> bool:
-    """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles.
+    """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles; or so many rows share
+    it that a copy, whose registers are lines of memory, pays where loads that cross them are dear.
 
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
-    nearest = next(iter(plan.machine.caches), 0)
-    if rows < MANY_ROWS and bytes_of(panel.tensor) <= plan.machine.crossings * nearest:
-        nearest *= plan.machine.crossings  # copying takes longer than tiles of few registers and many rows wait
+    nearest, crossings = next(iter(plan.machine.caches), 0), plan.machine.crossings
+    alone = not nest.outer and not nest.again and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane)
+    if crossings > 1 and alone and rows >= MANY_ROWS:
+        return True
+    if bytes_of(panel.tensor) <= crossings * nearest:
+        nearest *= crossings  # copying takes longer than tiles of few registers and many rows wait
     near = plan.nearby if nest.outer or nest.again or _streams(plan, nest, panel) else nearest
     return used * panel.tensor.dtype.bytes > near
 
@@ -330,8 +334,8 @@ def _lane_tail(plan: Plan, c: _Contraction) -> str:
 
 def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     """How many blocks of lanes there are. Half of the second cache holds a block once packed; blocks may be half as large, as rows come
-    again for each of them, where no core then has many more tiles than others. Where these and all of the panel stay in the second cache, and
-    loads are dear, blocks are small, which are found there while they are warm.
+    again for each of them, where no core then has many more tiles than others. Where these and all of the panel stay in the second
+    cache, and loads are dear, blocks are small, which are found there while they are warm.
     """
     nearby, cores = plan.machine.caches[:2][-1], plan.machine.cores
     depth = min(_room(plan, c), prod(constant_extent(n) for n in c.nest.reduction if c.panel.stride(n.var) != 0))
