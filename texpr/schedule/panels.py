@@ -135,8 +135,8 @@ def _lane_waste(lane: For, width: int) -> int:
 
 
 def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For, rows: int) -> bool:
-    """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles; or so many rows share
-    it that a copy, whose registers are lines of memory, pays where loads that cross them are dear.
+    """The operand does not stay near, so that its rows, which lie apart, come from further away for each row of tiles; or rows that share
+    it are so many that a copy, whose registers are lines of memory, pays where loads that cross them are dear.
 
     What other nests have just made, or an earlier iteration of a recurrence has read, is in the second cache at least.
     """
