@@ -274,3 +274,11 @@ def test_cores_copy_a_field_with_edges_for_themselves(padding, shared):
     machine = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
     steps = [str(step) for step in auto(tx.schedule(tx.op(text), **sizes).kernel, machine)[0]]
     assert f'parallel("{shared}")' in steps
+
+
+def test_loops_whose_terms_are_left_out_are_not_joined():
+    """What is left out at the edges of an image asks where in it an element is: for each lane, were rows and columns one loop."""
+    sizes = {"N": 4, "H": 8, "W": 8, "C": 128, "K": 128, "R": 3, "Q": 3, "S": 1, "P": 1}
+    machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=1)
+    steps = [str(step) for step in auto(tx.schedule(tx.op(FIRST), **sizes).kernel, machine)[0]]
+    assert 'trim("Y.r", finite=True)' in steps and not any(step.startswith("fuse") for step in steps)

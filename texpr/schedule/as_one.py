@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For
+from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, constant_extent, edges, find_nests
 from texpr.schedule.panels import packed
@@ -47,7 +48,11 @@ def _pair(nest: Nest) -> tuple[For, For] | None:
 
 
 def are_one(nest: Nest, outer: For, inner: For) -> bool:
-    """Whether each access moves by one iteration of the outer loop as by all of the inner one."""
+    """Whether each access moves by one iteration of the outer loop as by all of the inner one, and nothing asks for an iteration of either,
+    which would be computed for each element then.
+    """
+    if variables(*nest.conditions) & {outer.var, inner.var}:
+        return False
     size = integer(inner.extent)
     steps = [(a.stride(outer.var), a.stride(inner.var)) for a in nest.accesses]
     return size is not None and all(far is not None and step is not None and far == step * size for far, step in steps)

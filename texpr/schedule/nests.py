@@ -66,6 +66,7 @@ class Nest:
         main: the statement that does the work: the update of a reduction, or the only store.
         outer: loops around these that stay where they are.
         again: loops around several nests, of a recurrence's time, which repeat this one.
+        conditions: those under which `main` runs.
     """
 
     spatial: tuple[For, ...]
@@ -74,6 +75,7 @@ class Nest:
     accesses: tuple[Access, ...]
     outer: tuple[For, ...] = ()
     again: tuple[For, ...] = ()
+    conditions: tuple[Expr, ...] = ()
 
     @property
     def label(self) -> str:
@@ -182,7 +184,8 @@ def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor
         spatial = tuple(loops[: min(len(above) for above, _, _ in leaves)])
     reads = (n for n in walk(main.value, *main.indices, *conditions) if isinstance(n, Read))
     accesses = (Access(main.tensor, main.indices), *(Access(n.tensor, n.indices) for n in reads))
-    return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses, (), again)
+    return Nest(spatial, tuple(n for n in loops if not any(n is each for each in spatial)), main, accesses, (), again,
+                tuple(conditions))
 
 
 def edges(nest: Nest, loop: For) -> tuple[int, int]:
