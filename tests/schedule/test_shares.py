@@ -12,6 +12,7 @@ import texpr as tx
 from texpr.ir.machine import Machine
 from texpr.schedule import auto
 from texpr.schedule.panels import _busiest
+from texpr.targets.instructions import transposes
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 SWEEPS = """
@@ -95,3 +96,13 @@ def test_rows_share_what_unsigned_bytes_cost(left, instruction, products, tile):
                       products=products)
     text = f"op product(A: {left}[M, K], B: i8[K, N]) -> C: i32[M, N] {{ C[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j])) }}"
     assert f'split("C.i", {tile}, tail="overlap")' in script(text, machine, M=1024, N=1024, K=1024)
+
+
+@pytest.mark.parametrize(("columns", "width"), [(512, 64), (528, 48), (768, 48)])
+def test_panels_that_are_turned_have_whole_tiles(columns, width):
+    """Squares are turned in registers where no columns are left over."""
+    text = PRODUCT.replace("B: f32[K, N]", "B: f32[N, K]").replace("B[k, j]", "B[j, k]")
+    machine = replace(NEAR, cores=1, caches=(48 << 10, 2 << 20), products=2, crossings=2, instructions=transposes(64))
+    steps = script(text, machine, M=128, N=columns, K=784)
+    assert f'split("C.j", {width}, tail="pad")' in steps
+    assert any(step.startswith("tensorize") for step in steps)

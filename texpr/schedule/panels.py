@@ -50,6 +50,8 @@ LEAST_SUMS = 16
 """Of a tile, which take as long to add to as one addition does, and for which less is loaded than is multiplied."""
 PARTLY_FILLED = 0.02
 """What it costs more where tiles of fewer registers are left over."""
+RAGGED = 0.1
+"""What it costs more to turn a panel that has no whole number of tiles."""
 LESS_EVEN = 0.003
 """For each row that is one more than a first cache has places for, and each register more or fewer than three."""
 LOADS = 4
@@ -107,7 +109,8 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
     if plan.machine.scalable_bytes:
         width, height = any_length.tile_of(plan, nest.main.tensor.dtype)
     else:
-        width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), max(map(constant_extent, sharing), default=0))
+        most = max(map(constant_extent, sharing), default=0)
+        width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), most, panel.stride(lane.var) != 1)
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
     joined = sum(lane.var in variables(i) for i in panel.indices) > 1
@@ -171,13 +174,14 @@ def _places(nest: Nest, panel: Access) -> int:
     return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
 
 
-def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0) -> tuple[int, int]:
+def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0, across: bool = False) -> tuple[int, int]:
     """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
 
     Three vectors load least per product; two or four where less is left over, or where a first cache has `places` for few rows alone.
 
     Args:
         rows: how many there are, where tiles of another height may leave fewer over; 0 if that is not known.
+        across: neighbouring lanes lie apart: of whole tiles of them squares are turned in registers, which is fast.
     """
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 4 if plan.machine.lane_products else 6
@@ -190,6 +194,8 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
         if rows >= BLOCK_ROWS and not plan.machine.lane_products:
             tall = height_of(rows, height)
             computed *= -(-rows // tall) * tall / rows
+        if across and size % (n * lanes):
+            computed *= 1 + RAGGED
         if plan.machine.crossings > 1:
             return computed * (1 + _loads(-(-size // lanes), n, height) + CROWDED * (height > places))
         return computed * (1 + 0.014 * abs(n - 3) + FEW_SUMS * (n * height < 18) + CROWDED * (height > places))
