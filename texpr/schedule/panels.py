@@ -352,7 +352,9 @@ def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
         return 1
     busiest = {n: _busiest(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
     least = min(busiest.values())
-    return -(-tiles // max(n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)))
+    across = c.panel.stride(c.lane.var) != 1
+    fair = [n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)]
+    return -(-tiles // max(fair, key=lambda n: (across and tiles % n == 0, n)))  # whole blocks of what lies across are turned fast
 
 
 def _uneven(plan: Plan, tiles: int, blocks: int) -> bool:
