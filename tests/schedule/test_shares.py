@@ -81,6 +81,15 @@ def test_blocks_of_near_operands_are_small_where_loads_are_dear(crossings, tiles
     assert f'split("C.jo", {tiles}, tail="clip")' in script(PRODUCT, machine, M=512, N=500, K=300)
 
 
+@pytest.mark.parametrize(("cores", "shared"), [(2, "C.l"), (1, "C.jo")])
+def test_a_panel_of_few_tiles_is_shared_by_loops_that_use_it_again(cores, shared):
+    """Of two tiles of lanes in one block, one core would have all to do."""
+    text = "op product(A: f32[L, M, K], B: f32[K, N]) -> C: f32[M, L, N] { C[i, l, j] = sum(k: A[l, i, k] * B[k, j]) }"
+    steps = script(text, replace(NEAR, cores=cores, caches=(48 << 10, 2 << 20)), L=32, M=64, N=120, K=512)
+    assert any(step.startswith('cache_read("B"') for step in steps)
+    assert any(step.startswith(f'parallel("{shared}') for step in steps)
+
+
 def test_short_sweeps_stay_with_one_thread():
     assert not any(step.startswith("parallel") for step in script(SWEEPS, N=2000, T=1000))
     assert any(step.startswith("parallel") for step in script(SWEEPS, N=100_000, T=1000))

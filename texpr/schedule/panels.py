@@ -248,7 +248,9 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     tiles = -(-constant_extent(c.lane) // c.width)
     blocks = _blocks(plan, c, tiles)
     alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
-    by_rows = alone_in_nest and (bool(scattered) or _uneven(plan, tiles, blocks))
+    uneven = _uneven(plan, tiles, blocks)
+    by_rows = alone_in_nest and (bool(scattered) or uneven)
+    by_others = "" if nest.outer or by_rows or not uneven else _shared_out(plan, others, c)
     deep, shallow = _depths(plan, c)
     lane_tiles, lane = _cut_lanes(plan, c)
     lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
@@ -294,10 +296,18 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
         plan.step("vectorize_scalable", lane, any_length.TILE)
     else:
         plan.step("vectorize", lane)
-    if not row_blocks:
+    if not row_blocks and not by_others:
         return outer
     plan.step("parallel", copied)
-    return row_blocks
+    return row_blocks or [by_others]
+
+
+def _shared_out(plan: Plan, others: list[For], c: _Contraction) -> str:
+    """The outermost loop that uses the whole panel again, if it has an iteration for each core; nothing where other loops move the panel."""
+    if any(c.panel.stride(n.var) != 0 and constant_extent(n) > 1 for n in others):
+        return ""
+    wide = [n for n in others if constant_extent(n) > 1][:1]
+    return next((qualified(n) for n in wide if constant_extent(n) >= plan.machine.cores > 1), "")
 
 
 def _cut_lanes(plan: Plan, c: _Contraction) -> tuple[str, str]:
