@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 
 import pytest
 
@@ -36,6 +37,21 @@ def test_a_freed_large_block_is_used_again(memory):
     free(block)
     assert alloc(2_900_000) == block
     free(block)
+
+
+@pytest.mark.parametrize("size", [8_000, 300_000])
+def test_a_thread_gets_back_what_it_freed_itself(memory, size):
+    """Lines that others have changed last would come from their caches."""
+    alloc, free = memory
+    mine, others = alloc(size), alloc(size)
+    free(mine)
+    thread = threading.Thread(target=free, args=(others,))
+    thread.start()
+    thread.join()
+    found = [alloc(size), alloc(size)]
+    assert found == [mine, others], "another thread's only where there is no other one"
+    for block in found:
+        free(block)
 
 
 def test_a_much_smaller_request_does_not_take_a_large_block(memory):

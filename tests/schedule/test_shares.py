@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import texpr as tx
 from texpr.ir.machine import Machine
 from texpr.schedule import auto
-from texpr.schedule.panels import _busiest
+from texpr.schedule.shares import busiest_of
 from texpr.targets.instructions import transposes
 
 PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
@@ -35,7 +35,7 @@ def test_the_busiest_core_has_as_many_tiles_as_counting_says(tiles, block, cores
     loads = [0] * cores
     for k, first in enumerate(range(0, tiles, block)):
         loads[k % cores] += min(block, tiles - first)
-    assert _busiest(tiles, block, cores) == max(loads)
+    assert busiest_of(tiles, block, cores) == max(loads)
 
 
 @pytest.mark.parametrize(("columns", "cores", "tiles"), [
@@ -88,6 +88,21 @@ def test_a_panel_of_few_tiles_is_shared_by_loops_that_use_it_again(cores, shared
     steps = script(text, replace(NEAR, cores=cores, caches=(48 << 10, 2 << 20)), L=32, M=64, N=120, K=512)
     assert any(step.startswith('cache_read("B"') for step in steps)
     assert any(step.startswith(f'parallel("{shared}') for step in steps)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_cores_use_what_they_have_computed_of_a_recurrence(cores):
+    """Rows of a batch go with a core through all of a step; gates would need what others have made."""
+    text = """op cell(X: f32[T, B, G, U], W: f32[G, K, U]) -> H: f32[T + 1, B, K] require U == K, G == 4 {
+      let Z: f32[T, B, G, U]
+      H[0, b, k] = 0.0
+      Z[t, b, g, u] = X[t, b, g, u] + sum(k: H[t, b, k] * W[g, k, u])
+      H[t + 1, b, k] = tanh(Z[t, b, 0, k]) * tanh(Z[t, b, 1, k]) + tanh(Z[t, b, 2, k]) * tanh(Z[t, b, 3, k])  for t in 0..T
+    }"""
+    steps = script(text, replace(NEAR, cores=cores), T=64, B=64, G=4, U=128, K=128)
+    shared = [step for step in steps if step.startswith("parallel")]
+    assert f'parallel("Z.{"bo" if cores > 1 else "g"}")' in shared
+    assert any(step.startswith('parallel("H') for step in shared), "each step is short, but there are many, and nobody sleeps"
 
 
 def test_short_sweeps_stay_with_one_thread():

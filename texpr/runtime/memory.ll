@@ -1,7 +1,9 @@
 ; Scratch memory for kernels: aligned to 64 bytes, with large blocks kept for the next call.
 ;
-; In front of a block's bytes is a header of 64 bytes that holds how many there are, itself included. Freed blocks of 64 KB and more
-; wait in a small table, which saves the kernel's page faults on the next allocation of about that size.
+; In front of a block's bytes is a header of 64 bytes that holds how many there are, itself included, and for one that waits which thread
+; freed it. Freed blocks of 4 KB and more wait in a small table, which saves the kernel's page faults on the next allocation of about that
+; size. A thread gets its own ones first: their lines are in its caches, and changed ones would come from those of others at many times
+; the cost.
 ;
 ; Blocks of 64 KB and more begin in the middle of a page, where large arrays of others begin near its start: a store whose address has
 ; the last 12 bits of a load that comes soon after it holds that load up on many processors (aliasing of 4 KB), as where y[i] lies one
@@ -20,36 +22,55 @@ declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
+; True if the table is the caller's; whoever has it lets go within some ten nanoseconds, or was interrupted.
 define internal i1 @blocks_lock() #0 {
+entry:
+  br label %try
+try:
+  %left = phi i32 [ 64, %entry ], [ %left.next, %try ]
   %swap = cmpxchg ptr @blocks_busy, i32 0, i32 1 acquire monotonic
   %locked = extractvalue { i32, i1 } %swap, 1
+  %left.next = sub i32 %left, 1
+  %over = icmp eq i32 %left.next, 0
+  %end = or i1 %locked, %over
+  br i1 %end, label %out, label %try
+out:
   ret i1 %locked
 }
 
-; The waiting block that fits `size` best and is less than twice as large; null if there is none. Called with the lock held.
+; The waiting block that fits `size` best and is less than twice as large, of the caller's own if there is one; null if there is none.
+; Called with the lock held.
 define internal ptr @blocks_take(i64 %size) #1 {
 entry:
   %most = shl i64 %size, 1
+  %self = call i64 @pthread_self()
   br label %look
 look:
   %index = phi i64 [ 0, %entry ], [ %index.next, %next ]
   %best = phi i64 [ -1, %entry ], [ %best.next, %next ]
-  %best.size = phi i64 [ %most, %entry ], [ %best.size.next, %next ]
+  %best.rank = phi i64 [ 9223372036854775807, %entry ], [ %best.rank.next, %next ]
   %at = getelementptr [32 x ptr], ptr @blocks, i64 0, i64 %index
   %block = load ptr, ptr %at
   %none = icmp eq ptr %block, null
   br i1 %none, label %next, label %compare
 compare:
   %have = load i64, ptr %block
-  %fits = icmp sge i64 %have, %size
-  %closer = icmp slt i64 %have, %best.size
+  %large.enough = icmp sge i64 %have, %size
+  %small.enough = icmp slt i64 %have, %most
+  %fits = and i1 %large.enough, %small.enough
+  %owner.at = getelementptr i8, ptr %block, i64 8
+  %owner = load i64, ptr %owner.at
+  %own = icmp eq i64 %owner, %self
+  %behind = or i64 %have, 4611686018427387904
+  %rank = select i1 %own, i64 %have, i64 %behind
+  %closer = icmp slt i64 %rank, %best.rank
   %better = and i1 %fits, %closer
   %best.new = select i1 %better, i64 %index, i64 %best
-  %best.size.new = select i1 %better, i64 %have, i64 %best.size
+  %best.rank.new = select i1 %better, i64 %rank, i64 %best.rank
   br label %next
 next:
   %best.next = phi i64 [ %best, %look ], [ %best.new, %compare ]
-  %best.size.next = phi i64 [ %best.size, %look ], [ %best.size.new, %compare ]
+  %best.rank.next = phi i64 [ %best.rank, %look ], [ %best.rank.new, %compare ]
   %index.next = add i64 %index, 1
   %more = icmp slt i64 %index.next, 32
   br i1 %more, label %look, label %end
@@ -60,8 +81,9 @@ take:
   %taken.at = getelementptr [32 x ptr], ptr @blocks, i64 0, i64 %best.next
   %taken = load ptr, ptr %taken.at
   store ptr null, ptr %taken.at
+  %taken.size = load i64, ptr %taken
   %waiting = load i64, ptr @blocks_bytes
-  %left = sub i64 %waiting, %best.size.next
+  %left = sub i64 %waiting, %taken.size
   store i64 %left, ptr @blocks_bytes
   ret ptr %taken
 nothing:
@@ -87,6 +109,9 @@ next:
   %more = icmp slt i64 %index.next, 32
   br i1 %more, label %look, label %no
 keep:
+  %self = call i64 @pthread_self()
+  %owner = getelementptr i8, ptr %block, i64 8
+  store i64 %self, ptr %owner
   store ptr %block, ptr %at
   store i64 %total, ptr @blocks_bytes
   ret i1 true
@@ -132,7 +157,7 @@ entry:
 round:
   %with.header = add i64 %bytes, 127
   %size = and i64 %with.header, -64
-  %small = icmp slt i64 %size, 65536
+  %small = icmp slt i64 %size, 4096
   br i1 %small, label %fresh, label %lock
 lock:
   %locked = call i1 @blocks_lock()
@@ -161,8 +186,9 @@ entry:
 size:
   %block = getelementptr i8, ptr %user, i64 -64
   %bytes = load i64, ptr %block
-  %small = icmp slt i64 %bytes, 65536
-  %half = select i1 %small, i64 0, i64 -2048
+  %small = icmp slt i64 %bytes, 4096
+  %in.line = icmp slt i64 %bytes, 65536
+  %half = select i1 %in.line, i64 0, i64 -2048
   br i1 %small, label %release, label %lock
 lock:
   %locked = call i1 @blocks_lock()

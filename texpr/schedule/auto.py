@@ -149,11 +149,14 @@ class _Scheduled:
 
 @dataclass(slots=True)
 class _Group:
-    """Nests under one outermost loop: the names of the outer loops, of which `joined` hold all of the nests, and how much runs there."""
+    """Nests under one outermost loop: the names of the outer loops, of which `joined` hold all of the nests, how much runs there, and how
+    often a recurrence repeats it.
+    """
 
     names: list[str]
     work: int
     joined: int
+    times: int
 
 
 def _together(plan: Plan, nests: list[_Scheduled]) -> None:
@@ -165,7 +168,7 @@ def _together(plan: Plan, nests: list[_Scheduled]) -> None:
         nest, label, names = each.nest, each.nest.label, plan.there(each.names)
         user = next((g for g in reversed(groups) if label.partition(".")[0] in tensors and _attached(plan, nest, names, g)), None)
         if user is None:
-            groups.append(_Group(names, nest.work, max(1, len(nest.outer))))
+            groups.append(_Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.again))))
         else:
             user.work += nest.work
         if each.turning is not None:
@@ -278,7 +281,7 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
 def _share(plan: Plan, group: _Group) -> None:
     """Share the outermost loop among threads; one long loop is cut into chunks first."""
     names = group.names
-    if group.work < PARALLEL_WORK or not names:
+    if group.work * group.times < PARALLEL_WORK or group.work < LEAST_SHARED or not names:
         return
     first = _longest(plan, names[0])
     per_iteration = max(1, group.work // max(1, first))
@@ -372,7 +375,8 @@ def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> 
     inside: list[str] = []
     if rows is not None:
         row_outer, row_inner = plan.cut(qualified(rows), height, "peel" if block else tail)
-        spatial += [row_outer] if row_outer else []
+        at = 0 if _stays_by_rows(plan, nest, rows) else len(spatial)
+        spatial[at:at] = [row_outer] if row_outer else []
         inside.append(row_inner)
     spatial += [outer] if outer else []
     terms = [qualified(n) for n in nest.reduction]
@@ -415,6 +419,12 @@ def _near_terms(plan: Plan, nest: Nest, best: For, rows: For | None) -> int:
     near = next(iter(plan.machine.caches), 0)
     block = even(terms, near // 2 // each) if each and terms * each > near and near // 2 // each >= LEAST_TERMS else 0
     return block if block and terms % block == 0 else 0
+
+
+def _stays_by_rows(plan: Plan, nest: Nest, rows: For) -> bool:
+    """Whether cores that have some rows of a recurrence each use what they have computed themselves, and not what others have."""
+    computed = [a for a in nest.accesses[1:] if a.tensor in (*plan.kernel.temporaries, *plan.kernel.outputs)]
+    return bool(nest.again and computed) and plan.machine.cores > 1 and all(a.stride(rows.var) != 0 for a in computed)
 
 
 def _repeated(plan: Plan, nest: Nest, best: For, rows: For | None, tiles: str) -> tuple[str, str, str, str] | None:

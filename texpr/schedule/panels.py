@@ -23,10 +23,15 @@ from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers
 from texpr.schedule.plan import Plan
+from texpr.schedule.shares import busiest_of, is_uneven, used_again
 from texpr.schedule.tensors import bytes_of
 
 DEPTH = 1024
 """Terms up to which sums do not go back to memory: a few panels of so many rows fit the second cache."""
+LEAST_PART = 32
+"""Terms of a loop that is cut for a block, at least, unless those of the loops inside are few: sums go to memory for each block."""
+SHORT_SUM = 256
+"""Terms that are few for a block."""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
 LEAST_SHARING = 128
@@ -44,8 +49,6 @@ WARM = 16
 """One part of so many of the second cache is a small block."""
 EVEN = 32
 """One part of so many more work for one core is worth larger blocks."""
-UNEVEN = 8
-"""Parts of all the work, of which one more for one core makes it better to share out rows."""
 LEAST_SUMS = 16
 """Of a tile, which take as long to add to as one addition does, and for which less is loaded than is multiplied."""
 PARTLY_FILLED = 0.02
@@ -248,9 +251,9 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     tiles = -(-constant_extent(c.lane) // c.width)
     blocks = _blocks(plan, c, tiles)
     alone_in_nest = not nest.outer and all(constant_extent(n) == 1 for n in others)
-    uneven = _uneven(plan, tiles, blocks)
+    uneven = is_uneven(plan.machine.cores, tiles, blocks)
     by_rows = alone_in_nest and (bool(scattered) or uneven)
-    by_others = "" if nest.outer or by_rows or not uneven else _shared_out(plan, others, c)
+    by_others = "" if nest.outer or by_rows or not uneven else used_again(plan, c.panel, others)
     deep, shallow = _depths(plan, c)
     lane_tiles, lane = _cut_lanes(plan, c)
     lane_blocks, lane_tiles = (lane_tiles and plan.split(lane_tiles, -(-tiles // blocks), tail="clip")) or ("", "")
@@ -269,17 +272,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     inside = [*sharing, *row_tiles, lane_tiles]
     if not plan.step("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
         return None
-    beside: list[Tensor] = []
-    late: list[str] = []
-    for a in (a for a in nest.accesses[1:] if a is not c.panel):
-        if a in scattered and pack(plan, a, (row_blocks or outer + deep)[-1], c.row, c.height, c.sums):
-            beside.append(plan.kernel.temporaries[-1])
-        elif row_tiles and a not in scattered and _by_lanes(plan, c, a, row_tiles[0]):
-            beside.append(plan.kernel.temporaries[-1])
-        elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
-            _widened(plan, a, row_tiles[0], c.sums)
-        elif row_tiles and _comes_late(plan, c, a):
-            late.append(a.tensor.name)
+    beside, late = _beside(plan, c, scattered, row_tiles, (row_blocks or outer + deep)[-1])
     if any_length_lanes:
         if beside and shallow:
             any_length.terms_together(plan, shallow[-1], left if tail == "peel" else 0)
@@ -302,12 +295,25 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     return row_blocks or [by_others]
 
 
-def _shared_out(plan: Plan, others: list[For], c: _Contraction) -> str:
-    """The outermost loop that uses the whole panel again, if it has an iteration for each core; nothing where other loops move the panel."""
-    if any(c.panel.stride(n.var) != 0 and constant_extent(n) > 1 for n in others):
-        return ""
-    wide = [n for n in others if constant_extent(n) > 1][:1]
-    return next((qualified(n) for n in wide if constant_extent(n) >= plan.machine.cores > 1), "")
+def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str) -> tuple[list[Tensor], list[str]]:
+    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory.
+
+    Args:
+        scattered: reads whose terms lie apart, which are copied at the loop `at`.
+        row_tiles: the loop over tiles of rows, if there is one.
+    """
+    beside: list[Tensor] = []
+    late: list[str] = []
+    for a in (a for a in c.nest.accesses[1:] if a is not c.panel):
+        if a in scattered and pack(plan, a, at, c.row, c.height, c.sums):
+            beside.append(plan.kernel.temporaries[-1])
+        elif row_tiles and a not in scattered and _by_lanes(plan, c, a, row_tiles[0]):
+            beside.append(plan.kernel.temporaries[-1])
+        elif row_tiles and a not in scattered and a.tensor.dtype.bytes < c.sums.bytes and c.sums.is_float:
+            _widened(plan, a, row_tiles[0], c.sums)
+        elif row_tiles and _comes_late(plan, c, a):
+            late.append(a.tensor.name)
+    return beside, late
 
 
 def _cut_lanes(plan: Plan, c: _Contraction) -> tuple[str, str]:
@@ -360,23 +366,11 @@ def _blocks(plan: Plan, c: _Contraction, tiles: int) -> int:
     most = max(1, round(nearby / WARM / tile)) if warm else max(2, round(nearby / 2 / tile))
     if tiles <= most:
         return 1
-    busiest = {n: _busiest(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
+    busiest = {n: busiest_of(tiles, n, cores) for n in range((most + 1) // 2, most + 1)}
     least = min(busiest.values())
     across = c.panel.stride(c.lane.var) != 1
     fair = [n for n in busiest if busiest[n] * EVEN <= least * (EVEN + 1)]
     return -(-tiles // max(fair, key=lambda n: (across and tiles % n == 0, n)))  # whole blocks of what lies across are turned fast
-
-
-def _uneven(plan: Plan, tiles: int, blocks: int) -> bool:
-    """Whether one core would have much more to do than others, of a block of tiles for each: rows are shared out then."""
-    cores = plan.machine.cores
-    return blocks <= cores and _busiest(tiles, -(-tiles // blocks), cores) * cores * UNEVEN >= tiles * (UNEVEN + 1)
-
-
-def _busiest(tiles: int, block: int, cores: int) -> int:
-    """Tiles of the core that has most of them, of blocks that are shared out one by one; the last block has what is left over."""
-    rounds, others = divmod(-(-tiles // block) - 1, cores)
-    return rounds * block + (block if others else tiles - rounds * cores * block)
 
 
 def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
@@ -443,7 +437,7 @@ def _depths(plan: Plan, c: _Contraction) -> tuple[list[str], list[str]]:
         if not deep and n <= room:
             shallow.insert(0, name)
             room //= max(1, n)
-        elif not deep and room >= 32:
+        elif not deep and room > 1 and (room >= LEAST_PART or prod(constant_extent(plan.loop(s)) for s in shallow) < SHORT_SUM):
             outer, inner = plan.cut(name, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:
