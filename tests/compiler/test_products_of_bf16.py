@@ -10,7 +10,7 @@ import pytest
 
 import texpr as tx
 from texpr.compiler.pipeline import certificate
-from texpr.ir.dtypes import to_bf16
+from texpr.ir.dtypes import BF16, rounded
 from texpr.ir.loop import Store
 from texpr.ir.traverse import rewrite
 from texpr.runtime import qemu
@@ -43,7 +43,7 @@ def chosen(op: tx.Op, *, outrun: frozenset[str] = frozenset(), **sizes: int) -> 
 
 
 def as_bits(values: np.ndarray) -> np.ndarray:
-    return (np.asarray(to_bf16(values), "f4").view("u4") >> 16).astype("u2")
+    return (np.asarray(rounded(values, BF16), "f4").view("u4") >> 16).astype("u2")
 
 
 def numbers(bits: np.ndarray) -> np.ndarray:

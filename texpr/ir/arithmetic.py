@@ -1,6 +1,7 @@
 """What the operators of the scalar language mean, on NumPy arrays: the definition both interpreters share.
 
-A value of dtype bf16 is held as f32 numbers that bf16 can represent; every other value has NumPy's type. Callers silence NumPy's
+A value of a dtype that NumPy lacks (bf16, f8e4m3, f8e5m2) is held as f32 numbers that it can represent; every other value has NumPy's
+type. Callers silence NumPy's
 warnings with `quiet()`: x / 0 and overflow have defined results here.
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, BOOL, F16, DType, int_range, numpy_dtype, to_bf16
+from texpr.ir.dtypes import BOOL, F16, DType, bits_of, int_range, most, numbers_of, numpy_dtype, rounded
 from texpr.ir.expr import Add, And, Binary, Div, FloorDiv, Max, Min, Mod, Mul, Or, Pow, Sub
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.random import RANDOM, draw
@@ -25,7 +26,7 @@ def quiet() -> np.errstate:
 
 def compute_dtype(t: DType) -> np.dtype:
     """The NumPy type that values of `t` are held in while computing."""
-    return np.dtype(np.float32) if t == BF16 else numpy_dtype(t)
+    return np.dtype(np.float32) if t.as_bits else numpy_dtype(t)
 
 
 def literal_array(value: int | float | bool, t: DType) -> Array:
@@ -34,17 +35,13 @@ def literal_array(value: int | float | bool, t: DType) -> Array:
 
 
 def load(stored: Array, t: DType) -> Array:
-    """Values of stored elements: bf16 is the upper half of an f32."""
-    if t != BF16:
-        return stored
-    return (np.asarray(stored, np.uint32) << np.uint32(16)).view(np.float32)
+    """Values of stored elements."""
+    return numbers_of(stored, t) if t.as_bits else stored
 
 
 def store(values: Array, t: DType) -> Array:
     """Stored elements of values that `t` can represent."""
-    if t != BF16:
-        return values
-    return (np.asarray(values, np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    return bits_of(values, t) if t.as_bits else values
 
 
 def cast(x: Array, source: DType, target: DType) -> Array:
@@ -55,8 +52,8 @@ def cast(x: Array, source: DType, target: DType) -> Array:
         return np.not_equal(x, 0)
     if target.is_int:
         return _float_to_int(x, target) if source.is_float else np.asarray(x).astype(numpy_dtype(target))
-    if target == BF16:
-        return to_bf16(_odd_f64(x) if source.is_int and source.bits == 64 else x)
+    if target.as_bits:
+        return rounded(_odd_f64(x) if source.is_int and source.bits == 64 else x, target)
     if target == F16 and source.is_int:
         return np.asarray(x).astype(np.float64).astype(np.float16)
     return np.asarray(x).astype(numpy_dtype(target))
@@ -78,7 +75,7 @@ def _odd_f64(x: Array) -> Array:
 
 
 def _rounded(result: Array, t: DType) -> Array:
-    return to_bf16(result) if t == BF16 else result
+    return rounded(result, t) if t.as_bits else result
 
 
 def order_key(x: Array, nan: int) -> Array:
@@ -132,7 +129,7 @@ def binary(kind: type[Binary], a: Array, b: Array, t: DType) -> Array:
 
 def from_f64(x: Array, t: DType) -> Array:
     """f64 results rounded once to a float type."""
-    return to_bf16(x) if t == BF16 else np.asarray(x).astype(numpy_dtype(t))
+    return rounded(x, t) if t.as_bits else np.asarray(x).astype(numpy_dtype(t))
 
 
 def call(name: str, args: list[Array], t: DType) -> Array:
@@ -165,7 +162,7 @@ def identity(op: str, t: DType) -> int | float | bool:
 
 def _lowest(t: DType) -> int | float | bool:
     if t.is_float:
-        return float("-inf")
+        return -most(t)
     return False if t == BOOL else int_range(t)[0]
 
 
@@ -181,7 +178,7 @@ def fold(op: str, values: Array, t: DType) -> Array:
             return from_key(key.max(axis=0) if op == "max" else key.min(axis=0), values.dtype)
         case "max" | "min":
             return values.max(axis=0) if op == "max" else values.min(axis=0)
-        case "sum" | "prod" if t == BF16:
+        case "sum" | "prod" if t.as_bits:
             result = values[0]
             for value in values[1:]:
                 result = binary(Add if op == "sum" else Mul, result, value, t)
@@ -198,7 +195,7 @@ UPDATE: dict[str, type[Binary]] = {"add": Add, "mul": Mul, "max": Max, "min": Mi
 def fold_at(op: str, target: Array, positions: Array, values: Array, t: DType) -> None:
     """`target[p] op= v` in a flat array for every position and value in order; positions repeat."""
     match op:
-        case "add" | "mul" if t != BF16:
+        case "add" | "mul" if not t.as_bits:
             (np.add if op == "add" else np.multiply).at(target, positions, values)
         case "max" | "min" if t.is_float:
             nan = 1 if op == "max" else -1

@@ -9,14 +9,18 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type: `kind` is one of `bool i u f bf`, `bits` its storage width. There is one object of each, so that comparing costs
-    nothing: proofs do that for every node.
+    """An element type: `kind` is one of `bool i u f bf e4m3 e5m2`, `bits` its storage width. There is one object of each, so that
+    comparing costs nothing: proofs do that for every node.
+
+    Attributes:
+        as_bits: a float that NumPy lacks. Its bits are stored, as an unsigned integer; f32 numbers hold its values in computations.
     """
 
     kind: str
     bits: int
     is_int: bool = field(init=False, repr=False)
     is_float: bool = field(init=False, repr=False)
+    as_bits: bool = field(init=False, repr=False)
 
     def __new__(cls, kind: str, bits: int) -> DType:
         found = _KNOWN.get((kind, bits))
@@ -24,13 +28,16 @@ class DType:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_int", self.kind in ("i", "u"))
-        object.__setattr__(self, "is_float", self.kind in ("f", "bf"))
+        object.__setattr__(self, "as_bits", self.kind in ("bf", *_SMALL))
+        object.__setattr__(self, "is_float", self.kind == "f" or self.as_bits)
 
     def __reduce__(self) -> tuple[type[DType], tuple[str, int]]:
         return DType, (self.kind, self.bits)
 
     @property
     def name(self) -> str:
+        if self.kind in _SMALL:
+            return f"f{self.bits}{self.kind}"
         return "bool" if self.kind == "bool" else f"{self.kind}{self.bits}"
 
     @property
@@ -45,31 +52,55 @@ class DType:
         return self.name
 
 
+@dataclass(frozen=True, slots=True)
+class Small:
+    """A format of 8 bits: a sign, an exponent, a fraction.
+
+    Attributes:
+        fraction: bits of it.
+        exponent: of the smallest normal number.
+        largest: number that is finite. Numbers that round to more are `beyond`.
+        nan: the bits of the NaN that conversions make.
+    """
+
+    fraction: int
+    exponent: int
+    largest: float
+    beyond: float
+    nan: int
+
+
 _KNOWN: dict[tuple[str, int], DType] = {}
+_SMALL = {"e4m3": Small(3, -6, 448.0, float("nan"), 0x7F), "e5m2": Small(2, -14, 57344.0, float("inf"), 0x7E)}
 
 BOOL = DType("bool", 8)
 U8, U16, U32, U64 = (DType("u", n) for n in (8, 16, 32, 64))
 I8, I16, I32, I64 = (DType("i", n) for n in (8, 16, 32, 64))
 F16, F32, F64 = (DType("f", n) for n in (16, 32, 64))
 BF16 = DType("bf", 16)
+F8E4M3, F8E5M2 = DType("e4m3", 8), DType("e5m2", 8)
 
-DTYPES = {t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64)}
+DTYPES = {t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F8E4M3, F8E5M2, F16, BF16, F32, F64)}
 
 _NUMPY = {t: np.dtype({"bool": "bool", "i": "int", "u": "uint", "f": "float"}[t.kind] + ("" if t.kind == "bool" else str(t.bits)))
-          for t in DTYPES.values() if t.kind != "bf"}
+          for t in DTYPES.values() if not t.as_bits}
 _FROM_NUMPY = {n: t for t, n in _NUMPY.items()}
+_BITS = {8: np.dtype("uint8"), 16: np.dtype("uint16")}
+ML_DTYPES = {BF16: "bfloat16", F8E4M3: "float8_e4m3fn", F8E5M2: "float8_e5m2"}
+"""What the package ml_dtypes calls the types that NumPy lacks."""
+_FROM_ML_DTYPES = {name: t for t, name in ML_DTYPES.items()}
 
 
 def numpy_dtype(t: DType) -> np.dtype:
-    """The NumPy type that stores `t`, in native byte order. bf16 is stored as its 16 bits (uint16)."""
-    return _NUMPY.get(t, np.dtype("uint16"))
+    """The NumPy type that stores `t`, in native byte order. Types that NumPy lacks are stored as their bits (uint16, uint8)."""
+    return _NUMPY.get(t) or _BITS[t.bits]
 
 
 def from_numpy(dtype: np.dtype) -> DType | None:
-    """The element type of a NumPy dtype, byte order aside; None where there is none. ml_dtypes' bfloat16 is bf16."""
+    """The element type of a NumPy dtype, byte order aside; None where there is none. Those of ml_dtypes count where texpr has the type."""
     found = _FROM_NUMPY.get(dtype)  # in nearly all calls; the name of a dtype is made anew each time
-    if found is None and dtype.name == "bfloat16":
-        return BF16
+    if found is None:
+        found = _FROM_ML_DTYPES.get(dtype.name)
     return found or _FROM_NUMPY.get(dtype.newbyteorder("="))
 
 
@@ -78,9 +109,20 @@ def int_range(t: DType) -> tuple[int, int]:
     return (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
 
 
+def small(t: DType) -> Small | None:
+    """The format of a float of 8 bits; None for other types."""
+    return _SMALL.get(t.kind)
+
+
+def most(t: DType) -> float:
+    """The largest value of a float type: infinity, where it has one."""
+    form = small(t)
+    return float("inf") if form is None or form.beyond == float("inf") else form.largest
+
+
 def accumulator(t: DType) -> DType:
-    """The type a reduction over `t` computes in: f16 and bf16 widen to f32, integers below 32 bits to 32 bits."""
-    if t in (F16, BF16):
+    """The type a reduction over `t` computes in: floats below 32 bits widen to f32, integers below 32 bits to 32 bits."""
+    if t.is_float and t.bits < 32:
         return F32
     if t.is_int and t.bits < 32:
         return I32
@@ -88,36 +130,88 @@ def accumulator(t: DType) -> DType:
 
 
 def round_float(value: float, t: DType) -> float:
-    """`value` rounded to the nearest float of type `t`, ties to even; infinite where it is too large."""
+    """`value` rounded to the nearest float of type `t`, ties to even; where it is too large infinite, in f8e4m3 NaN."""
     with np.errstate(over="ignore"):
-        return float(to_bf16(np.float64(value))) if t == BF16 else float(numpy_dtype(t).type(value))
+        return float(rounded(np.float64(value), t)) if t.as_bits else float(numpy_dtype(t).type(value))
 
 
-def to_bf16(x: np.ndarray | np.floating) -> np.ndarray:
-    """Floats rounded once to the nearest bf16, ties to even; held as f32."""
+def rounded(x: np.ndarray | np.floating, t: DType) -> np.ndarray:
+    """Floats rounded once to the nearest number of a type that NumPy lacks, ties to even; held as f32.
+
+    What is too large becomes infinity, in f8e4m3 NaN: it has no infinity.
+    """
+    return _to_bf16(x) if t == BF16 else _to_small(np.asarray(x, np.float64), _SMALL[t.kind])
+
+
+def _to_bf16(x: np.ndarray | np.floating) -> np.ndarray:
     # Rounding to odd at 32 bits first makes rounding twice as good as rounding once.
     exact = np.asarray(x, np.float64)
     near = exact.astype(np.float32)
     toward_zero = near.view(np.uint32) - (np.abs(near) > np.abs(exact)).astype(np.uint32)
     inexact = (near != exact) & ~np.isnan(exact)
     bits = np.where(inexact, toward_zero | np.uint32(1), near.view(np.uint32))
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(exact), np.float32(np.nan), rounded.view(np.float32))
+    upper = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(exact), np.float32(np.nan), upper.view(np.float32))
+
+
+def _to_small(exact: np.ndarray, form: Small) -> np.ndarray:
+    # Numbers of a type are whole multiples of a power of two that depends on their exponent; both products are exact.
+    exponent = np.maximum(np.frexp(exact)[1] - 1, form.exponent) - form.fraction
+    near = np.ldexp(np.rint(np.ldexp(exact, -exponent)), exponent)
+    near = np.where(np.abs(near) > form.largest, np.copysign(form.beyond, exact), near)
+    return np.where(np.isnan(near), np.float32(np.nan), near.astype(np.float32))
+
+
+def bits_of(values: np.ndarray, t: DType) -> np.ndarray:
+    """The bits of values that a type which NumPy lacks can represent, held as f32."""
+    word = np.asarray(values, np.float32).view(np.uint32)
+    if t == BF16:
+        return (word >> np.uint32(16)).astype(np.uint16)
+    form = _SMALL[t.kind]
+    size = np.abs(np.asarray(values, np.float32))
+    # The exponent moves to its new bias; below the normal numbers the value counts the smallest ones; above them there are bits alone.
+    moved = (word & np.uint32(0x7FFFFFFF)) >> np.uint32(23 - form.fraction)
+    normal = moved - np.uint32((126 + form.exponent) << form.fraction)
+    few = np.ldexp(np.where(size < 2.0**form.exponent, size, 0), form.fraction - form.exponent).astype(np.uint32)
+    above = moved if form.beyond == float("inf") else np.uint32(form.nan)
+    whole = np.where(size < 2.0**form.exponent, few, np.where(size <= form.largest, normal, above))
+    return (whole & np.uint32(0x7F) | word >> np.uint32(24) & np.uint32(0x80)).astype(np.uint8)
+
+
+def numbers_of(bits: np.ndarray, t: DType) -> np.ndarray:
+    """What stored bits of such a type stand for, as f32, which holds them exactly."""
+    if t == BF16:
+        return (np.asarray(bits, np.uint32) << np.uint32(16)).view(np.float32)
+    return _NUMBERS[t][np.asarray(bits)]
+
+
+def _all_numbers(form: Small) -> np.ndarray:
+    """The f32 of each 8 bits. The bits of a NaN stay the upper ones of its fraction, so that a copy is one."""
+    bits = np.arange(256, dtype=np.uint32)
+    exponent, fraction = bits >> form.fraction & (0x7F >> form.fraction), bits & ((1 << form.fraction) - 1)
+    power = np.maximum(exponent, 1).astype(np.int32) - 1 + form.exponent - form.fraction
+    numbers = np.ldexp(np.where(exponent > 0, fraction + (1 << form.fraction), fraction).astype(np.float32), power)
+    word = numbers.astype(np.float32).view(np.uint32)
+    word = np.where(numbers > form.largest, np.uint32(0x7F800000) | fraction << np.uint32(23 - form.fraction), word)
+    return (word | (bits & np.uint32(0x80)) << np.uint32(24)).astype(np.uint32).view(np.float32)
+
+
+_NUMBERS = {t: _all_numbers(_SMALL[t.kind]) for t in (F8E4M3, F8E5M2)}
 
 
 def stored(values: object, t: DType) -> np.ndarray:
-    """Numbers as NumPy stores them in `t`, rounded once: bf16 as its 16 bits (uint16)."""
-    if t == BF16:
-        return np.asarray((np.asarray(to_bf16(np.asarray(values)), np.float32).view(np.uint32) >> 16).astype(np.uint16))
+    """Numbers as NumPy stores them in `t`, rounded once: what NumPy lacks as its bits."""
+    if t.as_bits:
+        return np.asarray(bits_of(rounded(np.asarray(values), t), t))
     return np.asarray(values).astype(numpy_dtype(t))
 
 
 def readable(array: np.ndarray, t: DType) -> np.ndarray:
-    """What NumPy stores as `t`, as numbers: bf16 as `ml_dtypes.bfloat16` where that is installed, else as f32, which holds it exactly."""
-    if t != BF16:
+    """What NumPy stores as `t`, as numbers: types that NumPy lacks as those of ml_dtypes where that is installed, else as f32."""
+    if not t.as_bits:
         return array
     try:
         import ml_dtypes
     except ImportError:
-        return np.asarray((array.astype(np.uint32) << 16).view(np.float32))
-    return array.view(ml_dtypes.bfloat16)
+        return np.asarray(numbers_of(array, t))
+    return array.view(getattr(ml_dtypes, ML_DTYPES[t]))

@@ -31,7 +31,7 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The elements of a tensor, bf16 as f32, and which of them are defined (None: all)."""
+    """The elements of a tensor, types that NumPy lacks as f32, and which of them are defined (None: all)."""
 
     values: Array
     defined: Array | None = None

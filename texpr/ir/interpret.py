@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from texpr.ir.arithmetic import Array, cast, compute_dtype, fold_at, load, quiet, store
-from texpr.ir.dtypes import BF16, from_numpy, numpy_dtype
+from texpr.ir.dtypes import from_numpy, numpy_dtype
 from texpr.ir.evaluate import Buffer, Points, blocks, constant_points, either, evaluate, new_buffer, place
 from texpr.ir.expr import Read, Tensor, Var
 from texpr.ir.extern import is_extern, run_extern
@@ -29,7 +29,8 @@ def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str
     """The outputs of a program, in the callers' shapes.
 
     Args:
-        arrays: one per input, in the callers' shapes; bf16 as its 16 bits (uint16) or as ml_dtypes' bfloat16.
+        arrays: one per input, in the callers' shapes; bf16 as its 16 bits (uint16), floats of 8 bits as uint8, or as
+            what ml_dtypes has for them.
         sizes: sizes that no input tells.
     Raises:
         CallError: arrays that do not fit the inputs.
@@ -53,11 +54,12 @@ def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str
 
 def _stored(tensor: Tensor, array: Array) -> Array:
     dtype = from_numpy(array.dtype)
-    if dtype == tensor.dtype == BF16:
-        return array.view(np.uint16)
-    if dtype != tensor.dtype and not (tensor.dtype == BF16 and array.dtype == np.uint16):
+    held = numpy_dtype(tensor.dtype)
+    if tensor.dtype.as_bits and dtype == tensor.dtype:
+        return array.view(held)
+    if dtype != tensor.dtype and not (tensor.dtype.as_bits and array.dtype == held):
         raise CallError(f"`{tensor.name}` is {dtype or array.dtype}, expected {tensor.dtype}", code="dtype")
-    return array.astype(numpy_dtype(tensor.dtype), copy=False)
+    return array.astype(held, copy=False)
 
 
 def dependences(program: Program) -> list[set[int]]:

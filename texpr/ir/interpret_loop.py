@@ -53,7 +53,7 @@ def interpret_kernel(
     """The outputs of a kernel.
 
     Args:
-        arrays: one per input, in the flat shape of the IR; bf16 as its 16 bits (uint16).
+        arrays: one per input, in the flat shape of the IR; types that NumPy lacks as their bits (uint16, uint8).
         sizes: the value of every size of the kernel, by variable or by name.
         order: how loops run that claim to be parallel: `serial`, `reversed`, `shuffled`, or `apart`, where every iteration sees memory
             as it was before the loop and the last write of an element stays.

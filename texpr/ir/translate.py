@@ -1,17 +1,18 @@
 """Scalar expressions as Python statements, for the instance-by-instance interpreter.
 
-Bools and integers become Python's, floats NumPy scalars, bf16 an f32 that bf16 can represent. Every node is one assignment, so depth
+Bools and integers become Python's, floats NumPy scalars, those that NumPy lacks an f32. Every node is one assignment, so depth
 does not matter; a `Select` whose sides read memory becomes an `if`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
 from texpr.ir.arithmetic import Array, binary, call, cast, compute_dtype
-from texpr.ir.dtypes import BF16, BOOL, DType, int_range, numpy_dtype, to_bf16
+from texpr.ir.dtypes import BOOL, DType, int_range, numpy_dtype, rounded
 from texpr.ir.expr import (
     Add,
     And,
@@ -193,8 +194,8 @@ def combine(kind: type[Binary], a: str, b: str, t: DType, out: ExprWriter, *, ex
         text = f"({a} {'//' if kind is FloorDiv else '%'} {b} if {b} else 0)"
     elif kind in _SYMBOL:
         text = f"{a} {_SYMBOL[kind]} {b}"
-        if t == BF16:
-            return f"{out.constant(_round)}({text})"
+        if t.as_bits:
+            return f"{out.constant(_round(t))}({text})"
     else:
         return f"{out.constant(_scalar_binary(kind, t))}({a}, {b})"
     return text if exact else _wrapped(text, t)
@@ -227,8 +228,9 @@ def _smaller(a: np.floating, b: np.floating) -> np.floating:
     return a if np.signbit(a) else b
 
 
-def _round(x: np.floating) -> np.floating:
-    return np.float32(to_bf16(x))
+@cache
+def _round(t: DType) -> Callable[[np.floating], np.floating]:
+    return lambda x: np.float32(rounded(x, t))
 
 
 def _held(result: Array, t: DType) -> object:
@@ -246,7 +248,7 @@ def _scalar_cast(source: DType, target: DType) -> Callable[..., object]:
 
 
 def _scalar_call(name: str, operands: Sequence[DType], result: DType) -> Callable[..., object]:
-    if operands[0].is_float and result.is_float and result != BF16:
+    if operands[0].is_float and result.is_float and not result.as_bits:
         reference, kind = FUNCTIONS[name].reference, numpy_dtype(result).type
         return lambda *args: kind(reference(*map(np.float64, args)))
     held = [compute_dtype(t).type for t in operands]

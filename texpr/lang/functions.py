@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from texpr.ir.dtypes import BOOL, DTYPES, F32, F64, U64, int_range
+from texpr.ir.dtypes import BOOL, DTYPES, F32, F64, U64, int_range, most
 from texpr.ir.expr import Call, Const, Var
 from texpr.ir.functions import FUNCTIONS
 from texpr.ir.random import RANDOM
@@ -90,7 +90,7 @@ def _of_a_name(s: Scalars, node: tree.Call) -> Value:
     word = tree.Word(argument.span, argument.text)
     if node.name.text == "lowest":
         t = s.names.dtype(word)
-        return Value(Const(float("-inf") if t.is_float else int_range(t)[0] if t.is_int else False, dtype=t, span=node.span))
+        return Value(Const(-most(t) if t.is_float else int_range(t)[0] if t.is_int else False, dtype=t, span=node.span))
     size = s.names.sizes.get(word.text)
     if size is None or not size.pack:
         raise unknown("pack", word.text, word.span, (n for n, v in s.names.sizes.items() if v.pack))

@@ -15,6 +15,10 @@ from texpr.support.source import Span
 from texpr.support.spelling import nearest
 
 Steps = Generator[Any, Any, Any]
+USUAL = {"float": "f32", "double": "f64", "half": "f16", "int": "i32", "long": "i64", "bfloat16": "bf16", "fp8": "f8e4m3", "f8": "f8e4m3",
+         "e4m3": "f8e4m3", "float8": "f8e4m3", "float8_e4m3fn": "f8e4m3", "float8_e4m3": "f8e4m3", "float8e4m3fn": "f8e4m3",
+         "f8e4m3fn": "f8e4m3", "e5m2": "f8e5m2", "float8_e5m2": "f8e5m2", "float8e5m2": "f8e5m2"}
+"""What other languages call the types."""
 
 
 class Use(NamedTuple):
@@ -102,7 +106,7 @@ class Names:
         """The type a word stands for."""
         found = self.dtypes.get(word.text) or DTYPES.get(word.text)
         if found is None:
-            usual = {"float": "f32", "double": "f64", "half": "f16", "int": "i32", "long": "i64", "bfloat16": "bf16"}.get(word.text)
+            usual = USUAL.get(word.text.lower())
             raise unknown("type", word.text, word.span, (usual,) if usual else (*self.dtypes, *DTYPES))
         return found
 

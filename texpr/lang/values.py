@@ -1,6 +1,6 @@
 """Typed arithmetic. A literal or a size is weak: computed in i64 or f64 and rounded once, to the type its neighbour has.
 
-`Arithmetic` is the arithmetic of the language: integers fold, f16 and bf16 are computed in f32, narrow integers meet an index at
+`Arithmetic` is the arithmetic of the language: integers fold, floats below 32 bits are computed in f32, narrow integers meet an index at
 i64. Mixing is refused with the conversion to write.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from texpr.ir import build
-from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, I64, U64, DType, int_range, round_float
+from texpr.ir.dtypes import BOOL, F32, F64, I64, U64, DType, int_range, most, round_float
 from texpr.ir.expr import (
     Add,
     Call,
@@ -148,8 +148,12 @@ def literal_at(e: Const, dtype: DType, span: Span) -> Const:
         return Const(e.value, dtype=dtype, span=e.span or span)
     value = float(e.value)
     rounded = round_float(value, dtype)
-    if math.isinf(rounded) and not math.isinf(value):
-        raise CheckError(f"{e.value} does not fit {dtype}", e.span or span, code="dtype", help="write inf if you mean it")
+    endless = math.isinf(most(dtype))
+    if math.isinf(value) and not endless:
+        raise CheckError(f"{dtype} has no infinity", e.span or span, code="dtype", help=f"its largest number is {most(dtype):g}")
+    if math.isfinite(value) and not math.isfinite(rounded):
+        way_out = "write inf if you mean it" if endless else f"its largest number is {most(dtype):g}"
+        raise CheckError(f"{e.value} does not fit {dtype}", e.span or span, code="dtype", help=way_out)
     return Const(rounded, dtype=dtype, span=e.span or span)
 
 
@@ -182,7 +186,7 @@ class Arithmetic:
 
     def compute(self, e: Expr) -> Expr:
         """`e` at the type that arithmetic on it is done in."""
-        return Cast(e, dtype=F32, span=e.span) if e.dtype in (F16, BF16) else e
+        return Cast(e, dtype=F32, span=e.span) if e.dtype.is_float and e.dtype.bits < 32 else e
 
     def unify(self, a: Value, b: Value, what: str, span: Span) -> tuple[Expr, Expr, str]:
         """Two operands at one type, and how weak it is."""
@@ -222,7 +226,7 @@ class Arithmetic:
         return e in self.of_numbers or isinstance(e, Read) and e.tensor in self.of_numbers
 
     def meet(self, x: Expr, y: Expr) -> tuple[Expr, Expr]:
-        """16-bit floats meet f32 there; narrower integers meet i64 there."""
+        """Floats below 32 bits meet f32 there; narrower integers meet i64 there."""
         x, y = self.compute(x), self.compute(y)
         if x.dtype == I64 and _fits_i64(y.dtype):
             y = as_i64(y, y.span)
@@ -336,7 +340,7 @@ class Arithmetic:
         e = value.expr
         if e.dtype == dtype:
             return e
-        narrower = e.dtype.is_float and dtype.is_float and (e.dtype.bits > dtype.bits or e.dtype in (F16, BF16) and dtype != F64)
+        narrower = e.dtype.is_float and dtype.is_float and (e.dtype.bits > dtype.bits or e.dtype.bits < 32 and dtype != F64)
         if narrower or (dtype == I64 and _fits_i64(e.dtype)):
             return Cast(e, dtype=dtype, span=span)
         way_out = f"convert it: {conversion(dtype, e)}"

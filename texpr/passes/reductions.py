@@ -10,7 +10,7 @@ from math import prod
 from texpr import poly
 from texpr.ir.affine import same_value
 from texpr.ir.build import FALSE, compare, conjunction, conjuncts, integer, literal, mul, negation, sub
-from texpr.ir.dtypes import BOOL, I32, I64, U8, DType, int_range
+from texpr.ir.dtypes import BOOL, I32, I64, U8, DType, int_range, most
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -304,7 +304,7 @@ def identity(op: str, dtype) -> Const:
         case "prod" | "mul":
             return literal(1, dtype)
         case "max" | "min" if dtype.is_float:
-            return literal(float("-inf") if op == "max" else float("inf"), dtype)
+            return literal(-most(dtype) if op == "max" else most(dtype), dtype)
         case "max":
             return literal(0 if not dtype.is_signed else -(1 << (dtype.bits - 1)), dtype)
         case "min":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from texpr.ir.build import integer
-from texpr.ir.dtypes import BF16, BOOL, I64, DType, int_range
+from texpr.ir.dtypes import BOOL, I64, DType, int_range
 from texpr.ir.expr import (
     Add,
     And,
@@ -31,7 +31,7 @@ from texpr.ir.expr import (
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
 from texpr.targets.function import Function, Scoped, Value, constant, lanes_suffix, register_type, vector_type
-from texpr.targets.rounding import bf16_of_integer, narrowed, widened
+from texpr.targets.rounding import narrowed, of_integer, widened
 
 _INT = {Add: "add", Sub: "sub", Mul: "mul"}
 _FLOAT = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv"}
@@ -307,7 +307,7 @@ class Expressions:
         s = a.dtype
         if s == t:
             return a
-        if s == BF16:
+        if s.as_bits:
             return self.cast(widened(self._one, a), t)
         to = vector_type(register_type(t), a.lanes)
         if t == BOOL:
@@ -321,8 +321,8 @@ class Expressions:
             if s.bits == t.bits:
                 return self.cast(self.cast(a, DType("f", 32)), t)
             return self._one(f"fpext {a} to {to}", t, a.lanes) if t.bits > s.bits else self.narrowed(a, t)
-        if t == BF16:
-            return bf16_of_integer(self._one, a)
+        if t.as_bits:
+            return of_integer(self._one, a, t)
         if t.is_float:
             return self._one(f"{'sitofp' if s.is_signed and s != BOOL else 'uitofp'} {a} to {to}", t, a.lanes)
         if s != BOOL and s.bits == t.bits:

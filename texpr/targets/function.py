@@ -8,20 +8,21 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Generic, TypeVar
 
-from texpr.ir.dtypes import BOOL, DType
+from texpr.ir.dtypes import BOOL, DType, stored
 from texpr.support.frozen import record
 
 
 @cache
 def register_type(t: DType) -> str:
-    """The LLVM type of a value in a register. A bf16 is its 16 bits: where LLVM keeps one as a float, x86 loses denormals."""
+    """The LLVM type of a value in a register. A bf16 is its 16 bits: where LLVM keeps one as a float, x86 loses denormals.
+    Of floats of 8 bits LLVM has none."""
     match t.kind:
         case "bool":
             return "i1"
         case "i" | "u":
             return f"i{t.bits}"
-        case "bf":
-            return "i16"
+    if t.as_bits:
+        return f"i{t.bits}"
     return {16: "half", 32: "float", 64: "double"}[t.bits]
 
 
@@ -77,10 +78,10 @@ def _scalar_text(value: int | float | bool, t: DType) -> str:
             return str(int(value))
         case "f", 16:
             return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-        case "bf", _:
-            return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
         case "f", 32:
             value = struct.unpack("<f", struct.pack("<f", value))[0]
+        case _ if t.as_bits:
+            return str(int(stored(value, t)))
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 

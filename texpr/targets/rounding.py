@@ -6,10 +6,11 @@ Floats as integers, saturating, where a machine converts vectors but does not sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, BOOL, F32, F64, I32, U32, DType, int_range, numpy_dtype
+from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, I32, U32, DType, Small, int_range, numpy_dtype, small
 from texpr.targets.function import Value, constant, register_type, vector_type
 
 One = Callable[[str, DType, int], Value]
@@ -20,21 +21,27 @@ def narrowed(one: One, a: Value, t: DType) -> Value:
     """`a`, a float, as the narrower float type `t`; ties to even."""
     if t == F32:
         return _truncated(one, a, F32)
-    near = _odd(one, a) if a.dtype == F64 else a
+    near = _odd(one, a) if a.dtype == F64 else _cast(one, "fpext", a, F32) if a.dtype == F16 else a
+    form = small(t)
+    if form is not None:
+        return _small(one, near, t, form)
     return _bf16(one, near) if t == BF16 else _truncated(one, near, t)
 
 
 def widened(one: One, a: Value) -> Value:
-    """A bf16 as the f32 that it is: its bits are the upper half."""
-    bits = one(f"zext {a} to {vector_type(register_type(U32), a.lanes)}", U32, a.lanes)
+    """A value of a type that LLVM lacks as the f32 that it is; of a bf16 the bits are the upper half."""
+    bits = _cast(one, "zext", a, U32)
+    form = small(a.dtype)
+    if form is not None:
+        return _of_small(one, bits, form)
     return _cast(one, "bitcast", one(f"shl {bits}, {constant(16, U32, a.lanes).text}", U32, a.lanes), F32)
 
 
-def bf16_of_integer(one: One, a: Value) -> Value:
-    """An integer as bf16, rounded once: by way of an f64, which no rounding harms."""
+def of_integer(one: One, a: Value, t: DType) -> Value:
+    """An integer as a float that LLVM lacks, rounded once: by way of an f64, which no rounding harms."""
     word = "sitofp" if a.dtype.is_signed and a.dtype != BOOL else "uitofp"
     if a.dtype.bits < 64:
-        return narrowed(one, _cast(one, word, a, F64), BF16)
+        return narrowed(one, _cast(one, word, a, F64), t)
     # The low bits become one bit that says whether there were any; the rest is exact in an f64.
     mask = one(f"and {a}, {constant(0xFFF, a.dtype, a.lanes).text}", a.dtype, a.lanes)
     some = one(f"icmp ne {mask}, {constant(0, a.dtype, a.lanes).text}", BOOL, a.lanes)
@@ -43,7 +50,7 @@ def bf16_of_integer(one: One, a: Value) -> Value:
     jammed = _cast(one, word, one(f"select {some}, {sticky}, {high}", a.dtype, a.lanes), F64)
     plain = _cast(one, word, a, F64)
     large = one(f"fcmp oge {_magnitude(one, plain)}, {constant(2.0**53, F64, a.lanes).text}", BOOL, a.lanes)
-    return narrowed(one, one(f"select {large}, {jammed}, {plain}", F64, a.lanes), BF16)
+    return narrowed(one, one(f"select {large}, {jammed}, {plain}", F64, a.lanes), t)
 
 
 def saturated(one: One, a: Value, t: DType) -> Value:
@@ -114,3 +121,53 @@ def _bf16(one: One, a: Value) -> Value:
     is_nan = one(f"fcmp uno {a}, {a.text}", BOOL, a.lanes)
     chosen = one(f"select {is_nan}, {constant(0x7FC0, U32, a.lanes)}, {rounded}", U32, a.lanes)
     return _cast(one, "trunc", chosen, BF16)
+
+
+def _small(one: One, a: Value, t: DType, form: Small) -> Value:
+    """An f32 as a float of 8 bits.
+
+    The exponent of a normal number moves to its new bias. To a smaller number one is added whose last bit has the worth of the smallest
+    denormal one: what is added to its bits counts those.
+    """
+    shift, n = 23 - form.fraction, a.lanes
+    bits = _cast(one, "bitcast", a, U32)
+    sign = one(f"and {one(f'lshr {bits}, {constant(24, U32, n).text}', U32, n)}, {constant(0x80, U32, n).text}", U32, n)
+    size = one(f"and {bits}, {constant(0x7FFFFFFF, U32, n).text}", U32, n)
+    last = one(f"and {one(f'lshr {size}, {constant(shift, U32, n).text}', U32, n)}, {constant(1, U32, n).text}", U32, n)
+    moved = (1 << shift - 1) - 1 - (126 + form.exponent << 23)
+    half = one(f"add {last}, {constant(moved & 0xFFFFFFFF, U32, n).text}", U32, n)
+    normal = one(f"lshr {one(f'add {size}, {half.text}', U32, n)}, {constant(shift, U32, n).text}", U32, n)
+    unit = 2.0 ** (form.exponent - form.fraction + 23)
+    total = one(f"fadd {_cast(one, 'bitcast', size, F32)}, {constant(unit, F32, n).text}", F32, n)
+    few = one(f"sub {_cast(one, 'bitcast', total, U32)}, {constant(_bits(unit), U32, n).text}", U32, n)
+    denormal = one(f"icmp ult {size}, {constant(_bits(2.0**form.exponent), U32, n).text}", BOOL, n)
+    number = one(f"select {denormal}, {few}, {normal}", U32, n)
+    endless = form.beyond == inf
+    most = constant((0x7F << form.fraction if endless else form.nan) & 0x7F, U32, n)
+    whole = one(f"select {one(f'icmp ult {number}, {most.text}', BOOL, n)}, {number}, {most}", U32, n)
+    is_nan = one(f"fcmp uno {a}, {a.text}" if endless else f"icmp eq {whole}, {most.text}", BOOL, n)
+    signed = one(f"or {whole}, {sign.text}", U32, n)
+    return _cast(one, "trunc", one(f"select {is_nan}, {constant(form.nan, U32, n)}, {signed}", U32, n), t)
+
+
+def _of_small(one: One, bits: Value, form: Small) -> Value:
+    """The f32 of 8 bits: of a denormal number what one with the exponent of the smallest normal number has more than that."""
+    shift, n = 23 - form.fraction, bits.lanes
+    size = one(f"and {bits}, {constant(0x7F, U32, n).text}", U32, n)
+    high = one(f"shl {size}, {constant(shift, U32, n).text}", U32, n)
+    sign = one(f"shl {one(f'and {bits}, {constant(0x80, U32, n).text}', U32, n)}, {constant(24, U32, n).text}", U32, n)
+    normal = one(f"add {high}, {constant(126 + form.exponent << 23, U32, n).text}", U32, n)
+    least = 2.0**form.exponent
+    above = _cast(one, "bitcast", one(f"or {high}, {constant(_bits(least), U32, n).text}", U32, n), F32)
+    few = _cast(one, "bitcast", one(f"fsub {above}, {constant(least, F32, n).text}", F32, n), U32)
+    denormal = one(f"icmp ult {size}, {constant(1 << form.fraction, U32, n).text}", BOOL, n)
+    number = one(f"select {denormal}, {few}, {normal}", U32, n)
+    last = (0x7F << form.fraction) & 0x7F if form.beyond == inf else form.nan
+    special = one(f"icmp uge {size}, {constant(last, U32, n).text}", BOOL, n)
+    endless = one(f"or {high}, {constant(0x7F800000, U32, n).text}", U32, n)
+    whole = one(f"select {special}, {endless}, {number}", U32, n)
+    return _cast(one, "bitcast", one(f"or {whole}, {sign.text}", U32, n), F32)
+
+
+def _bits(value: float) -> int:
+    return int(np.float32(value).view(np.uint32))

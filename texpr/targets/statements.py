@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr.ir.build import integer, product
-from texpr.ir.dtypes import BF16, F32, I64, DType
+from texpr.ir.dtypes import F32, I64, DType
 from texpr.ir.expr import Add, Const, Expr, Max, Min, Mul, Read, Tensor, Var, index
 from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import (
@@ -132,8 +132,8 @@ class Emitter(Accesses):
         self.store(s.tensor, s.indices, value, stream=s.stream, one_for_all=s.update is not None)
 
     def _folded_in(self, s: Store, update: str, value: Value) -> Value:
-        """What an element becomes; a bf16 by way of f32, rounded once."""
-        by_way = F32 if s.tensor.dtype == BF16 else s.tensor.dtype
+        """What an element becomes; of types that NumPy lacks by way of f32, rounded once."""
+        by_way = F32 if s.tensor.dtype.as_bits else s.tensor.dtype
         value = self.cast(value, by_way)
         if self.lane is not None and self.is_one(s):
             value = self.over_lanes(update, value)
