@@ -11,7 +11,7 @@ import numpy as np
 import texpr as tx
 from texpr.compiler import pipeline
 from texpr.ir.build import integer
-from texpr.ir.dtypes import BF16, BOOL, numpy_dtype
+from texpr.ir.dtypes import BF16, BOOL, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.interpret import interpret
 from texpr.ir.loop import Kernel
@@ -112,7 +112,7 @@ def _random(generator: np.random.Generator, t: Tensor, shape: tuple[int, ...]) -
     if t.dtype.is_int or t.dtype == BOOL:
         return generator.integers(0, 2 if t.dtype == BOOL else 100, shape).astype(dtype)
     values = 2 * generator.standard_normal(shape)
-    return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) if t.dtype == BF16 else values.astype(dtype)
+    return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) if t.dtype == BF16 else stored(values, t.dtype)
 
 
 def kernel_of(case: Case, target: Target, script: str | None = None) -> Kernel:

@@ -167,15 +167,15 @@ def bits_of(values: np.ndarray, t: DType) -> np.ndarray:
     word = np.asarray(values, np.float32).view(np.uint32)
     if t == BF16:
         return (word >> np.uint32(16)).astype(np.uint16)
-    form = _SMALL[t.kind]
+    form, word = _SMALL[t.kind], word.astype(np.int64)
     size = np.abs(np.asarray(values, np.float32))
     # The exponent moves to its new bias; below the normal numbers the value counts the smallest ones; above them there are bits alone.
-    moved = (word & np.uint32(0x7FFFFFFF)) >> np.uint32(23 - form.fraction)
-    normal = moved - np.uint32((126 + form.exponent) << form.fraction)
-    few = np.ldexp(np.where(size < 2.0**form.exponent, size, 0), form.fraction - form.exponent).astype(np.uint32)
-    above = moved if form.beyond == float("inf") else np.uint32(form.nan)
+    moved = (word & 0x7FFFFFFF) >> 23 - form.fraction
+    normal = moved - ((126 + form.exponent) << form.fraction)
+    few = np.ldexp(np.where(size < 2.0**form.exponent, size, 0), form.fraction - form.exponent).astype(np.int64)
+    above = moved if form.beyond == float("inf") else form.nan
     whole = np.where(size < 2.0**form.exponent, few, np.where(size <= form.largest, normal, above))
-    return (whole & np.uint32(0x7F) | word >> np.uint32(24) & np.uint32(0x80)).astype(np.uint8)
+    return (whole & 0x7F | word >> 24 & 0x80).astype(np.uint8)
 
 
 def numbers_of(bits: np.ndarray, t: DType) -> np.ndarray:

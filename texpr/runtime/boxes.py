@@ -21,7 +21,7 @@ FAULTS = {1: "a thread waits for a phase of copies that does not end", 2: "a cou
           5: "a copy is for more blocks than a cluster has"}
 ENDLESS = 1
 UNFINISHED = 3
-_BYTES = {"bool": 1, "bf16": 2}
+_BYTES = {"bool": 1, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1}
 
 
 def with_boxes(text: str) -> str:

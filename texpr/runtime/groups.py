@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import re
 
+from texpr.runtime.lanes import number_of
 from texpr.runtime.products import with_begun
 
-_WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k16\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
-_BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k16\.(\w+)\(")
-_ELEMENTS = {"bf16": "bfloat", "f16": "half"}
+_WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k(\d+)\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
+_BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k\d+\.(\w+)\(")
+_ELEMENTS = {"bf16": "bfloat", "f16": "half", "f8e4m3": "i8", "f8e5m2": "i8"}
+_SMALL = ("f8e4m3", "f8e5m2")
 
 
 def with_groups(text: str) -> str:
     """The module with products that this machine can run in place of those of warpgroups."""
-    kinds = sorted({kind for _, _, kind in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
-    return "\n".join([_WRAPPER.sub(_product, with_begun(text)), *([_PLACES] if kinds else []), *map(_dot, kinds)])
+    kinds = sorted({kind for *_, kind in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
+    small = [number_of(f"fiber.group.{t}", t.removeprefix("f8")) for t in _SMALL if any(t in kind for kind in kinds)]
+    return "\n".join([_WRAPPER.sub(_product, with_begun(text)), *([_PLACES] if kinds else []), *map(_dot, kinds), *small])
 
 
 def _product(found: re.Match[str]) -> str:
     """Register r of lane l of warp w: row 16*w + l / 4 + 8*(r / 2 % 2), column 8*(r / 4) + 2*(l % 4) + r % 2."""
-    result, columns, t = found.groups()
+    result, columns, terms, t = found.groups()
     count = int(columns) // 2
     given = ", ".join(f"float %s{r}" for r in range(count))
-    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k16.{t}({given}, ptr %a, ptr %b) {{",
+    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, ptr %a, ptr %b) {{",
              "  %thread = load i32, ptr @fiber_thread", "  %warp = lshr i32 %thread, 5", "  %lane = and i32 %thread, 31",
              "  %first = mul i32 %warp, 16", "  %quad = lshr i32 %lane, 2", "  %row = add i32 %first, %quad",
              "  %pair = and i32 %lane, 3", "  %column = mul i32 %pair, 2"]
@@ -40,32 +43,38 @@ def _product(found: re.Match[str]) -> str:
 
 
 def _dot(kind: str) -> str:
-    """16 terms of a row of each operand, added to a sum."""
-    t, turned = kind.partition("_t")[::2]
-    element, (a, b) = _ELEMENTS[t], ("turned" if x in turned else "rows" for x in "ab")
+    """As many terms of a row of each operand as 32 bytes have, added to a sum."""
+    types, turned = kind.partition("_t")[::2]
+    left, right = (types.split("_") * 2)[:2]
+    x, y, size = _ELEMENTS[left], _ELEMENTS[right], 1 if left in _SMALL else 2
+    u, v = (f"call float @fiber.group.{t}(i8 %{name})" if t in _SMALL else f"fpext {_ELEMENTS[t]} %{name} to float"
+            for t, name in ((left, "x"), (right, "y")))
+    a, b = ("turned" if operand in turned else "rows" for operand in "ab")
+    places = ["%k" if operand in turned else "%bytes" for operand in "ab"]
     return f"""define internal float @fiber.dot.{kind}(float %sum, ptr %a, i32 %i, ptr %b, i32 %j) noinline {{
 entry:
   br label %loop
 loop:
   %k = phi i32 [ 0, %entry ], [ %next, %loop ]
   %old = phi float [ %sum, %entry ], [ %new, %loop ]
-  %p = call ptr @fiber.{a}(ptr %a, i32 %i, i32 %k)
-  %q = call ptr @fiber.{b}(ptr %b, i32 %j, i32 %k)
-  %x = load {element}, ptr %p, align 2
-  %y = load {element}, ptr %q, align 2
-  %u = fpext {element} %x to float
-  %v = fpext {element} %y to float
+  %bytes = mul i32 %k, {size}
+  %p = call ptr @fiber.{a}(ptr %a, i32 %i, i32 {places[0]})
+  %q = call ptr @fiber.{b}(ptr %b, i32 %j, i32 {places[1]})
+  %x = load {x}, ptr %p, align {size}
+  %y = load {y}, ptr %q, align {size}
+  %u = {u}
+  %v = {v}
   %w = fmul float %u, %v
   %new = fadd float %old, %w
   %next = add i32 %k, 1
-  %more = icmp ult i32 %next, 16
+  %more = icmp ult i32 %next, {32 // size}
   br i1 %more, label %loop, label %done
 done:
   ret float %new
 }}"""
 
 
-# Where term k of a row is: in rows of 64 terms; or, turned, in the k-th row of a panel of 64 elements.
+# Where a term of a row is: so many bytes along it; or, turned, in the k-th row of a panel of 64 elements.
 _PLACES = """define internal ptr @fiber.exchanged(ptr %base, i32 %far) alwaysinline {
   %start = ptrtoint ptr %base to i64
   %offset = zext i32 %far to i64
@@ -77,9 +86,8 @@ _PLACES = """define internal ptr @fiber.exchanged(ptr %base, i32 %far) alwaysinl
   %result = inttoptr i64 %place to ptr
   ret ptr %result
 }
-define internal ptr @fiber.rows(ptr %base, i32 %row, i32 %k) alwaysinline {
+define internal ptr @fiber.rows(ptr %base, i32 %row, i32 %along) alwaysinline {
   %bytes = mul i32 %row, 128
-  %along = mul i32 %k, 2
   %far = add i32 %bytes, %along
   %result = call ptr @fiber.exchanged(ptr %base, i32 %far)
   ret ptr %result

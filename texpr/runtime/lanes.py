@@ -1,7 +1,7 @@
 """Collectives of a warp for the emulator of GPUs: LLVM IR in which lanes show each other words, wait, and read what others showed.
 
-Layouts of tiles follow the tables of the PTX ISA (9.7.13.4 for m8n8k4 f64, m16n8k16 f16 and bf16, m16n8k32 s8; 9.7.13.4.15 for ldmatrix),
-written down here on their own: code generation has its own reading of them, and they must agree.
+Layouts of tiles follow the tables of the PTX ISA (9.7.13.4 for m8n8k4 f64, m16n8k16 f16 and bf16, m16n8k32 s8 and floats of 8 bits;
+9.7.13.4.15 for ldmatrix), written down here on their own: code generation has its own reading of them, and they must agree.
 """
 
 from __future__ import annotations
@@ -58,6 +58,32 @@ def shims(text: str) -> Iterator[str]:
         value = make(body, 2 * site, name, [f"%p{k}" for k in range(len(types))], types)
         given = ", ".join(f"{t} %p{k}" for k, t in enumerate(types))
         yield "\n".join([f"define internal {result} @fiber.{name}({given}) {{", *body.lines, f"  ret {result} {value}".rstrip(), "}"])
+    yield from (number_of(f"fiber.lane.{t}", t) for t in ("e4m3", "e5m2") if re.search(rf"@llvm\.nvvm\.mma\.[\w.]*\b{t}\b", text))
+
+
+def number_of(name: str, t: str) -> str:
+    """A function that gives the f32 of a float of 8 bits: a half has room for its exponent, that of e4m3 with another bias, 8 less."""
+    head = f"define internal float @{name}(i8 %b) {{\n  %w = zext i8 %b to i16"
+    if t == "e5m2":
+        return f"""{head}
+  %u = shl i16 %w, 8
+  %h = bitcast i16 %u to half
+  %f = fpext half %h to float
+  ret float %f
+}}"""
+    return f"""{head}
+  %s = and i16 %w, 128
+  %t = shl i16 %s, 8
+  %m = and i16 %w, 127
+  %v = shl i16 %m, 7
+  %u = or i16 %t, %v
+  %h = bitcast i16 %u to half
+  %g = fpext half %h to float
+  %f = fmul float %g, 256.0
+  %nan = icmp eq i16 %m, 127
+  %r = select i1 %nan, float 0x7FF8000000000000, float %f
+  ret float %r
+}}"""
 
 
 def renamed(text: str) -> str:
@@ -108,7 +134,7 @@ def _ldmatrix(body: Body, site: int, name: str, given: list[str], types: list[st
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """A product of tiles: its extents, elements in a word, and the types of an element and of a sum."""
+    """A product of tiles: its extents, elements in a word, the types of an element and of a sum, and of floats of 8 bits which they are."""
 
     m: int
     n: int
@@ -116,6 +142,7 @@ class _Tile:
     width: int
     element: str
     total: str
+    small: tuple[str, str] = ("", "")
 
 
 _TILES = {
@@ -123,6 +150,8 @@ _TILES = {
     "mma.m16n8k16.row.col.f32.f32": _Tile(16, 8, 16, 2, "half", "float"),
     "mma.m16n8k8.row.col.tf32": _Tile(16, 8, 8, 1, "float", "float"),
     "mma.m16n8k32.row.col.s8": _Tile(16, 8, 32, 4, "i8", "i32"),
+    **{f"mma.m16n8k32.row.col.f32.{a}.{b}.f32": _Tile(16, 8, 32, 4, "i8", "float", (a, b))
+       for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
     "mma.m8n8k4.row.col.f64": _Tile(8, 8, 4, 1, "double", "double"),
 }
 
@@ -171,6 +200,9 @@ def _plus(body: Body, tile: _Tile, value: str, a: str, b: str) -> str:
         return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
     if tile.element == tile.total:
         return body.set(f"call {tile.total} @llvm.fma.f64(double {a}, double {b}, double {value})")
+    if tile.small[0]:
+        a, b = (body.set(f"call float @fiber.lane.{t}(i8 {x})") for t, x in zip(tile.small, (a, b)))
+        return body.set(f"fadd float {value}, {body.set(f'fmul float {a}, {b}')}")
     how, times, plus = ("sext", "mul", "add") if tile.total == "i32" else ("fpext", "fmul", "fadd")
     a, b = (body.set(f"{how} {tile.element} {x} to {tile.total}") for x in (a, b))
     return body.set(f"{plus} {tile.total} {value}, {body.set(f'{times} {tile.total} {a}, {b}')}")

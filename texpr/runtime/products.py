@@ -16,7 +16,7 @@ SUMS = 256
 """That a thread may have."""
 _QUEUE = 64
 _NAN = "0x7FF8000000000000"
-_BEGIN = re.compile(r"^define internal ([^\n@]+) (@texpr\.wgmma\.(?:begin|next)\.m64n(\d+)k16\.(\w+))\(.*?^\}$",
+_BEGIN = re.compile(r"^define internal ([^\n@]+) (@texpr\.wgmma\.(?:begin|next)\.m64n(\d+)k\d+\.(\w+))\(.*?^\}$",
                     re.MULTILINE | re.DOTALL)
 _COMMIT = re.compile(r"^define internal void @texpr\.wgmma\.commit\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _WAIT = re.compile(r"^define internal ([^\n@]+) (@texpr\.wgmma\.wait\.(\d+)\.(\d+))\(.*?^\}$", re.MULTILINE | re.DOTALL)

@@ -100,7 +100,7 @@ class ByWarps(Work):
         plan.step("scope", label, "register")
         for access in made.accesses[1:]:
             along = columns if access.stride(columns.var) != 0 else rows
-            if not fragments(plan, copies[access.tensor.name], access, steps, access.tensor.dtype.name, along):
+            if not fragments(plan, copies[access.tensor.name], access, steps, along):
                 return False
         return self._multiplied(row, steps, made) and plan.step("bind", warps, "thread.y") and self._tiles([tiles], row, column)
 
@@ -128,7 +128,7 @@ class ByWarps(Work):
             return False
         factors = plan.kernel.temporaries[-1]
         plan.step("scope", factors.name, "register")
-        if not fragments(plan, copy, values, steps, kind, nest.spatial[-1]) or not self._multiplied(row, steps, nest):
+        if not fragments(plan, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps, nest):
             return False
         high, wide = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
         inner = self._cut((wide, WIDE))

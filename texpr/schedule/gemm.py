@@ -82,7 +82,7 @@ def _by_threads(plan: Plan, c: Contraction) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Cores:
-    """What multiplies tiles: an instruction for factors of a type, and a name of those for their sums.
+    """What multiplies tiles: an instruction for factors of two types, and a name of those for their sums.
 
     Attributes:
         rows, terms: of the instruction's tile; it has eight columns.
@@ -91,7 +91,8 @@ class _Cores:
         rows_of_registers: factors are loaded from shared memory to registers by other instructions; else it reads them there itself.
     """
 
-    factors: str
+    left: str
+    right: str
     total: str
     sums: str
     rows: int = TALL
@@ -102,10 +103,14 @@ class _Cores:
 
 
 _CORES = {
-    "mma_bf16": _Cores("bf16", "f32", "mma_f32"), "mma_f16": _Cores("f16", "f32", "mma_f32"),
-    "mma_i8": _Cores("i8", "i32", "mma_i32", terms=2 * TALL, rounds=False),
-    "mma_tf32": _Cores("f32", "f32", "mma_f32", terms=TALL // 2, rows_of_registers=False),
-    "mma_f64": _Cores("f64", "f64", "mma_f64", TALL // 2, TALL // 4, 32, rows_of_registers=False),
+    "mma_bf16": _Cores("bf16", "bf16", "f32", "mma_f32"), "mma_f16": _Cores("f16", "f16", "f32", "mma_f32"),
+    "mma_i8": _Cores("i8", "i8", "i32", "mma_i32", terms=2 * TALL, rounds=False),
+    "mma_f8e4m3": _Cores("f8e4m3", "f8e4m3", "f32", "mma_f32", terms=2 * TALL),
+    "mma_f8e5m2": _Cores("f8e5m2", "f8e5m2", "f32", "mma_f32", terms=2 * TALL),
+    "mma_f8e4m3_f8e5m2": _Cores("f8e4m3", "f8e5m2", "f32", "mma_f32", terms=2 * TALL),
+    "mma_f8e5m2_f8e4m3": _Cores("f8e5m2", "f8e4m3", "f32", "mma_f32", terms=2 * TALL),
+    "mma_tf32": _Cores("f32", "f32", "f32", "mma_f32", terms=TALL // 2, rows_of_registers=False),
+    "mma_f64": _Cores("f64", "f64", "f64", "mma_f64", TALL // 2, TALL // 4, 32, rows_of_registers=False),
 }  # fmt: skip
 
 
@@ -123,13 +128,14 @@ def _product(plan: Plan, c: Contraction) -> str:
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     value = c.nest.main.value
     rounded = isinstance(value, Mul) and is_rounded(value.lhs) and is_rounded(value.rhs)
-    name = "mma_tf32" if rounded else f"mma_{left}"
+    name = "mma_tf32" if rounded else f"mma_{left}" if left == right else f"mma_{left}_{right}"
     cores = _CORES.get(name)
-    if cores is None or name not in plan.machine.instructions or (left, right, total) != (cores.factors, cores.factors, cores.total):
+    if cores is None or name not in plan.machine.instructions or (left, right, total) != (cores.left, cores.right, cores.total):
         return ""
     if not cores.rows_of_registers:
         return name
-    if c.left.stride(c.term.var) != 1 or c.right.stride(c.term.var) != 1 and (left == "i8" or c.right.stride(c.column.var) != 1):
+    turns = c.right.tensor.dtype.bytes > 1 and c.right.stride(c.column.var) == 1
+    if c.left.stride(c.term.var) != 1 or c.right.stride(c.term.var) != 1 and not turns:
         return ""
     return name
 
@@ -165,7 +171,7 @@ def _by_warps(plan: Plan, c: Contraction, name: str) -> list[str] | None:
             continue
         if not shared_units(plan, access, terms, (high, wide, LANES)):
             return None
-        if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, cores.factors, along, c.upper):
+        if not fragments(plan, plan.kernel.temporaries[-1].name, access, parts, along, c.upper):
             return None
     if not tiles_on_blocks(plan, rows, columns, outer, (high * tall, wide * 32)):
         return None

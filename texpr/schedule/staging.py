@@ -175,12 +175,11 @@ def filled(plan: Plan, loops: list[str], vector: int, threads: tuple[int, ...]) 
         plan.step("vectorize", inner)
 
 
-def fragments(plan: Plan, shared: str, access: Access, at: str, kind: str, along: For, upper: For | None = None) -> bool:
+def fragments(plan: Plan, shared: str, access: Access, at: str, along: For, upper: For | None = None) -> bool:
     """What a warp multiplies at a time in registers, loaded from a shared copy by rows of 16 elements or of 32 bytes.
 
     Args:
         access: of the tensor that the copy is of.
-        kind: the type of the instruction's operands.
         along: the loop over rows or columns that the access moves with.
         upper: another one, where tiles have rows along two loops.
     """
@@ -191,7 +190,7 @@ def fragments(plan: Plan, shared: str, access: Access, at: str, kind: str, along
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) == 3 and upper is not None and any(upper.var in variables(access.indices[d]) for d in long):
         return _rows_of_tiles(plan, [f"{buffer.name}.d{d}" for d in long], next(k for k, d in enumerate(long)
-                                     if upper.var in variables(access.indices[d])), f"ldmatrix_{kind}")
+                                     if upper.var in variables(access.indices[d])), f"ldmatrix_{buffer.dtype}")
     if len(long) != 2:
         return False
     turned = along.var in variables(access.indices[long[1]])
@@ -200,7 +199,7 @@ def fragments(plan: Plan, shared: str, access: Access, at: str, kind: str, along
     names = [first, inner] if turned else [inner, second]
     if tiles and not plan.step("reorder", tiles, *names):
         return False
-    if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{kind}"):
+    if not plan.step("tensorize", names[0], f"ldmatrix_{'trans_' if turned else ''}{buffer.dtype}"):
         return False
     return not tiles or plan.step("unroll", tiles)
 

@@ -1,9 +1,9 @@
-"""Contractions of bf16 and f16 by warpgroups: 128 threads multiply 64 rows by up to 256 columns, of operands in shared memory.
+"""Contractions of bf16, f16 and floats of 8 bits by warpgroups: 128 threads multiply 64 rows by up to 256 columns, of operands in shared memory.
 
 A block has one or two warpgroups with rows of their own and the columns in common. Products of 64 terms are begun together and go on
-while the next ones begin; copies fill as many buffers as blocks that fit a processor by their registers have memory for: boxes that are
+while the next ones begin, of 128 where an element is a byte; copies fill as many buffers as blocks that fit a processor by their registers have memory for: boxes that are
 moved as a whole, where tensors and loops are such that they can be. Operands lie in rows of 64 terms, or, where a tensor has neighbours
-along rows or columns in place of terms, in panels of as many of these: the instruction turns them. What becomes of a sum is computed by
+along rows or columns in place of terms, in panels of as many of these: the instruction turns them, unless elements are bytes. What becomes of a sum is computed by
 the thread that has it. Where blocks walk over all tiles, two with neighbouring tiles are a cluster, each of which copies a half of the
 operand that both want. Convolutions with channels last have rows along positions, or along images where these are many.
 
@@ -34,10 +34,10 @@ from texpr.schedule.tensors import bytes_of
 THREADS = 128
 ROWS = 64
 """Of a warpgroup."""
-ROW = 64
-"""Elements of a row of 128 bytes, as operands lie in memory."""
-DEEP = 16
-"""Terms of an instruction."""
+ROW = 128
+"""Bytes of a row, as operands lie in memory."""
+DEEP = 32
+"""Bytes of the terms of an instruction."""
 TILES = ((2, 256), (2, 128), (1, 256), (2, 64), (1, 128), (1, 64))
 """Warpgroups and columns of a block, from the most that operands are read for once to the least."""
 MUCH = 0.8
@@ -55,12 +55,13 @@ OTHERS = 56
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """Of a block: warpgroups, columns, the instruction, and which operands it turns."""
+    """Of a block: warpgroups, columns, the instruction, which operands it turns, and bytes of an element of theirs."""
 
     groups: int
     columns: int
     instruction: str
     turned: str
+    size: int
 
     @property
     def registers(self) -> int:
@@ -140,13 +141,15 @@ def _tile(plan: Plan, c: Contraction) -> _Tile | None:
     """The largest tiles of which there are enough, if rows and columns fill them as well as they would smaller ones."""
     left, right, total = (t.dtype.name for t in (c.left.tensor, c.right.tensor, c.nest.main.tensor))
     ways = _turned(c.left, c.row, c.term), _turned(c.right, c.column, c.term)
-    if c.upper is not None or left != right or total != "f32" or None in ways or extent(c.term) < ROW or not plan.machine.asynchronous:
+    size = c.left.tensor.dtype.bytes
+    if c.upper is not None or total != "f32" or None in ways or size * extent(c.term) < ROW or not plan.machine.asynchronous:
         return None
     if min(neighbours(a) * a.tensor.dtype.bytes for a in (c.left, c.right)) < LEAST_COPY:
         return None
     turned = "".join(letter for letter, way in zip("ab", ways) if way)
     suffix = f"_t{turned}" if turned else ""
-    found = [_Tile(groups, n, f"wgmma_{left}_n{n}{suffix}", turned) for groups, n in TILES]
+    types = left if left == right else f"{left}_{right}"
+    found = [_Tile(groups, n, f"wgmma_{types}_n{n}{suffix}", turned, size) for groups, n in TILES]
     found = [t for t in found if t.instruction in plan.machine.instructions]
     uses = [filling(c.row, ROWS * t.groups) * filling(c.column, t.columns) for t in found]
     count = prod(extent(n) for n in c.outer) * extent(c.row) * extent(c.column)
@@ -162,11 +165,11 @@ def _turned(access: Access, along: For, term: For) -> bool | None:
 def _cut(plan: Plan, c: Contraction, tile: _Tile) -> tuple[str, ...] | None:
     """Names of the loops over tiles, over terms of a tile, over warpgroups (empty for one), over steps, and of a step."""
     cut = [plan.split(qualified(n), size, tail="pad") for n, size in
-           ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW))]
+           ((c.row, ROWS * tile.groups), (c.column, tile.columns), (c.term, ROW // tile.size))]
     if None in cut:
         return None
     (rows, row), (columns, column), (terms, term) = cut  # type: ignore[misc]
-    parts, term = plan.split(term, DEEP, tail="exact") or ("", "")
+    parts, term = plan.split(term, DEEP // tile.size, tail="exact") or ("", "")
     group, row = (plan.split(row, ROWS, tail="exact") or ("", "")) if tile.groups > 1 else ("", row)
     others = [qualified(n) for n in c.nest.reduction if n is not c.term]
     inside = [*([group] if group else []), parts, row, column, term]
@@ -252,22 +255,23 @@ def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int,
     if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:
         return False
     loops = [f"{buffer.name}.d{d}" for d in long]
-    if turned and integer(buffer.shape[-1]) != ROW:
-        panels = plan.split(loops[1], ROW, tail="exact")
-        if panels is None or not plan.step("layout", buffer.name, _panels(buffer)):
+    row = ROW // buffer.dtype.bytes
+    if turned and integer(buffer.shape[-1]) != row:
+        panels = plan.split(loops[1], row, tail="exact")
+        if panels is None or not plan.step("layout", buffer.name, _panels(buffer, row)):
             return False
         loops[1:] = panels
         if not threads and not plan.step("reorder", panels[0], loops[0], panels[1]):
             return False
     if threads:
         filled(plan, loops, neighbours(access), threads)
-    return plan.step("swizzle", buffer.name, ROW // 8, 8, ROW)
+    return plan.step("swizzle", buffer.name, row // 8, 8, row)
 
 
-def _panels(buffer: Tensor) -> str:
-    """The last dimension cut into panels, in front of all others."""
+def _panels(buffer: Tensor, row: int) -> str:
+    """The last dimension cut into panels of rows, in front of all others."""
     *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
-    return f"{' '.join([*names, last])} -> {last}/{ROW} {' '.join(names)} {last}%{ROW}"
+    return f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
 
 
 def _in_lanes(plan: Plan, row: str, column: str) -> bool:

@@ -20,8 +20,8 @@ from texpr.targets.gpu import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
 from texpr.targets.private import own_parts, with_own_parts
 from texpr.targets.warps import instructions_of
 
-# Processors and the oldest version of PTX that knows them.
-_VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 78, "sm_90": 78, "sm_90a": 80}
+# Processors and the oldest version of PTX that knows them, and what texpr has for them: from 8.9 on products of floats of 8 bits.
+_VERSIONS = {"sm_70": 70, "sm_75": 70, "sm_80": 70, "sm_86": 71, "sm_89": 84, "sm_90": 84, "sm_90a": 84}
 NAMES = tuple(_VERSIONS)
 DEFAULT = "sm_80"
 OLDEST = "sm_70"

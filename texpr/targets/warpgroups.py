@@ -6,7 +6,8 @@ any other memory before and after it, so barriers stand where those of other sta
 be shown to the tensor cores, by a fence before each barrier.
 
 Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say it: rows of 64 terms each, or, of
-turned operands (`_ta`, `_tb`, `_tab` in names), 64 terms of 64 elements each, in panels where the operand has more elements.
+turned operands (`_ta`, `_tb`, `_tab` in names), 64 terms of 64 elements each, in panels where the operand has more elements. Floats of 8
+bits lie in rows of 128 terms, under swizzle(16, 8, 128), and cannot be turned.
 
 Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), NVIDIA 2022.
 """
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
 
 LANES = 128
-_ROWS, _TERMS = 64, 16
-_LIES = Swizzle(8, 8, 64)
+_ROWS = 64
 PATTERN = 1024
 """Bytes after which the swizzle begins anew: operands begin at multiples of them."""
 _PANEL = 64
@@ -45,27 +45,45 @@ _PANELS = _PANEL * 128 // 16 << 16
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """C[64, n] += A[64, 16] * B[n, 16], rows of A and B in shared memory; of `turned` ones (a, b, ab), columns of up to 64 elements."""
+    """C[64, n] += A[64, terms] * B[n, terms], rows of A and B in shared memory; of `turned` ones (a, b, ab), columns of up to 64 elements.
+
+    Attributes:
+        left, right: types of the operands.
+        terms: as many as 32 bytes have.
+    """
 
     n: int
-    dtype: str
-    turned: str
+    left: str
+    right: str
+    terms: int
+    turned: str = ""
 
     @property
     def kind(self) -> str:
         """What names say of operands."""
-        return self.dtype + (f"_t{self.turned}" if self.turned else "")
+        return self.types + (f"_t{self.turned}" if self.turned else "")
+
+    @property
+    def types(self) -> str:
+        """Of operands, in names: once, where they are the same."""
+        return self.left if self.left == self.right else f"{self.left}_{self.right}"
+
+    @property
+    def lies(self) -> Swizzle:
+        """How operands lie in shared memory: units of 16 bytes are exchanged."""
+        return Swizzle(self.terms // 2, 8, 4 * self.terms)
 
     def meaning(self, name: str) -> str:
         """As a listing."""
         panels = f"{self.n // 64}, " if self.n > 64 else ""
         left = "A[k, i]" if "a" in self.turned else "A[i, k]"
         right = ("B[j // 64, k, j % 64]" if panels else "B[k, j]") if "b" in self.turned else "B[j, k]"
-        shape = f"{panels}{_PANEL}, 64" if "b" in self.turned else f"{self.n}, 64"
-        return f"""kernel {name}(A: {self.dtype}[64, 64], B: {self.dtype}[{shape}]) -> (C: f32[{_ROWS}, T, {self.n}, U])
+        row = self.lies.row
+        shape = f"{panels}{_PANEL}, 64" if "b" in self.turned else f"{self.n}, {row}"
+        return f"""kernel {name}(A: {self.left}[64, {row}], B: {self.right}[{shape}]) -> (C: f32[{_ROWS}, T, {self.n}, U])
   for i in 0..{_ROWS}
     for j in 0..{self.n}
-      for k in 0..{_TERMS}
+      for k in 0..{self.terms}
         C[i, 0, j, 0] += f32({left}) * f32({right})  reassoc
 """
 
@@ -77,10 +95,10 @@ class _Sums(warps.Sums):
 
 
 for _n in (64, 128, 256):
-    for _t, _turned in pairs(("bf16", "f16"), ("", "a", "b", "ab")):
-        _p = _Product(_n, _t, _turned)
-        _name = f"wgmma_{_t}_n{_n}" + (f"_t{_turned}" if _turned else "")
-        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, flushes=True, begun=True)
+    _both = [_Product(_n, _t, _t, 16, _turned) for _t, _turned in pairs(("bf16", "f16"), ("", "a", "b", "ab"))]
+    for _p in [*_both, *(_Product(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2))]:
+        _name = f"wgmma_{_p.types}_n{_n}" + (f"_t{_p.turned}" if _p.turned else "")
+        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, flushes=True, coarse=_p.terms == 32, begun=True)
     warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
@@ -140,11 +158,11 @@ def _how(emitter: GpuEmitter, loop: For) -> str:
 
 def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> None:
     f = emitter.function
-    operands = [_operand(emitter, match, name, name.lower() in p.turned) for name in ("A", "B")]
+    operands = [_operand(emitter, match, p, name) for name in ("A", "B")]
     places = [warps.place(emitter, match, "C", i=i, j=j) for i, j in _elements(p.n)]
     sums = [f.define(f"load float, {at}, align 4") for at in places]
     words = [f"i32 {n}" for n in begun.numbers(emitter, match, _elements(p.n))] if how else []
-    symbol = f"@texpr.wgmma.{how}m{_ROWS}n{p.n}k{_TERMS}.{p.kind}"
+    symbol = f"@texpr.wgmma.{how}m{_ROWS}n{p.n}k{p.terms}.{p.kind}"
     result = f"{{ {', '.join(['float'] * len(sums))} }}"
     emitter.declared[symbol] = _wrapper(symbol, result, p, how)
     after = f.define(f"call {result} {symbol}({', '.join([*words, *(f'float {x}' for x in sums), *operands])})")
@@ -152,23 +170,25 @@ def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> N
         f.emit(f"store float {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align 4")
 
 
-def _operand(emitter: GpuEmitter, match: Match, name: str, turned: bool) -> str:
-    """The typed address at which a tile of 16 terms begins, in the first of eight rows."""
+def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> str:
+    """The typed address at which a tile of the terms of an instruction begins, in the first of eight rows."""
     tensor, indices = match.operands[name]
-    if tensor.scope != "shared" or tensor.swizzle != _LIES:
-        raise CompileError(f"wgmma reads rows of 128 bytes of shared memory under {_LIES}, and {tensor.name} does not lie so",
-                           code="target", help=f'scope("{tensor.name}", "shared"), then swizzle("{tensor.name}", 8, 8, 64)')
+    turned, lies = name.lower() in p.turned, p.lies
+    if tensor.scope != "shared" or tensor.swizzle != lies:
+        how = f"{lies.unit}, {lies.count}, {lies.row}"
+        raise CompileError(f"wgmma reads rows of 128 bytes of shared memory under {lies}, and {tensor.name} does not lie so",
+                           code="target", help=f'scope("{tensor.name}", "shared"), then swizzle("{tensor.name}", {how})')
     zero = {w: index(0) for w in match.loops.values()} | begun.once(emitter)
-    flat, period = flat_index(tensor, tuple(folded(i, zero) for i in indices)), _LIES.row * _LIES.count
+    flat, period = flat_index(tensor, tuple(folded(i, zero) for i in indices)), lies.row * lies.count
     extents = emitter.threads.extents
     near = [(t, c % period) for t, c in flat.terms if c % period]
     last = flat.constant % period + sum(c * ((integer(extents[t]) or period) - 1 if isinstance(t, Var) and t in extents else period)
                                         for t, c in near)
-    step = period if turned else _TERMS
-    if last + _TERMS > _LIES.row or any(c % step for c in (flat.constant, *(c for _, c in near))):
-        raise CompileError(f"wgmma reads {_TERMS} terms of {'eight rows' if turned else 'one row'} of {tensor.name}, from every eighth row "
+    step = period if turned else p.terms
+    if last + p.terms > lies.row or any(c % step for c in (flat.constant, *(c for _, c in near))):
+        raise CompileError(f"wgmma reads {p.terms} terms of {'eight rows' if turned else 'one row'} of {tensor.name}, from every eighth row "
                            "on, and these may begin elsewhere", code="target",
-                           help="use tiles of 64 terms, cut into steps of 16, and of rows that are a multiple of 8")
+                           help=f"use tiles of {lies.row} terms, cut into steps of {p.terms}, and of rows that are a multiple of 8")
     return emitter.place(tensor, indices, zero)
 
 
@@ -177,8 +197,10 @@ def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
     count = p.n // 2
     registers = ", ".join(f"${k}" for k in range(count))
     ends = "" if how else " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
-    text = (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{_TERMS}.f32.{p.dtype}.{p.dtype} "
-            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1, {int('a' in p.turned)}, {int('b' in p.turned)};{ends}")
+    types = ".".join(t.removeprefix("f8") for t in (p.left, p.right))
+    turns = "" if p.terms == 32 else f", {int('a' in p.turned)}, {int('b' in p.turned)}"
+    text = (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{p.terms}.f32.{types} "
+            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{turns};{ends}")
     given = begun.given(count) if how else begun.values(count)
     lines = [f"define internal {result} {symbol}({given}, ptr addrspace(3) %a, ptr addrspace(3) %b) alwaysinline convergent nounwind {{"]
     for x in "ab":

@@ -110,25 +110,29 @@ for _update, _sign in _FOLDS.items():
 """, _Quads(_update), reorders=_update == "add")
 
 
-def _product(name: str, p: _Product, left: str, total: str, *, flushes: bool = False, reorders: bool = False,
-             converted: str = "") -> None:
+def _product(name: str, p: _Product, left: str, total: str, *, right: str = "", flushes: bool = False, reorders: bool = False,
+             coarse: bool = False, converted: str = "") -> None:
     def term(read: str) -> str:
         return f"{converted}({read})" if converted else read if left == total else f"{total}({read})"
 
     # The symbols between stand for strides of any length.
-    text = f"""kernel {name}(A: {left}[{p.m}, P, {p.k}, Q], B: {left}[{p.k}, R, {p.n}, S]) -> (C: {total}[{p.m}, T, {p.n}, U])
+    text = f"""kernel {name}(A: {left}[{p.m}, P, {p.k}, Q], B: {right or left}[{p.k}, R, {p.n}, S]) -> (C: {total}[{p.m}, T, {p.n}, U])
   for i in 0..{p.m}
     for j in 0..{p.n}
       for k in 0..{p.k}
         C[i, 0, j, 0] += {term("A[i, 0, k, 0]")} * {term("B[k, 0, j, 0]")}  reassoc
 """
-    INSTRUCTIONS[name] = Instruction(name, text, p, flushes=flushes, reorders=reorders)
+    INSTRUCTIONS[name] = Instruction(name, text, p, flushes=flushes, reorders=reorders, coarse=coarse)
 
 
 _product("mma_bf16", _Product("mma.m16n8k16.row.col.bf16", 16, 8, 16, "i32", 2), "bf16", "f32", flushes=True)
 _product("mma_f16", _Product("mma.m16n8k16.row.col.f32.f32", 16, 8, 16, "<2 x half>", 2), "f16", "f32", flushes=True)
 _product("mma_tf32", _Product("mma.m16n8k8.row.col.tf32", 16, 8, 8, "i32", 1), "f32", "f32", flushes=True, converted="tf32")
 _product("mma_i8", _Product("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8", "i32")
+for _left, _right in pairs(("e4m3", "e5m2"), repeat=2):
+    _product(f"mma_f8{_left}" + (f"_f8{_right}" if _left != _right else ""),
+             _Product(f"mma.m16n8k32.row.col.f32.{_left}.{_right}.f32", 16, 8, 32, "i32", 4), f"f8{_left}", "f32", right=f"f8{_right}",
+             flushes=True, coarse=True)
 _product("mma_f64", _Product("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
 
 
@@ -167,11 +171,13 @@ def _loads(t: str, load: _Load) -> None:
 for _t in ("bf16", "f16"):
     _loads(_t, _Load(2, False))
     _loads(_t, _Load(2, True))
-_loads("i8", _Load(4, False))
+for _t in ("i8", "f8e4m3", "f8e5m2"):
+    _loads(_t, _Load(4, False))
 
 OF_SM = {70: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Fold | _Quads)),
          75: frozenset(n for n in INSTRUCTIONS if n.startswith("ldmatrix_")),
-         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | Sums))}
+         80: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | Sums) and not each.coarse),
+         89: frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product) and each.coarse)}
 """Instructions by the first processor that has them. LLVM ends the process over one that the processor lacks."""
 
 

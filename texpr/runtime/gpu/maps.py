@@ -10,7 +10,8 @@ from typing import Any
 from texpr.runtime.gpu.driver import BoxMap
 
 # CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
-_TYPES = {"u8": 0, "i8": 0, "bool": 0, "u16": 1, "i16": 1, "u32": 2, "i32": 3, "u64": 4, "i64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
+_TYPES = {"u8": 0, "i8": 0, "bool": 0, "f8e4m3": 0, "f8e5m2": 0, "u16": 1, "i16": 1, "u32": 2, "i32": 3, "u64": 4, "i64": 5, "f16": 6,
+          "f32": 7, "f64": 8, "bf16": 9}
 _SIZES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2)
 _SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 _NOT_INTERLEAVED, _PROMOTED, _ZEROS = 0, 2, 0  # to lines of 128 bytes of the second cache
