@@ -12,7 +12,7 @@ from texpr.ir.show_expr import show
 from texpr.ir.traverse import statements
 from texpr.targets import Target, symbol_of
 
-_C = {"bool": "uint8_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double"}
+_C = {"bool": "uint8_t", "f8e4m3": "uint8_t", "f8e5m2": "uint8_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def function_of(kernel: Kernel, target: Target, facts: Sequence[str] = ()) -> Fu
 
 def parameter_of(tensor: Tensor, name: str = "", *, written: bool = False) -> Parameter:
     """An array as a parameter."""
-    notes = [f"the bits of {tensor.dtype}"] if tensor.dtype.is_float and tensor.dtype.bits == 16 else []
+    notes = [f"the bits of {tensor.dtype}"] if tensor.dtype.is_float and tensor.dtype.bits < 32 else []
     if not written and tensor.distinct:
         notes.append("no value twice in a row")
     if not written and tensor.value_range is not None:

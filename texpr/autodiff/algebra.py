@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from texpr.ir import build
-from texpr.ir.dtypes import BF16, DType, accumulator, numpy_dtype
+from texpr.ir.dtypes import DType, accumulator, numpy_dtype
 from texpr.ir.expr import Add, Axis, Cast, Const, Div, Expr, Mul, Neg, Read, Reduce, Select, Sub
 from texpr.ir.traverse import equal, walk
 
 
 def constant(value: float, dtype: DType) -> Const:
-    """A float literal rounded to `dtype` (bf16 literals keep f32 precision: they are computed in f32)."""
-    rounding = np.dtype("float32") if dtype == BF16 else numpy_dtype(dtype)
+    """A float literal rounded to `dtype` (those of types that NumPy lacks keep f32 precision: they are computed in f32)."""
+    rounding = np.dtype("float32") if dtype.as_bits else numpy_dtype(dtype)
     return Const(float(rounding.type(value)), dtype=dtype)
 
 

@@ -150,7 +150,7 @@ def _needed(base: Signature, make: Make, dtypes: Mapping[str, DType], constants:
 
 def _other(t: DType) -> DType:
     """Another type of the same class: what changes with it has the variable's type."""
-    return DType(t.kind, 64)
+    return F64 if t.is_float else DType(t.kind, 64)
 
 
 def _typical(base: Signature, make: Make, dtypes: Mapping[str, DType]) -> tuple[Program, dict[str, object]]:

@@ -17,7 +17,7 @@ from texpr.compiler import Op
 from texpr.compiler.kernel import check_requirements
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture
-from texpr.ir.dtypes import DType, from_numpy, numpy_dtype
+from texpr.ir.dtypes import DType, from_numpy, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -100,7 +100,7 @@ class Capture:
         return Symbolic(self.updates[variable], self) if variable in self.updates else self.variable(variable)
 
     def constant(self, value: np.ndarray, name: str = "constant", dtype: DType | None = None) -> Symbolic:
-        """An array that is the same in every run; `dtype` says what NumPy cannot, bf16 in 16 bits."""
+        """An array that is the same in every run; `dtype` says what NumPy cannot, bf16 in 16 bits, floats in 8 bits."""
         array = np.array(value, order="C")
         dtype = dtype or from_numpy(array.dtype)
         if dtype is None:
@@ -166,7 +166,7 @@ class Capture:
             return [None for _ in wrt]
         gradient = autodiff.grad(self._program([loss.tensor]), [t.name for t in asked], [loss.tensor.name])
         seed = gradient.inputs[-1]
-        self.constants[seed] = np.ones((), numpy_dtype(seed.dtype))
+        self.constants[seed] = stored(1.0, seed.dtype)
         defined = self._defined()
         self.equations += [e for e in gradient.equations if not defined.issuperset(_targets(e))]
         self._names.update(t.name for t in (seed, *(t for e in self.equations for t in _targets(e))))
@@ -225,7 +225,7 @@ class Capture:
         elif isinstance(value, Variable):
             found = self.variable(value)
         elif isinstance(value, bool | int | float):
-            found = self.constant(np.array(value, numpy_dtype(formal.dtype)))
+            found = self.constant(_number(value, formal.dtype), dtype=formal.dtype)
         else:
             found = self.constant(np.asarray(value))
         if found.dtype != formal.dtype:
@@ -255,6 +255,10 @@ def _dtype(value: object) -> DType | None:
     if isinstance(known, DType):
         return known
     return from_numpy(value.dtype) if isinstance(value, np.ndarray | np.generic) else None
+
+
+def _number(value: bool | int | float, t: DType) -> np.ndarray:
+    return stored(value, t) if t.as_bits else np.array(value, numpy_dtype(t))
 
 
 def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from texpr.compiler import Op
 from texpr.graph.memory import in_lines
-from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
+from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
 
@@ -56,7 +56,7 @@ class Variable:
     Args:
         data: the first value, copied.
         name: for messages and listings.
-        dtype: what NumPy cannot say of `data`: bf16 in 16 bits.
+        dtype: what NumPy cannot say of `data`: bf16 in 16 bits, floats in 8 bits.
         device: where it lies, a name.
     Raises:
         CallError: a dtype that texpr does not have.
@@ -85,8 +85,8 @@ class Variable:
     @property
     def data(self) -> Any:
         """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
-        the program do so. bf16 is held as its 16 bits; `np.asarray(variable)` and `numpy()` are its numbers. On a device it is an array
-        of the device, which takes values as a whole: `data[...] = value`.
+        the program do so. What NumPy lacks is held as its bits; `np.asarray(variable)` and `numpy()` are its numbers. On a device it is
+        an array of the device, which takes values as a whole: `data[...] = value`.
         """
         return self._current
 
@@ -97,7 +97,8 @@ class Variable:
             capture.assign(self, value)
             return
         array, dtype = (value, self.dtype) if isinstance(value, gpu.DeviceArray) else _as_held(np.asarray(value))
-        if array.shape != self.shape or self.dtype not in (dtype, BF16 if array.dtype == np.uint16 else dtype):
+        bits = self.dtype.as_bits and array.dtype == numpy_dtype(self.dtype)
+        if array.shape != self.shape or not (dtype == self.dtype or bits):
             raise CallError(f"`{self.name}` is {self.dtype}{list(self.shape)}, the new value {array.dtype}{list(array.shape)}",
                             code="shape", help="a variable keeps its shape and dtype; make a new one")
         if isinstance(array, gpu.DeviceArray) and not isinstance(self._current, gpu.DeviceArray):
@@ -110,7 +111,7 @@ class Variable:
         return self._current.numpy() if isinstance(self._current, gpu.DeviceArray) else self._current
 
     def numpy(self) -> np.ndarray:
-        """The value as numbers: `data`, but for bf16, and a copy of what lies on a device."""
+        """The value as numbers: `data`, but for what NumPy lacks, and a copy of what lies on a device."""
         return readable(self.held(), self.dtype)
 
     @property
@@ -184,7 +185,8 @@ class Variable:
 def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
     """An array as variables hold it, in native byte order, and its dtype."""
     dtype = from_numpy(array.dtype)
-    return (array.view(np.uint16) if dtype == BF16 else array if dtype is None else array.astype(numpy_dtype(dtype), copy=False)), dtype
+    bits = dtype is None or dtype.as_bits
+    return (as_bits(array, dtype) if bits else array.astype(numpy_dtype(dtype), copy=False)), dtype
 
 
 def _placed(array: np.ndarray, device: str) -> Any:

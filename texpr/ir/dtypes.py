@@ -206,6 +206,11 @@ def stored(values: object, t: DType) -> np.ndarray:
     return np.asarray(values).astype(numpy_dtype(t))
 
 
+def as_bits(array: np.ndarray, t: DType | None) -> np.ndarray:
+    """An array whose NumPy dtype stands for `t`, as texpr stores it: those of ml_dtypes as their bits."""
+    return array.view(numpy_dtype(t)) if t is not None and t.as_bits else array
+
+
 def readable(array: np.ndarray, t: DType) -> np.ndarray:
     """What NumPy stores as `t`, as numbers: types that NumPy lacks as those of ml_dtypes where that is installed, else as f32."""
     if not t.as_bits:

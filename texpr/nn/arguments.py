@@ -51,7 +51,7 @@ def number(owner: str, name: str, value: object, least: float = 0.0, below: floa
 
 
 def float_dtype(layer: str, dtype: object) -> DType:
-    """f16, bf16, f32 or f64, from its name or a NumPy dtype."""
+    """A float of 8 to 64 bits, from its name or a NumPy dtype."""
     found = DTYPES.get(dtype) if isinstance(dtype, str) else dtype if isinstance(dtype, DType) else None
     if found is None:
         try:
@@ -59,5 +59,5 @@ def float_dtype(layer: str, dtype: object) -> DType:
         except TypeError:
             found = None
     if found is None or not found.is_float:
-        raise CallError(f"{layer}: dtype is {dtype!r}, expected f32, f64, f16 or bf16", code="dtype")
+        raise CallError(f"{layer}: dtype is {dtype!r}, expected f32, f64, f16, bf16, f8e4m3 or f8e5m2", code="dtype")
     return found

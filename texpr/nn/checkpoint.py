@@ -9,15 +9,17 @@ from struct import pack, unpack
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, readable
+from texpr.ir.dtypes import ML_DTYPES, numpy_dtype, readable
 from texpr.nn.module import Module, compare_states
 from texpr.support.errors import CheckpointError
 from texpr.support.files import write_file
 
 _LARGEST_HEADER = 100_000_000
-_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32", "I16": "int16",
+_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
+           "F8_E5M2": "float8_e5m2", "I64": "int64", "I32": "int32", "I16": "int16",
            "I8": "int8", "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8", "BOOL": "bool"}
 _NAMES = {ours: name for name, ours in _DTYPES.items()}
+_AS_BITS = {name: t for t, name in ML_DTYPES.items()}
 
 
 def save(model: Module, path: str | Path) -> None:
@@ -26,7 +28,7 @@ def save(model: Module, path: str | Path) -> None:
     Raises:
         OSError: the file cannot be written; what was there before stays.
     """
-    entries = {name: (v.held(), "bfloat16" if v.dtype == BF16 else v.data.dtype.name) for name, v in model._named_state().items()}
+    entries = {name: (v.held(), ML_DTYPES.get(v.dtype) or v.data.dtype.name) for name, v in model._named_state().items()}
     write_file(path, _serialized(entries, {"format": "np"}))
 
 
@@ -104,7 +106,7 @@ def _serialized(entries: Mapping[str, tuple[np.ndarray, str]], metadata: dict[st
 
 
 def _arrays(data: bytes, path: str | Path) -> dict[str, np.ndarray]:
-    """The arrays by name; bf16 as numbers."""
+    """The arrays by name; what NumPy lacks as numbers."""
     try:
         entries = _library().deserialize(data)
     except ImportError:
@@ -116,8 +118,10 @@ def _arrays(data: bytes, path: str | Path) -> dict[str, np.ndarray]:
         dtype = _DTYPES.get(entry["dtype"])
         if dtype is None:
             raise _damaged(path, f"`{name}` is {entry['dtype']}, which texpr does not have")
-        held = np.frombuffer(entry["data"], np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")).reshape(entry["shape"])
-        found[name] = readable(held, BF16) if dtype == "bfloat16" else held
+        t = _AS_BITS.get(dtype)
+        stored = np.dtype(dtype) if t is None else numpy_dtype(t)
+        held = np.frombuffer(entry["data"], stored.newbyteorder("<")).reshape(entry["shape"])
+        found[name] = held if t is None else readable(held, t)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, F32, F64, DType, from_numpy, numpy_dtype, readable, stored
+from texpr.ir.dtypes import F32, F64, DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.support.errors import CallError
 
 _HELD = {t: numpy_dtype(t) for t in (F32, F64)}
@@ -14,7 +14,7 @@ _HELD = {t: numpy_dtype(t) for t in (F32, F64)}
 
 
 class Given(NamedTuple):
-    """An array and the dtype that it stands for: bf16 is held as its 16 bits."""
+    """An array and the dtype that it stands for: what NumPy lacks is held as its bits."""
 
     array: np.ndarray
     dtype: DType
@@ -42,7 +42,7 @@ def as_input(value: object, dtype: DType | None) -> Given:
     found = from_numpy(array.dtype)
     if found is None:
         raise CallError(f"the input has dtype {array.dtype}, which texpr does not have", code="dtype", help="convert it: x.astype(...)")
-    array = array.view(np.uint16) if found == BF16 else array
+    array = as_bits(array, found)
     if not found.is_float or dtype is None:
         return Given(array, found)
     if found == dtype and array.flags.c_contiguous and array.dtype.isnative:

@@ -13,7 +13,7 @@ from texpr.graph import Capture, Plan, Symbolic, Variable, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.graph.place import on_host
 from texpr.graph.variable import Structures
-from texpr.ir.dtypes import BF16, DType, readable
+from texpr.ir.dtypes import ML_DTYPES, DType, readable
 from texpr.nn import tree
 from texpr.nn.arguments import float_dtype
 from texpr.nn.eager import Called, as_tensor
@@ -169,8 +169,8 @@ class Module:
         return self.to(gpu.HOST)
 
     def to(self, dtype: object) -> Self:
-        """Convert all float parameters and buffers, in place, to f16, bf16, f32 or f64; or, given the name of a device, move all of them
-        there.
+        """Convert all float parameters and buffers, in place, to f8e4m3, f8e5m2, f16, bf16, f32 or f64; or, given the name of a
+        device, move all of them there.
 
         Raises:
             CallError: another dtype.
@@ -403,9 +403,9 @@ def compare_states(own: Mapping[str, Variable], found: Mapping[str, tuple[tuple[
     unexpected = sorted(n for n in found if n not in own)
     wrong = []
     for name, variable in own.items():
-        expected = "bfloat16" if variable.dtype == BF16 else variable.data.dtype.name
+        expected = ML_DTYPES.get(variable.dtype) or variable.data.dtype.name
         shape, dtype = found.get(name, (variable.shape, expected))
-        if tuple(shape) != variable.shape or dtype not in (expected, "float32" if variable.dtype == BF16 else expected):
+        if tuple(shape) != variable.shape or dtype not in (expected, "float32" if variable.dtype.as_bits else expected):
             wrong.append(f"{name} is {dtype}{list(shape)}, expected {expected}{list(variable.shape)}")
     return missing, unexpected, wrong
 

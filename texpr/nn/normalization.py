@@ -162,7 +162,7 @@ class InstanceNorm3d(InstanceNorm1d):
     dims = (4, 5)
 
 
-_FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
+_FRACTION = {"f8e5m2": 2, "f8e4m3": 3, "f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 """Bits behind the leading one of a float: the distance from 1 to the next number is 2 to minus that."""
 
 

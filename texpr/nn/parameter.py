@@ -30,7 +30,7 @@ class Buffer(Variable):
 
     Args:
         persistent: whether `state_dict` has it.
-        dtype: what NumPy cannot say of `data`: bf16 in 16 bits.
+        dtype: what NumPy cannot say of `data`: bf16 in 16 bits, floats in 8 bits.
     """
 
     __slots__ = ("persistent",)

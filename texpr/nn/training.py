@@ -254,7 +254,7 @@ def _output(model: Module, capture: Capture, x: Symbolic) -> Any:
 
 def _wide(x: Symbolic) -> Symbolic:
     """Floats of 16 bits as f32."""
-    return x.astype(F32) if x.dtype.is_float and x.dtype.bits == 16 else x
+    return x.astype(F32) if x.dtype.is_float and x.dtype.bits < 32 else x
 
 
 def first_bad_layer(model: Module, x: np.ndarray, dtype: DType) -> str:

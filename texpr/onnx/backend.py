@@ -100,5 +100,5 @@ def outcome(case: Any) -> str:
 def _compare(found: np.ndarray, right: np.ndarray, rtol: float, atol: float) -> None:
     if (found.dtype, found.shape) != (right.dtype, right.shape):
         raise ValueError(f"{found.dtype}{list(found.shape)}, expected {right.dtype}{list(right.shape)}")
-    wide = np.float64 if right.dtype.name == "bfloat16" else right.dtype
+    wide = np.float64 if right.dtype.name.startswith(("bfloat", "float8")) else right.dtype
     np.testing.assert_allclose(found.astype(wide), right.astype(wide), rtol=rtol, atol=atol)

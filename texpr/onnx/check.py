@@ -19,7 +19,8 @@ MOST_ELEMENTS = 1 << 48
 MOST_AXIS = 1 << 16
 SAID = 1024
 """Constants of so many elements are looked into for the shapes that they say."""
-_WORDS = {"f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "bool": "bool"}
+_WORDS = {"f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8e4m3fn",
+          "f8e5m2": "float8e5m2", "bool": "bool"}
 _NAMES = {t: _WORDS.get(t.name, t.name.replace("i", "int").replace("u", "uint")) for t in TO_ONNX}
 """Element types as definitions write them."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import texpr.onnx.operators as _operators  # noqa: F401  fills the table
 from texpr.graph import Capture, Symbolic, active_capture
 from texpr.graph.lazy import Tensor
-from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable
+from texpr.ir.dtypes import DType, int_range, numpy_dtype, readable, stored
 from texpr.nn import Buffer, Module, Parameter
 from texpr.onnx.read import all_nodes, array_of, opsets, read_model
 from texpr.onnx.run import Run, evaluated
@@ -202,7 +202,7 @@ class _Input:
         if not fits:
             raise CallError(f"input `{self.name}` is {found.dtype}, the model declares {self.dtype}", code="dtype",
                             help=f"convert it: x.astype(np.{numpy_dtype(self.dtype)})")
-        return numbers.astype(numpy_dtype(self.dtype)) if self.dtype.name != "bf16" else Known.of(numbers).numbers()
+        return readable(stored(numbers, self.dtype), self.dtype)
 
     def _same(self, value: Any) -> Any:
         if value.dtype != self.dtype:

@@ -48,8 +48,8 @@ def ranges(names: Sequence[str], extents: Sequence[object]) -> str:
 
 
 def wide(t: DType) -> DType:
-    """What is computed in for a float: f32 for the 16-bit ones."""
-    return F32 if t.bits == 16 else t
+    """What is computed in for a float: f32 for those below 32 bits."""
+    return F32 if t.bits < 32 else t
 
 
 def number(value: float) -> str:

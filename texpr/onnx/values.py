@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import BF16, DType, from_numpy, readable
+from texpr.ir.dtypes import DType, as_bits, from_numpy, readable
 from texpr.support.errors import CallError
 
 
@@ -15,7 +15,7 @@ class Known:
     """An array whose values are known when the program is made: a constant of the model, or what was computed from such ones.
 
     Attributes:
-        array: as texpr stores `dtype`: bf16 as its 16 bits.
+        array: as texpr stores `dtype`: what NumPy lacks as its bits.
     """
 
     __slots__ = ("array", "dtype")
@@ -34,7 +34,7 @@ class Known:
         dtype = from_numpy(found.dtype)
         if dtype is None:
             raise CallError(f"an array has dtype {found.dtype}, which texpr does not have", code="dtype")
-        stored = found.view(np.uint16) if dtype == BF16 else found
+        stored = as_bits(found, dtype)
         return Known(np.ascontiguousarray(stored, stored.dtype.newbyteorder("=")).reshape(found.shape), dtype)
 
     @property

@@ -102,7 +102,8 @@ def random_inputs(of: Kernel | Program, sizes: Mapping[Var, int], seed: int) -> 
             yield _indices(generator, t, shape, lo, max(lo + 1, hi)).astype(dtype)
         elif t.dtype.is_float:
             values = generator.standard_normal(shape) * 10.0 ** generator.integers(-3, 4, shape)
-            yield np.asarray(values).astype(dtype) if dtype.kind == "f" else np.asarray(generator.integers(1, 1 << 14, shape)).astype(dtype)
+            bits = generator.integers(1, 1 << t.dtype.bits - 2, shape) if t.dtype.as_bits else None  # of positive numbers up to 2
+            yield np.asarray(values if bits is None else bits).astype(dtype)
         else:
             yield np.asarray(generator.integers(0, 2 if t.dtype.kind == "bool" else 100, shape)).astype(dtype)
 

@@ -1,11 +1,12 @@
-"""Contractions of bf16, f16 and floats of 8 bits by warpgroups: 128 threads multiply 64 rows by up to 256 columns, of operands in shared memory.
+"""Contractions by warpgroups: 128 threads multiply 64 rows by up to 256 columns of bf16, f16 or floats of 8 bits, in shared memory.
 
-A block has one or two warpgroups with rows of their own and the columns in common. Products of 64 terms are begun together and go on
-while the next ones begin, of 128 where an element is a byte; copies fill as many buffers as blocks that fit a processor by their registers have memory for: boxes that are
-moved as a whole, where tensors and loops are such that they can be. Operands lie in rows of 64 terms, or, where a tensor has neighbours
-along rows or columns in place of terms, in panels of as many of these: the instruction turns them, unless elements are bytes. What becomes of a sum is computed by
-the thread that has it. Where blocks walk over all tiles, two with neighbouring tiles are a cluster, each of which copies a half of the
-operand that both want. Convolutions with channels last have rows along positions, or along images where these are many.
+A block has one or two warpgroups with rows of their own and the columns in common. Products of 64 terms, of 128 where an element is a
+byte, are begun together and go on while the next ones begin; copies fill as many buffers as blocks that fit a processor by their
+registers have memory for: boxes that are moved as a whole, where tensors and loops are such that they can be. Operands lie in rows of so
+many terms, or, where a tensor has neighbours along rows or columns in place of terms, in panels of as many of these: the instruction
+turns them, unless elements are bytes. What becomes of a sum is computed by the thread that has it. Where blocks walk over all tiles, two
+with neighbouring tiles are a cluster, each of which copies a half of the operand that both want. Convolutions with channels last have
+rows along positions, or along images where these are many.
 
 Source: Lam, Software Pipelining: An Effective Scheduling Technique for VLIW Machines, PLDI 1988.
 """

@@ -186,8 +186,9 @@ def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> str:
                                         for t, c in near)
     step = period if turned else p.terms
     if last + p.terms > lies.row or any(c % step for c in (flat.constant, *(c for _, c in near))):
-        raise CompileError(f"wgmma reads {p.terms} terms of {'eight rows' if turned else 'one row'} of {tensor.name}, from every eighth row "
-                           "on, and these may begin elsewhere", code="target",
+        which = "eight rows" if turned else "one row"
+        raise CompileError(f"wgmma reads {p.terms} terms of {which} of {tensor.name}, from every eighth row on, and these may begin "
+                           "elsewhere", code="target",
                            help=f"use tiles of {lies.row} terms, cut into steps of {p.terms}, and of rows that are a multiple of 8")
     return emitter.place(tensor, indices, zero)
 

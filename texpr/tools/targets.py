@@ -22,7 +22,7 @@ from texpr import autodiff
 from texpr.compiler import Schedule, load
 from texpr.graph.lazy.tensor import applied, tensor
 from texpr.graph.place import on_host
-from texpr.ir.dtypes import BF16, numpy_dtype, readable
+from texpr.ir.dtypes import numpy_dtype, readable
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.interpret import interpret
 from texpr.ir.shapes import Shape, caller_shape, flat_shape
@@ -148,7 +148,7 @@ def expected_of(program: Program, sizes: dict[Var, int]) -> tuple[list[np.ndarra
 
 
 def _input(tensor: Tensor, found: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    if not tensor.dtype.is_float or tensor.dtype == BF16:
+    if not tensor.dtype.is_float or tensor.dtype.as_bits:
         return found
     return np.asarray(generator.uniform(0.1, 0.9, found.shape)).astype(numpy_dtype(tensor.dtype))
 

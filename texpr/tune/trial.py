@@ -17,7 +17,7 @@ import numpy as np
 from texpr.compiler import op
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.schedule import Schedule, scripted
-from texpr.ir.dtypes import DType, numpy_dtype
+from texpr.ir.dtypes import DType, numpy_dtype, stored
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.shapes import caller_shape, evaluate_size
 from texpr.ir.tensor import Program
@@ -138,7 +138,7 @@ def _values(tensor: Tensor, sizes: Mapping[Var, int], rng: np.random.Generator) 
             return np.array(rows).reshape(shape).astype(t)
         return rng.integers(low, max(high, low + 1), shape).astype(t)
     if tensor.dtype.is_float:
-        return rng.standard_normal(shape).astype(t)
+        return stored(rng.standard_normal(shape), tensor.dtype)
     if tensor.distinct and shape:
         return np.tile(np.arange(shape[-1]), (*shape[:-1], 1)).astype(t)
     return rng.integers(0, 2 if _is_bool(tensor.dtype) else 8, shape).astype(t)

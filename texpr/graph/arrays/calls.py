@@ -12,7 +12,7 @@ from texpr.compiler import Op
 from texpr.graph.arrays import written
 from texpr.graph.arrays.indexing import selection
 from texpr.graph.arrays.promotion import of_elementary, of_quotient, of_sum, promoted, with_number
-from texpr.ir.dtypes import BF16, BOOL, F32, I32, I64, DType, accumulator, from_numpy, numpy_dtype
+from texpr.ir.dtypes import BOOL, F32, I32, I64, DType, accumulator, from_numpy, numpy_dtype
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
 
@@ -89,8 +89,8 @@ def _shape(x: Any) -> Shape:
 
 
 def _elementwise(name: str, text: str, operands: Sequence[Any], computed: DType, result: DType) -> Any:
-    # There is no number of Python in bf16; f32 holds what its own rounding needs.
-    numbers = F32 if computed == BF16 else computed
+    # There is no number of Python in what NumPy lacks; f32 holds what its own rounding needs.
+    numbers = F32 if computed.as_bits else computed
     dtypes = [numbers if _is_number(x) else dtype_of(x) for x in operands]
     found: Any = written.elementwise(name, text, [_shape(x) for x in operands], dtypes, result, computed)(*operands)
     if all(map(is_weak, operands)):
@@ -167,7 +167,7 @@ def where(condition: object, a: object, b: object) -> Any:
     if _is_number(c) or dtype_of(c) != BOOL:
         raise CallError("the condition of `where` is no tensor of booleans", code="dtype", help="compare it with something")
     t = I64 if type(x) is int and type(y) is int else common_dtype(x, y) if not (_is_number(x) and _is_number(y)) else F32
-    shapes, numbers = [_shape(v) for v in (c, x, y)], F32 if t == BF16 else t
+    shapes, numbers = [_shape(v) for v in (c, x, y)], F32 if t.as_bits else t
     dtypes = [BOOL, *(numbers if _is_number(v) else dtype_of(v) for v in (x, y))]
     reads = [f"{{{k}}}" if d == t else f"{t}({{{k}}})" for k, d in enumerate(dtypes)]
     return written.elementwise("choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t)(c, x, y)

@@ -1,9 +1,10 @@
-"""Which dtype arrays of two dtypes have together: NumPy's table, and where bf16 stands in it.
+"""Which dtype arrays of two dtypes have together: NumPy's table, and where the floats that it lacks stand in it.
 
 Python's numbers are weak, as in NumPy (NEP 50): they take the dtype of the array if that can hold their kind.
 
 |            | with a float          | with an integer of 8, 16, more bits      | with bool |
 |------------|-----------------------|------------------------------------------|-----------|
+| f8e4m3, f8e5m2 | the wider; each other: f32 | f16, f32, f64                      | itself    |
 | f16        | the wider; bf16: f32  | f16, f32, f64                            | f16       |
 | bf16       | the wider; f16: f32   | bf16, f32, f64                           | bf16      |
 | f32        | the wider             | f32, f32, f64                            | f32       |
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, U64, DType, from_numpy, int_range
+from texpr.ir.dtypes import BF16, BOOL, DTYPES, F8E4M3, F8E5M2, F16, F32, F64, I64, U64, DType, from_numpy, int_range
 from texpr.support.errors import CallError
 
 _FLOAT_BITS = {8: 16, 16: 32, 32: 64, 64: 64}
@@ -29,7 +30,7 @@ def promoted(a: DType, b: DType) -> DType:
     if a == BOOL:
         return b
     if a.is_float and b.is_float:
-        return F32 if {a, b} == {F16, BF16} else max(a, b, key=lambda t: t.bits)
+        return F32 if {a, b} in ({F16, BF16}, {F8E4M3, F8E5M2}) else max(a, b, key=lambda t: t.bits)
     if a.is_float or b.is_float:
         real, whole = (a, b) if a.is_float else (b, a)
         return real if real.bits >= _FLOAT_BITS[whole.bits] else DTYPES[f"f{_FLOAT_BITS[whole.bits]}"]

@@ -19,7 +19,7 @@ from texpr.graph.capture import bound, resolved
 from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable
-from texpr.ir.dtypes import BF16, DType, from_numpy, numpy_dtype, readable, stored
+from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
@@ -149,8 +149,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             self.value = self.value.copy()
 
     def numpy(self) -> np.ndarray:
-        """The value. Writing into the array changes the tensor, unless it lies on a device: then the array is a copy. bf16 comes as
-        `ml_dtypes.bfloat16` where that is installed, else as f32, which holds it exactly.
+        """The value. Writing into the array changes the tensor, unless it lies on a device: then the array is a copy. What NumPy
+        lacks comes in the dtypes of `ml_dtypes` where that is installed, else as f32, which holds it exactly.
         """
         value = self.realize().value
         assert value is not None
@@ -268,10 +268,10 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         """A capsule over the same memory, whose strides are never negative.
 
         Raises:
-            BufferError: bf16, which NumPy does not export; a tensor on a device that is asked for on another one.
+            BufferError: a dtype that NumPy lacks; a tensor on a device that is asked for on another one.
         """
-        if self.dtype == BF16:
-            raise BufferError("bf16 is not exported through DLPack; convert it: x.astype('f32')")
+        if self.dtype.as_bits:
+            raise BufferError(f"{self.dtype} is not exported through DLPack; convert it: x.astype('f32')")
         array = self._on_device()
         if array is not None:
             if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
@@ -377,14 +377,14 @@ def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
     if isinstance(data, np.ma.MaskedArray):
         raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     wanted = None if dtype is None else named(dtype)
-    if isinstance(data, np.ndarray) and wanted == BF16 and data.dtype == np.uint16:
-        value, t = data, BF16
+    if isinstance(data, np.ndarray) and wanted is not None and wanted.as_bits and data.dtype == numpy_dtype(wanted):
+        value, t = data, wanted
     else:
         operand = calls.operand(data)
         array = np.asarray(operand)
         t = from_numpy(array.dtype)
         assert t is not None
-        value = array.view(np.uint16) if t == BF16 else array
+        value = as_bits(array, t)
         value, t = (value, t) if wanted in (None, t) else (stored(array, wanted), wanted)  # type: ignore[arg-type]
     return np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(value.shape), t  # type: ignore[return-value]
 
@@ -428,7 +428,7 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, Variable):
         found = leaf_of(value)
     elif isinstance(value, bool | int | float):
-        found = Tensor((), dtype, np.array(value, numpy_dtype(dtype)) if dtype != BF16 else stored(value, dtype))
+        found = Tensor((), dtype, stored(value, dtype) if dtype.as_bits else np.array(value, numpy_dtype(dtype)))
     else:
         found = tensor(value, device=gpu.HOST if np.ndim(value) == 0 else None)  # type: ignore[arg-type]
     if found.dtype != dtype:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.ir.dtypes import I64, DType
+from texpr.ir.dtypes import I64, DType, stored
 from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 from texpr.support.errors import CallError
@@ -21,7 +21,7 @@ class Value:
 
     Attributes:
         name: in the graph; empty for one whose elements are known and which no node has taken yet.
-        array: its elements where they are known; bf16 as f32.
+        array: its elements where they are known; what NumPy lacks as f32.
     """
 
     name: str
@@ -189,8 +189,5 @@ class Graph:
 
 
 def numbers(values: np.ndarray, dtype: DType) -> Known:
-    """Numbers, bf16 as f32, in the form in which texpr stores them."""
-    if dtype.name == "bf16":
-        bits = values.astype(np.float32).view(np.uint32)
-        return Known(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16), dtype)
-    return Known(values, dtype)
+    """Numbers, those that NumPy lacks as f32, in the form in which texpr stores them."""
+    return Known(stored(values, dtype) if dtype.as_bits else values, dtype)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-_TYPES = ("f32", "f32", "f32", "f32", "f64", "i32", "i32", "i64", "f16", "bf16", "u8", "i8")
+_TYPES = ("f32", "f32", "f32", "f32", "f64", "i32", "i32", "i64", "f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8")
 _AXES = "ijklm"
-_NARROW = ("f16", "bf16", "u8", "i8")
+_NARROW = ("f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8")
 
 
 @dataclass(slots=True)

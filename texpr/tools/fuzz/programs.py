@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-_FLOATS = ("f32", "f32", "f64", "f16", "bf16")
+_FLOATS = ("f32", "f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2")
 _INTEGERS = ("i32", "i64", "u8", "i8", "u32", "i16", "u16", "u64")
 _FUNCTIONS = ("exp", "tanh", "abs", "sqrt", "sigmoid", "sin", "floor", "sign", "erf", "log1p", "rint")
 _NAMES = "ijklmn"
@@ -184,7 +184,7 @@ def _reduction(w: _Writer, depth: int) -> str:
         w.indices[name] = ""
     body = _value(w, min(depth - 1, 2))
     w.indices = outer
-    narrow = w.dtype in ("f16", "bf16", "i8", "u8", "i16", "u16") and op in ("sum", "prod")
+    narrow = w.dtype in ("f16", "bf16", "f8e4m3", "f8e5m2", "i8", "u8", "i16", "u16") and op in ("sum", "prod")
     text = f"{op}({name} in {extent}{where}: {body})"
     return f"{w.dtype}({text})" if narrow else text
 
