@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.programs import axis, number, reduction
-from texpr.ir.dtypes import BF16, BOOL, DTYPES, F32, F64, I32, I64, DType, int_range, numpy_dtype
+from texpr.ir.dtypes import BF16, BOOL, DTYPES, F32, F64, I32, I64, DType, int_range, numpy_dtype, stored
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -55,6 +55,8 @@ def special_values(t: DType) -> np.ndarray:
         return np.array(sorted({lo, lo + 1, hi, hi - 1, 0, 1, 2, 3, 7, *((-1, -2, -7) if lo else ())}), numpy_dtype(t))
     if t == BF16:
         return np.array([0, 0x8000, 1, 0x8001, 0x3F80, 0xBF80, 0x3F81, 0x4040, 0xC0E0, 0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0], np.uint16)
+    if t.as_bits:  # zeros, denormal and normal numbers next to each other, 1, 1.5 and -2.5, the last numbers, infinities, NaN
+        return np.array([0, 0x80, 1, 0x81, 3, 4, 7, 8, 0x38, 0x3C, 0xBC, 0x42, 0xC2, 0x7B, 0xFB, 0x7C, 0xFC, 0x7E, 0xFE, 0x7F], np.uint8)
     limits = np.finfo(numpy_dtype(t))
     return np.array([0.0, -0.0, 1, -1, 1.5, -2.5, 3, 7.25, -7.25, 0.1, limits.max, limits.min, limits.tiny, limits.smallest_subnormal,
                      np.inf, -np.inf, np.nan], limits.dtype)
@@ -69,6 +71,8 @@ def elements(t: DType) -> st.SearchStrategy[np.generic]:
         return st.one_of(st.integers(max(int_range(t)[0], -9), 9).map(numpy_dtype(t).type), special)
     if t == BF16:
         return st.one_of(st.integers(0x3F00, 0x4200).map(np.uint16), special)
+    if t.as_bits:
+        return st.one_of(st.integers(-8, 8).map(lambda k: np.uint8(stored(k / 4, t))), special)
     return st.one_of(st.integers(-64, 64).map(lambda k: numpy_dtype(t).type(k / 8)), special)
 
 

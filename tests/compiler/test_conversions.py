@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.compare import assert_same_bits, same_bf16
-from texpr.ir.dtypes import BF16, DTYPES, DType, numpy_dtype
+from tests.compare import same_bf16, same_numbers
+from texpr.ir.dtypes import BF16, DTYPES, F8E4M3, F8E5M2, DType, numbers_of, numpy_dtype
 
 NEAR_TIES = [*(2**40 + 2**32 + d for d in (-1, 0, 1)), *(2**30 + 2**22 + d for d in (-1, 0, 1)), 2**60 + 2**52 + 1, 2**62 + 2**54 - 1,
              2**24 + 1]
@@ -18,6 +18,8 @@ def values(t: DType) -> np.ndarray:
     generator, stored = np.random.default_rng(t.bits), numpy_dtype(t)
     if t.kind == "bool":
         return generator.integers(0, 2, 67).astype(bool)
+    if t.bits == 8 and t.is_float:
+        return np.arange(256, dtype=np.uint8)
     if t.bits == 16 and t.is_float:
         return np.arange(0, 65536, 7, dtype=np.uint16).view(stored)
     if t.is_int:
@@ -27,10 +29,13 @@ def values(t: DType) -> np.ndarray:
         return np.array([*ends, *(int(n) >> k for k, n in enumerate(spread))], stored)
     ends = [np.nan, np.inf, -np.inf, 0.0, -0.0, 300, -1, 1e30, -1e30, 65504, 65519.99, 65520, -129, 255.5, 2.0**63, 2.0**64, 1e-40, 1e-45,
             -9e-8]
+    small = np.concatenate([numbers_of(np.arange(0x7C, dtype=np.uint8), each) for each in (F8E4M3, F8E5M2)]).astype(np.float64)
+    halfway = np.multiply.outer((small[1:] + small[:-1]) / 2, [1, 1 + 2.0**-45, -1 + 2.0**-45, 1 - 2.0**-23]).ravel()
+    ends += [464, 464 + 2.0**-20, -465, 448, 61440, 61440 - 2.0**-8, -61439.99]
     ties = 1 + generator.integers(0, 4096, 400) / 4096 + 2.0**-30 * generator.integers(-1, 2, 400)
     spread = generator.standard_normal(400) * 10.0 ** generator.integers(-42, 42, 400)
     with np.errstate(over="ignore"):
-        return np.concatenate([ends, ties, spread]).astype(stored)
+        return np.concatenate([ends, halfway, ties, spread]).astype(stored)
 
 
 @pytest.mark.parametrize("source", DTYPES)
@@ -39,10 +44,7 @@ def test_conversions(source: str):
     for name, t in DTYPES.items():
         convert = tx.op(f"op f(X: {source}[N]) -> Y: {name}[N] {{ Y[i] = {name}(X[i]) }}")
         found, expected = convert(x), tx.interpret(convert, x)
-        if t == BF16:
-            assert same_bf16(found, expected), f"{source} to {name}"
-        else:
-            assert_same_bits(found, expected)  # type: ignore[arg-type]
+        same_numbers(np.asarray(found), np.asarray(expected), t)
 
 
 def test_a_bf16_that_waits_in_a_register_keeps_its_denormals():

@@ -185,8 +185,9 @@ class Variable:
 def _as_held(array: np.ndarray) -> tuple[np.ndarray, DType | None]:
     """An array as variables hold it, in native byte order, and its dtype."""
     dtype = from_numpy(array.dtype)
-    bits = dtype is None or dtype.as_bits
-    return (as_bits(array, dtype) if bits else array.astype(numpy_dtype(dtype), copy=False)), dtype
+    if dtype is None or dtype.as_bits:
+        return as_bits(array, dtype), dtype
+    return array.astype(numpy_dtype(dtype), copy=False), dtype
 
 
 def _placed(array: np.ndarray, device: str) -> Any:

@@ -140,12 +140,13 @@ def rounded(x: np.ndarray | np.floating, t: DType) -> np.ndarray:
 
     What is too large becomes infinity, in f8e4m3 NaN: it has no infinity.
     """
-    return _to_bf16(x) if t == BF16 else _to_small(np.asarray(x, np.float64), _SMALL[t.kind])
+    with np.errstate(invalid="ignore"):
+        exact = np.asarray(x, np.float64)
+    return _to_bf16(exact) if t == BF16 else _to_small(exact, _SMALL[t.kind])
 
 
-def _to_bf16(x: np.ndarray | np.floating) -> np.ndarray:
+def _to_bf16(exact: np.ndarray) -> np.ndarray:
     # Rounding to odd at 32 bits first makes rounding twice as good as rounding once.
-    exact = np.asarray(x, np.float64)
     near = exact.astype(np.float32)
     toward_zero = near.view(np.uint32) - (np.abs(near) > np.abs(exact)).astype(np.uint32)
     inexact = (near != exact) & ~np.isnan(exact)

@@ -14,8 +14,8 @@ TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]
 _SYMBOLS = [*"()[]{}<>,:;=|+-*/%", "->", "..", "**", "//", "<=", ">=", "==", "!=", "+=", "*=", "max=", "min="]
 _WORDS = ["op", "fn", "extern", "use", "let", "if", "then", "else", "for", "in", "where", "require", "distinct", "and", "or", "not", "inf",
           "nan", "true", "false", "sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "clamp", "wrap", "reflect", "drop"]
-_NAMES = ["X", "Y", "Z", "i", "j", "k", "N", "M", "S", "s", "T", "f32", "f64", "i32", "i64", "u8", "bool", "f16", "bf16", "f8e4m3", "exp", "log",
-          "f", "abs", "numel", "lowest", "uniform", "malloc", "main", "a" * 300]
+_NAMES = ["X", "Y", "Z", "i", "j", "k", "N", "M", "S", "s", "T", "f32", "f64", "i32", "i64", "u8", "bool", "f16", "bf16", "f8e4m3", "exp",
+          "log", "f", "abs", "numel", "lowest", "uniform", "malloc", "main", "a" * 300]
 _NUMBERS = ["0", "1", "2", "3", "7", "100", "2147483647", "2147483648", "4294967297", "9223372036854775807", "9223372036854775808",
             "18446744073709551616", "9" * 40, "9" * 5000, "0.5", "2.5", "1e40", "1e-400", "1e999", "65536", "1.0", "0.0"]
 _STRANGE = ["\x00", "\ud800", "\u202e", "\ufeff", "\u200d", "е", "×", "١", "\r", "\t", "\n",
