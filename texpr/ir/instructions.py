@@ -24,7 +24,7 @@ class Instruction:
         emit: what a target needs to know to write it.
         flushes: it adds floats in an order and with roundings of its own, and takes denormal numbers for zeros.
         reorders: it adds floats in an order of its own.
-        coarse: its sums have fewer bits than their type, about the 13 of a fraction.
+        coarse: what it adds to a sum loses bits that f32 would keep: about 13 of a fraction are left.
         offset: what it takes as signed becomes unsigned first, and what that adds is found by one more product for each register of a row.
         begun: it can be begun and waited for later: threads go on meanwhile.
         masked: conditions may stand in the nest: the instruction leaves out the elements for which they fail.

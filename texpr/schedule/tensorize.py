@@ -53,7 +53,7 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
     asks = INSTRUCTIONS[instruction]
     if not isinstance(reassoc, bool):
         raise ScheduleError(f"`reassoc` is True or False, not {reassoc!r}", span_of(kernel, matching[0]), code="tensorize")
-    if not reassoc and (asks.flushes or asks.reorders and any(not s.reassoc for n in matching for s in stores(n))):
+    if not reassoc and (asks.flushes or asks.coarse or asks.reorders and any(not s.reassoc for n in matching for s in stores(n))):
         also = ", with fewer bits than sums have" if asks.coarse else " and takes denormal numbers for zeros" if asks.flushes else ""
         raise ScheduleError(f"{instruction} adds in an order of its own{also}", span_of(kernel, matching[0]), code="exact",
                             help=f'tensorize("{qualified(matching[0])}", "{instruction}", reassoc=True) permits it')

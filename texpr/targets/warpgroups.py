@@ -69,6 +69,11 @@ class _Product:
         return self.left if self.left == self.right else f"{self.left}_{self.right}"
 
     @property
+    def small(self) -> bool:
+        """Whether operands are floats of 8 bits: sums have fewer bits then, and nothing is too small for them."""
+        return self.terms == 32
+
+    @property
     def lies(self) -> Swizzle:
         """How operands lie in shared memory: units of 16 bytes are exchanged."""
         return Swizzle(self.terms // 2, 8, 4 * self.terms)
@@ -98,7 +103,8 @@ for _n in (64, 128, 256):
     _both = [_Product(_n, _t, _t, 16, _turned) for _t, _turned in pairs(("bf16", "f16"), ("", "a", "b", "ab"))]
     for _p in [*_both, *(_Product(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2))]:
         _name = f"wgmma_{_p.types}_n{_n}" + (f"_t{_p.turned}" if _p.turned else "")
-        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, flushes=True, coarse=_p.terms == 32, begun=True)
+        _how = {"reorders": True, "coarse": True} if _p.small else {"flushes": True}
+        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, begun=True, **_how)
     warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
@@ -199,7 +205,7 @@ def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
     registers = ", ".join(f"${k}" for k in range(count))
     ends = "" if how else " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
     types = ".".join(t.removeprefix("f8") for t in (p.left, p.right))
-    turns = "" if p.terms == 32 else f", {int('a' in p.turned)}, {int('b' in p.turned)}"
+    turns = "" if p.small else f", {int('a' in p.turned)}, {int('b' in p.turned)}"
     text = (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{p.terms}.f32.{types} "
             f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{turns};{ends}")
     given = begun.given(count) if how else begun.values(count)

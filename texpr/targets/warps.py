@@ -132,7 +132,7 @@ _product("mma_i8", _Product("mma.m16n8k32.row.col.s8", 16, 8, 32, "i32", 4), "i8
 for _left, _right in pairs(("e4m3", "e5m2"), repeat=2):
     _product(f"mma_f8{_left}" + (f"_f8{_right}" if _left != _right else ""),
              _Product(f"mma.m16n8k32.row.col.f32.{_left}.{_right}.f32", 16, 8, 32, "i32", 4), f"f8{_left}", "f32", right=f"f8{_right}",
-             flushes=True, coarse=True)
+             reorders=True, coarse=True)
 _product("mma_f64", _Product("mma.m8n8k4.row.col.f64", 8, 8, 4, "double", 1), "f64", "f64", reorders=True)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import BOOL, F32, I64
+from texpr.ir.dtypes import BOOL, F32, I64, DType, small
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import each, number, wide
-from texpr.onnx.types import FROM_ONNX, name_of
+from texpr.onnx.types import FROM_ONNX, TO_ONNX, name_of
 from texpr.onnx.values import Known
 
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
@@ -166,7 +166,17 @@ def cast(node: Node, x: Any, number_of_type: int) -> Any:
     """Another element type, as ONNX converts."""
     if number_of_type not in FROM_ONNX:
         raise node.refuse(f"to {name_of(number_of_type)}, which texpr does not have")
-    return x.astype(FROM_ONNX[number_of_type].name)
+    t = FROM_ONNX[number_of_type]
+    return saturated(x, t) if small(t) is not None and node.attr("saturate", 1) else x.astype(t.name)
+
+
+def saturated(x: Any, t: DType) -> Any:
+    """As a float of 8 bits: what is too large becomes the largest number, infinity too."""
+    form = small(t)
+    assert form is not None
+    limit = int(form.largest)
+    wide = x if x.dtype.is_float else x.astype("f64")
+    return each("saturate", f"{t}(clamp({{0}}, -{limit}, {limit}))", wide, result=t)
 
 
 @converter("Cast")
@@ -176,7 +186,7 @@ def _cast(node: Node, x: Any) -> Any:
 
 @converter("CastLike")
 def _cast_like(node: Node, x: Any, like: Any) -> Any:
-    return x.astype(like.dtype.name)
+    return cast(node, x, TO_ONNX[like.dtype])
 
 
 @converter("Constant", control=True)

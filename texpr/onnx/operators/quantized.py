@@ -1,4 +1,4 @@
-"""Small integers that stand for floats."""
+"""Small integers, and floats of 8 bits, that stand for floats."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from texpr import ops
 from texpr.ir.dtypes import F32, U8, int_range
+from texpr.onnx.operators.arithmetic import saturated
 from texpr.onnx.operators.neural import without_zero
 from texpr.onnx.operators.windows import integer_convolution
 from texpr.onnx.run import Node
@@ -26,7 +27,10 @@ def _along(node: Node, x: Any, scale: Any) -> Any:
 
 
 def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any) -> Any:
-    """round(x / scale) + zero, between the least and the greatest number of t."""
+    """round(x / scale) + zero, between the least and the greatest number of t; floats of 8 bits have no zero point."""
+    if t.is_float:
+        quotient = each("quotient", "{0} / {1}", x, scale, result=F32, computed=F32)
+        return saturated(quotient, t) if node.attr("saturate", 1) else quotient.astype(t.name)
     lo, hi = int_range(t)
     quotient = each("quotient", "round({0} / {1})", x, scale, result=F32, computed=F32)
     if zero is not None:
@@ -44,8 +48,8 @@ def _quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
 
 @converter("DequantizeLinear", kept=(1,))
 def _dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
-    away = x.astype("i32")
-    if zero is not None:
+    away = x.astype("f32" if x.dtype.is_float else "i32")
+    if zero is not None and not x.dtype.is_float:
         away = each("less", "{0} - {1}", away, _along(node, x, zero).astype("i32"))
     return each("times", "{0} * {1}", away.astype(scale.dtype.name), _along(node, x, scale))
 

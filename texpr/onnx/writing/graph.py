@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from texpr.ir.dtypes import I64, DType, stored
+from texpr.ir.dtypes import I64, DType, small, stored
 from texpr.onnx.types import TO_ONNX
 from texpr.onnx.values import Known
 from texpr.support.errors import CallError
@@ -185,7 +185,10 @@ class Graph:
 
     def cast(self, x: Value, dtype: DType) -> Value:
         """Other elements."""
-        return x if x.dtype == dtype else self.add("Cast", [x], x.shape, dtype, to=TO_ONNX[dtype])
+        if x.dtype == dtype:
+            return x
+        exact = {} if small(dtype) is None else {"saturate": 0}
+        return self.add("Cast", [x], x.shape, dtype, to=TO_ONNX[dtype], **exact)
 
 
 def numbers(values: np.ndarray, dtype: DType) -> Known:

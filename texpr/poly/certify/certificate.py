@@ -10,7 +10,7 @@ import islpy as isl
 
 from texpr.ir.build import compare, conjunction
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
-from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.logistic import LAW as LOGISTIC
 from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.parted import parted
@@ -63,6 +63,7 @@ class Certificate:
         reassociated: outputs and intermediates whose sums run in another order than the program's.
         contracted: whether a * b + c may be rounded once.
         flushed: those whose sums take denormal numbers for zeros, since an instruction does.
+        coarse: those whose sums an instruction holds in fewer bits than their type has.
         online: those whose sums are computed with a maximum that runs along, by the law of `running`.
         trimmed: those whose sums are without terms that have a factor from outside of its tensor, which is 0.
         inverted: those whose quotients are products with reciprocals.
@@ -75,6 +76,7 @@ class Certificate:
     reassociated: tuple[str, ...]
     contracted: bool
     flushed: tuple[str, ...] = ()
+    coarse: tuple[str, ...] = ()
     online: tuple[str, ...] = ()
     trimmed: tuple[str, ...] = ()
     inverted: tuple[str, ...] = ()
@@ -99,6 +101,7 @@ class Certificate:
             return "bit-exact"
         said = [f"reassociated: {', '.join(self.reassociated)}"] if self.reassociated else []
         said += [f"flushed: denormal numbers are zeros in {', '.join(self.flushed)}"] if self.flushed else []
+        said += [f"coarse: sums have about 13 bits of a fraction in {', '.join(self.coarse)}"] if self.coarse else []
         said += [f"online: {LAW} in {', '.join(self.online)}"] if self.online else []
         said += [f"trimmed: 0 times infinity or NaN is left out of {', '.join(self.trimmed)}"] if self.trimmed else []
         said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
@@ -270,12 +273,14 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
         if buffer.updates:
             sums.prepare(buffer, whole=False)
     check_races(proof, sums, kernel)
-    flushed = tuple(dict.fromkeys(_flushed(proof)))
+    reordering = list(_reordering(proof))
+    flushed = tuple(dict.fromkeys(name for name, each in reordering if each.flushes))
+    coarse = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
-    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract, flushed)
+    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract, flushed, coarse)
 
 
-def _flushed(proof: Proof) -> Iterator[str]:
+def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
     """The sums of floats that instructions compute, in an order of their own, which the stores must permit."""
     names = {INSTRUCTION + name: each for name, each in INSTRUCTIONS.items() if each.flushes or each.reorders}
     for u in proof.nest.statements:
@@ -283,8 +288,7 @@ def _flushed(proof: Proof) -> Iterator[str]:
         if used is not None:
             if not u.store.reassoc:
                 raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
-            if used.flushes:
-                yield name_of(proof.meaning.definitions[u.store.equation])
+            yield name_of(proof.meaning.definitions[u.store.equation]), used
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
