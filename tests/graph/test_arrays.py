@@ -147,7 +147,8 @@ COMPLAINTS = {
     "error[axis]: axis 3 of a tensor with 3 axes": lambda x: x.sum(axis=3),
     "error[axis]: an axis is given twice: (0, -3)": lambda x: x.sum(axis=(0, -3)),
     "error[dtype]: ~ of f32\n  help: it is for integers and booleans": lambda x: ~x,
-    "error[dtype]: 'q7' is no dtype that texpr has\n  help: there are bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64":
+    "error[dtype]: 'q7' is no dtype that texpr has\n"
+    "  help: there are bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, f8e5m2":
         lambda x: x.astype("q7"),
     "error[shape]: a tensor of shape [2, 3, 4] is no single number\n  help: reduce or index it": float,
     "error[arguments]: None is no operand of tensors\n  help: operands are tensors, arrays and numbers": lambda x: x + None,

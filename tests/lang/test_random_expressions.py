@@ -48,7 +48,7 @@ from texpr.lang.elaborate import unproven
 
 N, S = Var("N"), Var("S", pack=True)
 AT, P = Var("i"), Var("p", pack=True)
-TYPES = [t for t in DTYPES.values() if t.name not in ("f16", "bf16")]  # these are computed in f32
+TYPES = [t for t in DTYPES.values() if not t.is_float or t.bits >= 32]  # others are computed in f32
 VECTORS = {t: Tensor(f"X_{t}", t, (Dim((N,)),)) for t in TYPES}
 PACKED = {t: Tensor(f"P_{t}", t, (Dim((S,), True), Dim((N, index(2))))) for t in TYPES}
 

@@ -87,7 +87,7 @@ def test_dtypes():
     assert model.float()(x).dtype == np.float32
     assert model.half()(x).dtype == np.float16 and model[1].count.data.dtype == np.int64
     assert model.bfloat16()(x).dtype.name in ("float32", "bfloat16")
-    assert complaint(lambda: model.to("i32")) == "error[dtype]: to: dtype is 'i32', expected f32, f64, f16 or bf16"
+    assert complaint(lambda: model.to("i32")) == "error[dtype]: to: dtype is 'i32', expected f32, f64, f16, bf16, f8e4m3 or f8e5m2"
 
 
 def test_containers_of_parameters_and_names():

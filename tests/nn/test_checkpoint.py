@@ -240,13 +240,13 @@ def test_a_save_that_is_killed_leaves_a_whole_file(tmp_path: Path):
     assert len(np.unique(model.weight.data)) == 1
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16"])
-def test_floats_of_16_bits(tmp_path: Path, dtype: str):
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3", "f8e5m2"])
+def test_narrow_floats(tmp_path: Path, dtype: str):
     model = made().to(dtype)
     before = [v.data.copy() for v in model.parameters()]
     nn.save(model, tmp_path / "m.safetensors")
     entry = json.loads((tmp_path / "m.safetensors").read_bytes()[8:].split(b"}}")[0] + b"}}")["0.weight"]
-    assert entry["dtype"] == dtype.upper()
+    assert entry["dtype"] == {"f8e4m3": "F8_E4M3", "f8e5m2": "F8_E5M2"}.get(dtype, dtype.upper())
     other = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)).to(dtype)
     nn.load(other, tmp_path / "m.safetensors")
     for own, value in zip(other.parameters(), before):

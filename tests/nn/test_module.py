@@ -146,7 +146,8 @@ def test_no_forward():
 def test_layers_refuse_arguments():
     assert complaint(lambda: nn.Linear(0, 3)) == "error[arguments]: Linear: in_features is 0, expected an integer of at least 1"
     assert complaint(lambda: nn.Linear(3, 2.5)) == "error[arguments]: Linear: out_features is 2.5, expected an integer of at least 1"  # type: ignore[arg-type]
-    assert complaint(lambda: nn.Linear(3, 2, dtype="i32")) == "error[dtype]: Linear: dtype is 'i32', expected f32, f64, f16 or bf16"
+    assert complaint(lambda: nn.Linear(3, 2, dtype="i32")) == (
+        "error[dtype]: Linear: dtype is 'i32', expected f32, f64, f16, bf16, f8e4m3 or f8e5m2")
     assert complaint(lambda: nn.Conv2d(3, 4, 3, groups=2)) == \
         "error[arguments]: Conv2d: 3 input and 4 output channels cannot be divided into 2 groups"
     assert complaint(lambda: nn.Conv2d(3, 4, (3, 3, 3))) == \

@@ -18,7 +18,7 @@ from texpr.compiler.overwriting import overwritten
 from texpr.compiler.resources import occupancy_of
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
-from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.dtypes import ML_DTYPES, numpy_dtype
 from texpr.ir.expr import Expr, Mul, Tensor, Var
 from texpr.ir.extern import is_extern
 from texpr.ir.loop import For, Kernel
@@ -322,8 +322,8 @@ class CompiledKernel(callable.Callable):
         refuse_far(program, sizes)
         if prod(n for n in sizes.values() if n > 1) >= 1 << 62:  # else no product of sizes is so large, and loops need not be made
             refuse_endless(self.kernel, sizes)
-        arguments = [Argument(t.name, numpy_dtype(t.dtype), shape) for t, shape in zip(program.inputs, shapes)]
-        arguments += [Argument(t.name, numpy_dtype(t.dtype), caller_shape(t, sizes, packs), output=True) for t in program.outputs]
+        arguments = [_argument(t, shape) for t, shape in zip(program.inputs, shapes)]
+        arguments += [_argument(t, caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.native:
             spec = replace(spec, duration=self._built.duration, brief_up_to=self._built.brief_up_to)
@@ -337,7 +337,7 @@ class CompiledKernel(callable.Callable):
         tensors = (*program.inputs, *program.outputs)
         if any(d.pack or len(d.sizes) > 1 for t in tensors for d in t.dims):
             return replace(spec, sizes=tuple(sizes[v] for v in self.symbolic))
-        arguments = tuple(Argument(t.name, numpy_dtype(t.dtype), tuple(map(_extent, t.shape)), t in program.outputs) for t in tensors)
+        arguments = tuple(_argument(t, tuple(map(_extent, t.shape)), t in program.outputs) for t in tensors)
         checks: list[Check] = [RangeCheck(k, t.name, _extent(t.value_range[0]), _extent(t.value_range[1]))
                                for k, t in enumerate(program.inputs) if t.value_range is not None]
         checks += [DistinctCheck(k, t.name, _extent(t.shape[-1])) for k, t in enumerate(program.inputs) if t.distinct and t.dims]
@@ -434,6 +434,10 @@ def _of_dtype(tensor: Tensor, array: np.ndarray) -> np.ndarray:
     if array.dtype.newbyteorder("=") != wanted:
         raise CallError(f"`{tensor.name}` is {array.dtype}, expected {wanted}", code="dtype", help=f"use {tensor.name}.astype({wanted})")
     return array.astype(wanted, copy=False)
+
+
+def _argument(tensor: Tensor, shape: tuple[Extent, ...], output: bool = False) -> Argument:
+    return Argument(tensor.name, numpy_dtype(tensor.dtype), shape, output, ML_DTYPES.get(tensor.dtype, ""))
 
 
 def _extent(e: Expr) -> Extent:

@@ -80,7 +80,7 @@ F16, F32, F64 = (DType("f", n) for n in (16, 32, 64))
 BF16 = DType("bf", 16)
 F8E4M3, F8E5M2 = DType("e4m3", 8), DType("e5m2", 8)
 
-DTYPES = {t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F8E4M3, F8E5M2, F16, BF16, F32, F64)}
+DTYPES = {t.name: t for t in (BOOL, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64, F8E4M3, F8E5M2)}
 
 _NUMPY = {t: np.dtype({"bool": "bool", "i": "int", "u": "uint", "f": "float"}[t.kind] + ("" if t.kind == "bool" else str(t.bits)))
           for t in DTYPES.values() if not t.as_bits}

@@ -10,6 +10,7 @@ import ctypes
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from keyword import iskeyword
 from struct import pack
@@ -20,7 +21,7 @@ import numpy as np
 from texpr.runtime import checks, native, numpy_api
 from texpr.runtime.extern import take_error
 from texpr.runtime.slow import SlowCall
-from texpr.runtime.spec import Argument, CallSpec, RangeCheck
+from texpr.runtime.spec import CallSpec, RangeCheck
 from texpr.support.errors import ResourceError
 
 _FASTCALL, _KEYWORDS = 0x0080, 0x0002
@@ -81,9 +82,7 @@ def make_runner(entry: int, spec: CallSpec, keep: object = None, failed: Callabl
 
 def _normal(spec: CallSpec) -> CallSpec:
     """The same with NumPy's own dtype objects, which arrays usually have: the native code compares addresses."""
-    arguments = tuple(
-        Argument(argument.name, np.dtype(argument.dtype.type), argument.shape, argument.output) for argument in spec.arguments
-    )
+    arguments = tuple(replace(argument, dtype=np.dtype(argument.dtype.type)) for argument in spec.arguments)
     assert arguments == tuple(sorted(arguments, key=lambda argument: argument.output)), "inputs come before outputs"
     assert spec.outputs, "a kernel has outputs"
     return CallSpec(spec.name, arguments, spec.sizes, spec.checks, spec.duration, spec.brief_up_to)

@@ -26,6 +26,8 @@ def read_input(value: object, argument: Argument) -> np.ndarray:
     array = value if type(value) is np.ndarray else _array_of(value, argument)
     if array.ndim != len(argument.shape):
         raise wrong_rank(array.shape, argument)
+    if argument.bits_of and array.dtype.name == argument.bits_of:
+        array = array.view(argument.dtype)
     if array.dtype != argument.dtype and array.dtype.newbyteorder("=") != argument.dtype:
         if array.dtype.hasobject:
             raise CallError(f"`{argument.name}` is {_described(value)}, expected {_wanted(argument)}", code="type")

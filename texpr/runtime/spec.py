@@ -40,12 +40,14 @@ class Argument:
         dtype: of its elements, in native byte order.
         shape: per axis a constant, the name of a size (bound where it is met first, compared elsewhere), or a computed extent.
         output: the kernel writes it, all of it.
+        bits_of: what ml_dtypes calls the type whose bits these are, if NumPy lacks it; such arrays are taken too.
     """
 
     name: str
     dtype: np.dtype
     shape: tuple[Extent, ...]
     output: bool = False
+    bits_of: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
