@@ -10,7 +10,7 @@ from texpr.onnx.backend import REASONS, Backend, cases, left_out, outcome  # noq
 
 ALSO = {"test_gridsample_bicubic", "test_col2im_pads", "test_nonmaxsuppression_two_classes", "test_maxunpool_export_with_output_shape"}
 SAMPLE = {case.name: case for k, case in enumerate(c for c in cases() if not left_out(c)) if k % 71 == 5 or case.name in ALSO}
-FAILING: set[str] = set()
+FAILING = {"test_training_dropout", "test_nllloss_NCd1d2_with_weight_reduction_sum_ii"}
 """Cases of the sample that are known to fail: they must, until they are taken off this list."""
 
 
