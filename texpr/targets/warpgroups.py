@@ -103,8 +103,8 @@ for _n in (64, 128, 256):
     _both = [_Product(_n, _t, _t, 16, _turned) for _t, _turned in pairs(("bf16", "f16"), ("", "a", "b", "ab"))]
     for _p in [*_both, *(_Product(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2))]:
         _name = f"wgmma_{_p.types}_n{_n}" + (f"_t{_p.turned}" if _p.turned else "")
-        _how = {"reorders": True, "coarse": True} if _p.small else {"flushes": True}
-        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, begun=True, **_how)
+        INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, flushes=not _p.small, reorders=_p.small, coarse=_p.small,
+                                          begun=True)
     warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
 
 NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit, _Product | _Sums))
