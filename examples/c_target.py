@@ -25,7 +25,7 @@ import numpy as np
 import texpr as tx
 from texpr.ir import expr, loop
 from texpr.ir.build import integer, product
-from texpr.ir.dtypes import BF16, BOOL, F16, F32, F64, DType, int_range
+from texpr.ir.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, DType, int_range, stored
 from texpr.ir.expr import Expr, Read, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
@@ -48,7 +48,7 @@ PROLOGUE = """#include <math.h>
 #include <string.h>
 typedef uint8_t u8; typedef uint16_t u16; typedef uint32_t u32; typedef uint64_t u64;
 typedef int8_t i8; typedef int16_t i16; typedef int32_t i32; typedef int64_t i64;
-typedef u8 flag; typedef _Float16 f16; typedef u16 bf16; typedef float f32; typedef double f64;
+typedef u8 flag, f8e4m3, f8e5m2; typedef _Float16 f16; typedef u16 bf16; typedef float f32; typedef double f64;
 """
 
 # Operations that C has not, or has otherwise; {t} is a type, {w} one of twice its bits. They are written out where they are used.
@@ -73,17 +73,32 @@ HELPERS = {
                "  if (near != a && !(b & 1)) b += fabsl(near) > fabsl(a) ? -1u : 1u;\n"
                "  return a != a ? 0x7fc0 : (bf16)((b + 0x7fff + (b >> 16 & 1)) >> 16);\n}}",
     "f32_of": "static inline f32 f32_of(bf16 a) {{ u32 b = (u32)a << 16; f32 x; memcpy(&x, &b, 4); return x; }}",
+    # Floats of 8 bits, by their exponents: whole multiples of the last place, ties to even.
+    "small_of": "static inline {t} small_{t}(long double a) {{\n  int e; frexpl(a, &e); e = a == 0 || e - 1 < {exponent} ? {exponent} : e - 1;\n"
+                "  long double n = rintl(ldexpl(fabsl(a), {fraction} - e));\n"
+                "  i64 b = n > 1e9L || a != a ? 255 : (i64)n + ((i64)(e - ({exponent})) << {fraction});\n"
+                "  return a != a ? {nan} : b > {last} ? {beyond} : (a < 0 || signbit(a) ? 128 : 0) | b;\n}}",
+    "of_small": "static inline f32 of_{t}({t} b) {{\n  int e = b >> {fraction} & 127 >> {fraction}, n = b & (1 << {fraction}) - 1;\n"
+                "  f32 x = ldexpf(n + (e ? 1 << {fraction} : 0), (e ? e - 1 : 0) + {exponent} - {fraction});\n"
+                "  if ((b & 127) > {last}) x = {special};\n"
+                "  return b >> 7 ? -x : x;\n}}",
 }
 INFIX = {expr.Add: ("+", 6), expr.Sub: ("-", 6), expr.Mul: ("*", 7), expr.Div: ("/", 7), expr.And: ("&&", 2), expr.Or: ("||", 1)}
 BITS = {"bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 LEVELS = {"|": 3, "^": 3, "&": 3, ">>": 5, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4}
 ATOM, UNARY, CHOICE = 9, 8, 0
 """How strongly operators bind; a higher one needs no parentheses."""
+FORMATS: dict[DType, dict[str, object]] = {
+    F8E4M3: {"fraction": 3, "exponent": -6, "last": 0x7E, "beyond": 0x7F, "nan": 0x7F, "special": "NAN"},
+    F8E5M2: {"fraction": 2, "exponent": -14, "last": 0x7B, "beyond": "(a < 0 ? 128 : 0) | 0x7C", "nan": 0x7E,
+             "special": "(b & 3 ? NAN : INFINITY)"},
+}  # fmt: skip
 LONG = 100
 """Characters of a value that gets a name of its own."""
 
-TAKEN = """u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64 flag args status auto break case char const continue default do double else enum
-extern float for goto if inline int long register restrict return short signed sizeof static struct switch typedef union unsigned void
+TAKEN = """u8 u16 u32 u64 i8 i16 i32 i64 f8e4m3 f8e5m2 f16 bf16 f32 f64 flag args status auto break case char const continue default do
+double else enum extern float for goto if inline int long register restrict return
+short signed sizeof static struct switch typedef union unsigned void
 volatile while asm typeof main malloc calloc realloc free memcpy isinf isnan signbit gamma lgamma y0 y1 yn j0 j1 jn linux unix I NULL"""
 """Words of C, and names of its library that kernels may have for their own."""
 
@@ -188,7 +203,8 @@ class CEmitter:
         if s.update in ("add", "mul") and t in (F32, F64) and value.dtype == t:
             op = "+=" if s.update == "add" else "*="
         elif s.update is not None:
-            wide, kind = F32 if t in (BF16, F16) else t, {"add": expr.Add, "mul": expr.Mul, "max": expr.Max, "min": expr.Min}[s.update]
+            wide = F32 if t.is_float and t.bits < 32 else t
+            kind = {"add": expr.Add, "mul": expr.Mul, "max": expr.Max, "min": expr.Min}[s.update]
             value = kind(expr.Cast(Read(s.tensor, s.indices), dtype=wide), expr.Cast(value, dtype=wide), dtype=wide)
         text = self.value(value if value.dtype == t else expr.Cast(value, dtype=t))
         self.write(f"{self.element(s)} {op} {text};")
@@ -287,18 +303,26 @@ class CEmitter:
         s = a.dtype
         if s == t:
             return self.value(a, UNARY), UNARY
-        text = self.helped("f32_of", F32, self.value(a), suffix="f32_of")[0] if s == BF16 else self.value(a, UNARY)
-        if s == BF16 and t == F32:
+        text = self.value(a, UNARY) if not s.as_bits else self.wide(s, self.value(a))
+        if s.as_bits and t == F32:
             return text, ATOM
         if t == BOOL:
             return f"{text} != 0", LEVELS["!="]
         if t == BF16:
             return self.helped("bf16_of", BF16, text, suffix="bf16_of")
+        if t.as_bits:
+            return self.helped("small_of", t, text, suffix=f"small_{t}", **FORMATS[t])
         if s.is_float and t.is_int:
             least, most = int_range(t)
             ends = {"least": literal(least, t)[0], "most": literal(most, t)[0], "lo": float(least), "hi": float(most)}
             return self.helped("saturate", t, text, **ends)
         return f"({c_type(t)}){text}", UNARY
+
+    def wide(self, t: DType, text: str) -> str:
+        """The f32 of bits."""
+        if t == BF16:
+            return self.helped("f32_of", F32, text, suffix="f32_of")[0]
+        return self.helped("of_small", t, text, suffix=f"of_{t}", **FORMATS[t])[0]
 
     def branched(self, e: expr.Select, c: Expr, t: Expr, o: Expr) -> Text:
         """`c ? t : o`, or a statement where a side needs names of its own."""
@@ -341,8 +365,8 @@ def cast(text: str, level: int, t: DType) -> Text:
 
 def literal(value: float, t: DType) -> Text:
     """A number in the shortest form that reads back as the same one."""
-    if t == BF16:
-        return f"0x{int(np.float32(value).view(np.uint32)) >> 16:04x}", ATOM
+    if t.as_bits:
+        return f"0x{int(stored(value, t)):0{t.bits // 4}x}", ATOM
     if not t.is_float:
         wide = "ull" if value > int_range(DType("i", 64))[1] else ""
         return ("INT64_MIN" if value == -(1 << 63) else f"{int(value)}{wide}"), ATOM if value >= 0 else UNARY

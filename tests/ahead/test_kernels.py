@@ -146,3 +146,16 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path):
 def test_cubins(tmp_path: Path):
     tx.schedule(softmax).auto("sm_80").compile("sm_80").save(tmp_path / "code.cubin")
     assert (tmp_path / "code.cubin").read_bytes().startswith(b"\x7fELF")
+
+
+@needs_gcc
+def test_floats_of_8_bits_are_bytes(tmp_path: Path):
+    cut = tx.op("op cut(X: f32[N]) -> (Y: f8e4m3[N], Z: f8e5m2[N]) { Y[i] = f8e4m3(X[i])  Z[i] = f8e5m2(X[i]) }")
+    kernel = tx.schedule(cut).auto().compile()
+    kernel.save(tmp_path / "code.o", header=tmp_path / "code.h")
+    header = (tmp_path / "code.h").read_text()
+    assert "uint8_t" in header and "the bits of f8e4m3" in header and "the bits of f8e5m2" in header
+    x = np.append(100 * X.ravel(), [np.nan, np.inf, 464, 1e-3]).astype(np.float32)
+    arrays = [(x, False), (np.zeros(x.shape, np.uint8), True), (np.zeros(x.shape, np.uint8), True)]
+    for computed, expected in zip(run(tmp_path, "cut", "code.o", "code.h", arrays, [len(x)]), kernel(x)):
+        np.testing.assert_array_equal(computed, expected)

@@ -11,6 +11,7 @@ import pytest
 
 import texpr as tx
 from examples import c_target
+from tests.compare import same_numbers
 from texpr.__main__ import main
 from texpr.ir.dtypes import DTYPES, int_range, numpy_dtype
 from texpr.ir.interpret import interpret
@@ -104,6 +105,20 @@ def test_floats_have_the_bits_of_the_interpreter(dtype: str):
 def test_wide_integers_become_bf16_by_one_rounding():
     x = np.array([0, 1, -1, 2**62 + 2**54, 2**62 + 2**54 + 1, 2**62 + 2**54 - 1, -(2**62) - 2**54 - 1, 2**63 - 1, -(2**63)], np.int64)
     assert_same_bits(tx.op("op f(x: i64[N]) -> (y: bf16[N], z: f64[N]) { y[i] = bf16(x[i])  z[i] = f64(y[i]) }").program(), x)
+
+
+@pytest.mark.parametrize("name", ("f8e4m3", "f8e5m2"))
+def test_floats_of_8_bits(name: str):
+    bits = np.arange(256, dtype=np.uint8)
+    op = tx.op(f"op f(x: {name}[N], z: f64[M], n: i64[M]) -> (y: f32[N], p: {name}[N], q: {name}[M], r: {name}[M]) {{"
+               f" y[i] = f32(x[i])  p[i] = x[i] * 1.5  q[i] = {name}(z[i])  r[i] = {name}(n[i]) }}")
+    ends = [0.0, -0.0, 1e300, -1e300, np.inf, -np.inf, np.nan, 464, 464 + 1e-9, 61440, 61440 - 1e-9,
+            2.0**-10, 2.0**-10 + 1e-19, 1.0625 - 1e-17]
+    x = np.array([*ends, *np.random.default_rng(0).standard_normal(300) * 10.0 ** np.arange(-150, 150).clip(-8, 6)])
+    whole = np.random.default_rng(1).integers(-70000, 70000, len(x))
+    program = op.program()
+    for t, found, wanted in zip(program.outputs, in_c(program, bits, x, whole).values(), interpret(program, [bits, x, whole]), strict=True):
+        same_numbers(found, wanted, t.dtype)
 
 
 def test_names_that_c_has_and_loops_that_steps_marked():

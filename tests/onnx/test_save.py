@@ -9,6 +9,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
+from texpr.ir.dtypes import F8E5M2, numbers_of
 from texpr.nn import tree
 
 onnx = pytest.importorskip("onnx")
@@ -189,3 +190,14 @@ def test_what_does_not_fit(tmp_path, arguments, words):
     with warnings.catch_warnings(), pytest.raises(tx.CallError, match=words):
         tx.onnx.save(mean, tmp_path / "m.onnx", normal(3, 4), **arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_conversions_to_floats_of_8_bits_do_not_saturate(tmp_path):
+    f = tx.op("op f(X: f32[N]) -> (Y: f32[N], Q: f8e5m2[N]) { Y[i] = f32(f8e4m3(X[i]))  Q[i] = f8e5m2(X[i]) }")
+    x = np.array([1.1, 448, 500, -np.inf, np.nan, 70000], np.float32)
+    tx.onnx.save(f, tmp_path / "m.onnx", x)
+    nodes = onnx.load(tmp_path / "m.onnx").graph.node
+    saturate = [a.i for n in nodes for a in n.attribute if a.name == "saturate"]
+    assert saturate == [0, 0]
+    for found, expected in zip(tx.onnx.load(tmp_path / "m.onnx")(x), tx.interpret(f, x)):
+        np.testing.assert_array_equal(np.asarray(found, "f4"), numbers_of(expected, F8E5M2) if expected.dtype == np.uint8 else expected)
