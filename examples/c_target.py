@@ -74,7 +74,8 @@ HELPERS = {
                "  return a != a ? 0x7fc0 : (bf16)((b + 0x7fff + (b >> 16 & 1)) >> 16);\n}}",
     "f32_of": "static inline f32 f32_of(bf16 a) {{ u32 b = (u32)a << 16; f32 x; memcpy(&x, &b, 4); return x; }}",
     # Floats of 8 bits, by their exponents: whole multiples of the last place, ties to even.
-    "small_of": "static inline {t} small_{t}(long double a) {{\n  int e; frexpl(a, &e); e = a == 0 || e - 1 < {exponent} ? {exponent} : e - 1;\n"
+    "small_of": "static inline {t} small_{t}(long double a) {{\n  int e; frexpl(a, &e);\n"
+                "  e = a == 0 || e - 1 < {exponent} ? {exponent} : e - 1;\n"
                 "  long double n = rintl(ldexpl(fabsl(a), {fraction} - e));\n"
                 "  i64 b = n > 1e9L || a != a ? 255 : (i64)n + ((i64)(e - ({exponent})) << {fraction});\n"
                 "  return a != a ? {nan} : b > {last} ? {beyond} : (a < 0 || signbit(a) ? 128 : 0) | b;\n}}",
