@@ -7,7 +7,7 @@ import re
 import pytest
 
 import texpr as tx
-from tests.targets.assembly import inner_loops
+from bench.inner.assembly import inner_loops
 
 
 def test_loops_of_one_iteration_may_go_while_nests_are_scheduled():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
-from tests.targets.assembly import inner_loops
+from bench.inner.assembly import inner_loops
 from texpr.ir.machine import Machine
 from texpr.schedule import auto
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
+from bench.inner.assembly import inner_loops, on_stack, products
 from tests.schedule.drawing import Scheduled, check, random_arrays
-from tests.targets.assembly import inner_loops, on_stack, products
 from texpr.ir.machine import Machine
 from texpr.schedule import auto, panels
 

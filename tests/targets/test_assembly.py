@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.targets.assembly import inner_loops, of_bench, on_stack, products
+from bench.inner.assembly import inner_loops, kept, on_stack, products
+from bench.inner.cases import cases, operators
+from texpr.ir.dtypes import DTYPES
 from texpr.ir.interpret import interpret
 from texpr.runtime import qemu
 
@@ -21,6 +23,12 @@ MASKED = ("depthwise_last", "blur", "add")
 """Where lanes are left out, which takes masks on machines that have them."""
 CROWDED = ("gemm", "gemm_int8", "conv", "conv_last", "depthwise", "softmax", "bias_relu", "attention", "attention_causal")
 """Of the others, those with many values at a time."""
+CROWDED_ON_X86 = {
+    ("x86-64-v3", "gemm_int8", 512): 2, ("x86-64-v3", "softmax", 0): 1, ("x86-64-v3", "gelu", 0): 2,
+    ("x86-64-v3", "attention_causal", 0): 1, ("x86-64-v4", "gemm", 77): 12,
+}
+"""Instructions of inner loops that use a fixed place of the stack: constants of functions on AVX2, where products of integers need a
+register beside their sums, too; rows of a tile that end in parts of registers."""
 BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
     ("gemm", "f32", {}, SQUARE), ("gemm", "f64", {}, SQUARE), ("gemm", "f32", {}, {"M": 1, "N": 512, "K": 512}),
     ("gemm", "f32", {}, {"M": 512, "N": 1, "K": 512}), ("gemm_batched", "", {}, {"L": 8, "M": 64, "N": 64, "K": 64}),
@@ -32,6 +40,12 @@ BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
                                         "column_sums", "blur")),
     *((kind, "", {}, {"B": 2, "L": 128, "D": 64}) for kind in ("attention", "attention_causal")), ("add", "", {}, {"N": 1000}),
 )
+
+
+def of_bench(kind: str, target: str, dtype: str = "", constants: dict[str, int] | None = None, **sizes: int) -> str:
+    """The assembly of an operator of the bench with its default schedule."""
+    program = getattr(operators(), kind).program({"T": DTYPES[dtype]} if dtype else None, constants)
+    return tx.Schedule(program, {v: sizes[v.name] for v in program.sizes}).auto(target).compile(target).asm
 
 
 def test_a_product_is_products():
@@ -109,10 +123,36 @@ def test_inner_loops_keep_off_the_stack(target: str, row: tuple[str, str, dict[s
     assert loops and not [on_stack(loop) for loop in loops if on_stack(loop)]
 
 
+@pytest.mark.parametrize("target", ("x86-64-v3", "x86-64-v4", "aarch64"))
+@pytest.mark.parametrize("name", [case.name for case in cases() if case.name.startswith("depthwise") and "nhwc" not in case.name])
+def test_windows_of_channels_stay_in_registers(name: str, target: str):
+    loops = inner_loops(next(case for case in cases() if case.name == name).assembly(target))
+    assert loops and not [kept(loop) for loop in loops if kept(loop)]
+
+
+@pytest.mark.parametrize("target", ("x86-64-v3", "x86-64-v4"))
+@pytest.mark.parametrize("row", BENCH)
+def test_so_do_others_on_x86(target: str, row: tuple[str, str, dict[str, int], dict[str, int]]):
+    """Tensors that lie on the stack are read and written there, but no value is put there for want of a register, unless it is known."""
+    kind, dtype, constants, sizes = row
+    with tx.options(certify=False):
+        loops = inner_loops(of_bench(kind, target, dtype, constants, **sizes))
+    assert loops and sum(len(kept(loop)) for loop in loops) <= CROWDED_ON_X86.get((target, kind, sizes.get("M", 0)), 0)
+
+
 def test_the_stack_is_seen():
     loop = ".L1:\n\tldr\tq0, [sp, #16]\n\tfmla\tv1.4s, v0.4s, v2.s[1]\n\tb.ne\t.L1\n"
     assert [(len(n), products(n), on_stack(n)) for n in inner_loops(loop)] == [(3, 1, ["ldr\tq0, [sp, #16]"])]
     assert not inner_loops(loop.replace("fmla\tv1.4s, v0.4s, v2.s[1]", "bl\tworker"))
+
+
+@pytest.mark.parametrize("first, instruction, fixed", (
+    ("", "vmovups\t%ymm1, -40(%rsp)", True), ("", "vaddps\t64(%rsp,%rbx), %zmm0, %zmm0", False), ("", "leaq\t64(%rsp), %rax", False),
+    ("movq\t%rsp, %rbp", "movq\t-48(%rbp), %rax", True), ("", "movq\t-48(%rbp), %rax", False), ("", "ldr\tq0, [sp, x9]", False),
+    ("mov\tx29, sp", "str\tq0, [x29, #-16]", True), ("", "ldr\tz1, [sp, #3, mul vl]", True), ("add\tx29, sp, #16", "ldr\tx0, [x29]", True)))
+def test_what_stays_on_the_stack_is_told_from_tensors_there(first: str, instruction: str, fixed: bool):
+    (loop,) = inner_loops(f"kernel:\n\t{first or 'nop'}\n.L1:\n\t{instruction}\n\tjne\t.L1\n\tret\nother:\n\tmovq\t%rsp, %rbp\n\tret\n")
+    assert bool(kept(loop)) == fixed, loop
 
 
 def test_loops_have_branches_and_parts_that_stand_elsewhere():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import texpr as tx
-from tests.targets.assembly import inner_loops
+from bench.inner.assembly import inner_loops
 from texpr.compiler import pipeline
 from texpr.targets import emit_llvm, find_target, llvm
 from texpr.targets.plain import is_plain, sums_in_registers

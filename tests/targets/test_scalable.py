@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.targets.assembly import inner_loops, on_stack
+from bench.inner.assembly import inner_loops, on_stack
 from tests.targets.cases import assert_close
 from texpr.compiler import pipeline
 from texpr.ir.interpret import interpret

@@ -5,13 +5,13 @@ It sees loops, strides and reuse, never names of operators. First, equations los
 vector loop with the fewest gathers; where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers
 over loops along which reads are reused; leave groups of products to an instruction (`dots`); block large contractions and pack an operand
 (`panels`); walk along a large operand that is read once (`streams`), or take it by strips of columns where few rows share it (`few_rows`);
-count the rows of a product by one loop (`as_one`); turn squares of what is read across (`transposed`, `crossing`); write elements that lie
-between each other by whole vectors (`woven`); add what tiles of a recurrence need of earlier elements (`earlier`); let rows of one run side
-by side or follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`). Intermediates are computed in loops of
-what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, rows that are summed are
-computed in pairs (`pairs`), loops over triangles lose their conditions (`triangles`), rows are asked for while functions of the last one
-are computed (`ahead`), and elements that wait for memory keep it busy (`past`). GPUs have blocks (`blocks`), one kernel for
-weighted exponentials (`attend`). Illegal steps are left out.
+count the rows of a product by one loop (`as_one`); give windows that slide over planes tiles of rows (`sliding`); turn squares of what is
+read across (`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); add what tiles of a
+recurrence need of earlier elements (`earlier`); let rows of one run side by side or follow each other (`wavefront`), blocks of sums go
+through memory in its order (`runs`). Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`);
+then the outermost loop is shared among threads, rows that are summed are computed in pairs (`pairs`), loops over triangles lose their
+conditions (`triangles`), rows are asked for while functions of the last one are computed (`ahead`), and elements that wait for memory keep
+it busy (`past`). GPUs have blocks (`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left out.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from texpr.schedule.past import past_caches, rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
+from texpr.schedule.sliding import slid
 from texpr.schedule.squares import squared
 from texpr.schedule.streams import streamed
 from texpr.schedule.transposed import transposed
@@ -344,7 +345,7 @@ def _window(nest: Nest, rows: For | None) -> str:
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
-    known = (blocked, squared, dotted, in_strips, streamed, as_one, windowed, packed)
+    known = (blocked, squared, dotted, in_strips, streamed, as_one, windowed, packed, slid)
     return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
 
 

@@ -1,22 +1,20 @@
-"""Innermost loops as they stand in the assembly of ARM processors."""
+"""Innermost loops as they stand in the assembly of x86-64 and ARM processors."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-
-import texpr as tx
-from bench.x86 import __file__ as BENCH
-from texpr.ir.dtypes import DTYPES
 
 _LABEL = re.compile(r"([.\w\"]+):")
 _INSTRUCTION = re.compile(r"\t([a-z][\w.]*)(?:\t(.*))?$")
+_COMMENT = re.compile(r"//.*|@.*|[ \t]#(?![-\d]).*")
 _BRANCH = re.compile(r"b(\.?(eq|ne|[hlg][iest]|[chlmp][csilo]|v[cs]|al|first|none|any|last))?$|cbn?z$|tbn?z$|j[a-z]+$")
 _ALWAYS = ("b", "jmp", "ret", "retq", "bx", "br", "brk", "udf", "trap")
 _CALLS = ("bl", "blr", "blx", "call", "callq")
-_PRODUCTS = ("fmla", "vmla", "vfma", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla")
+_ENTRY = re.compile(r"^(?=(?!\.L)[.\w\"$]+:)", re.MULTILINE)
+_FRAME = re.compile(r"^\t(?:(?:mov|add)\t(x29|r11), sp\b|movq\t%rsp, (%rbp)$)", re.MULTILINE)
+"""What a function begins with that keeps a place of the stack in a register for its whole length."""
+_PRODUCTS = ("fmla", "vmla", "vfma", "vpdp", "vdpbf16", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla")
 
 
 @dataclass(eq=False)
@@ -30,7 +28,16 @@ class _Block:
 
 
 def inner_loops(assembly: str) -> list[list[str]]:
-    """The instructions of each loop without one inside, but for loops that call a function: those hand out work."""
+    """The instructions of each loop without one inside, but for loops that call a function: those hand out work.
+
+    A register that holds a place of the stack for the whole function is called `frame` in them.
+    """
+    return [loop for function in _ENTRY.split(assembly) for loop in _of_function(function)]
+
+
+def _of_function(assembly: str) -> list[list[str]]:
+    for frame in {name for found in _FRAME.findall(assembly) for name in found if name}:
+        assembly = re.sub(rf"{frame}\b", "frame", assembly)
     blocks = _blocks(assembly)
     found = _loops(blocks)
     inner = [loop for header, loop in found.items() if not any(other in loop for other in found if other is not header)]
@@ -43,7 +50,7 @@ def _blocks(assembly: str) -> list[_Block]:
     here, labels, ended = _Block(), {}, True
     blocks: list[_Block] = [here]
     for line in assembly.splitlines():
-        label, instruction = _LABEL.match(line), _INSTRUCTION.match(line.partition("//")[0].partition("@")[0].rstrip())
+        label, instruction = _LABEL.match(line), _INSTRUCTION.match(_COMMENT.sub("", line).rstrip())
         if label or (instruction and ended):
             following = _Block()
             if not ended:
@@ -110,18 +117,13 @@ def products(loop: list[str]) -> int:
 
 
 def on_stack(loop: list[str]) -> list[str]:
-    """The instructions of a loop that use the stack."""
-    return [n for n in loop if re.search(r"\bsp\b", n)]
+    """The instructions of a loop that use the stack, be it for the address of what lies there."""
+    return [n for n in loop if re.search(r"\b([er]?sp|frame)\b", n)]
 
 
-@cache
-def _operators() -> object:
-    return tx.load(Path(BENCH).with_name("operators.tx"))
+def kept(loop: list[str]) -> list[str]:
+    """Those that load or store at a fixed place of the stack, which is what becomes of values that no register is left for.
 
-
-def of_bench(kind: str, target: str, dtype: str = "", constants: dict[str, int] | None = None, **sizes: int) -> str:
-    """The assembly of an operator of the bench with its default schedule."""
-    op = getattr(_operators(), kind)
-    program = op.program({"T": DTYPES[dtype]} if dtype else None, constants)
-    known = {v: sizes[v.name] for v in program.sizes}
-    return tx.Schedule(program, known).auto(target).compile(target).asm
+    Tensors that lie there as well are indexed by registers.
+    """
+    return [n for n in loop if re.search(r"\((%[er]sp|frame)\)|\[(sp|frame)(, #-?\w+(, mul vl)?)?]", n) and not n.startswith("lea")]

@@ -1,0 +1,53 @@
+"""Windows that slide over each plane for itself: tiles of rows without conditions, whose results are those of the plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.ir.interpret import interpret
+from texpr.ir.interpret_loop import interpret_kernel
+
+PLANES = """
+op planes(X: f32[N, C, H, W], F: f32[C, R, Q]; S, P) -> Y: f32[N, C, (H + 2*P - R)//S + 1, (W + 2*P - Q)//S + 1]
+    require R <= H + 2*P, Q <= W + 2*P {
+  Y[n, c, y, x] = sum(r, q: X[n, c, S*y + r - P, S*x + q - P | 0] * F[c, r, q])
+}"""
+
+
+def scheduled(h: int, w: int, r: int, q: int, s: int, p: int, target: str = "native") -> tx.Schedule:
+    return tx.schedule(tx.op(PLANES), N=2, C=3, H=h, W=w, R=r, Q=q, S=s, P=p).auto(target)
+
+
+@pytest.mark.parametrize("target", ("native", "x86-64-v3", "aarch64"))
+@pytest.mark.parametrize(("h", "w", "r", "q", "s", "p"), (
+    (12, 64, 3, 3, 1, 1), (12, 70, 3, 3, 1, 1), (13, 130, 3, 3, 2, 1), (9, 40, 3, 2, 1, 0), (3, 66, 3, 3, 1, 1), (14, 65, 5, 5, 1, 2),
+    (20, 96, 7, 7, 1, 3), (7, 33, 1, 3, 1, 1), (9, 20, 3, 3, 1, 2)))
+def test_sums_are_those_of_the_plain_loops(h: int, w: int, r: int, q: int, s: int, p: int, target: str):
+    """Bit for bit, and proven."""
+    schedule = scheduled(h, w, r, q, s, p, target)
+    assert 'unroll("Y.q")' in schedule.script() and 'vectorize("Y.x' in schedule.script()
+    schedule.certificate()
+    generator = np.random.default_rng(0)
+    given = [generator.standard_normal(shape, "f4") for shape in ((2, 3, h, w), (3, r, q))]
+    expected = interpret(schedule.program, given)
+    np.testing.assert_array_equal(interpret_kernel(schedule.kernel, given, {})[0], expected[0])
+    if target == "native":  # products are fused there: 1e-5 of up to 49 of normal numbers
+        np.testing.assert_allclose(schedule.compile()(*given), expected[0], rtol=1e-5, atol=1e-5)
+
+
+def test_rows_at_edges_have_loops_of_their_own():
+    script = scheduled(112, 112, 3, 3, 1, 1, "x86-64-v3").script()
+    assert 'peel("Y.y", 1, 1)' in script and 'split("Y.x", 8, tail="peel")\npeel("Y.xo", 1, 1)' in script, script
+
+
+@pytest.mark.parametrize("text", (
+    "op longer(X: f32[C, H, W], F: f32[C, 3, 9]) -> Y: f32[C, H - 2, W - 8] require H >= 3, W >= 9 { "
+    "Y[c, y, x] = sum(r, q: X[c, y + r, x + q] * F[c, r, q]) }",
+    "op largest(X: f32[C, H, W], F: f32[C, 3, 3]) -> Y: f32[C, H - 2, W - 2] require H >= 3, W >= 3 { "
+    "Y[c, y, x] = max(r, q: X[c, y + r, x + q] * F[c, r, q]) }"))
+def test_others_have_other_schedules(text: str):
+    """A long row of a window is not written out; extremes are no sums."""
+    script = tx.schedule(tx.op(text), C=3, H=20, W=80).auto("x86-64-v3").script()
+    assert 'unroll("Y.q")' not in script, script
