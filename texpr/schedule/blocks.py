@@ -1,8 +1,8 @@
 """Default schedules for GPUs: which nests share a kernel, what blocks and threads of each do.
 
 Contractions have tiles (`gemm`), those over windows too (`convolve`). Rows of sums have a warp or a block each (`rows`); sums of columns
-have threads along the columns and the terms; long sums of few elements are cut into parts, a launch of their own; all else has one thread
-for each vector of the target.
+have threads along the columns and the terms; long sums of few elements are cut into parts, a launch of their own; updates
+that meet keep their order (`meeting`); all else has one thread for each vector of the target.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from texpr.ir.build import integer
 from texpr.schedule.convolve import convolved
 from texpr.schedule.gemm import contracted
 from texpr.schedule.loops import qualified
+from texpr.schedule.meeting import bound_apart
 from texpr.schedule.nests import Nest, extent, free_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES, VECTOR_BYTES, fused, summed_rows
@@ -55,6 +56,8 @@ def _bound(plan: Plan, nest: Nest) -> None:
     if not loops or all(integer(loop.extent) == 1 for loop in loops):
         return  # a single thread: a loop of one iteration may be over a sum, and cannot be shared
     if nest.reduction and _columns(plan, nest):
+        return
+    if bound_apart(plan, nest):
         return
     vector, names = _vector(plan, nest)
     name = fused(plan, names)
