@@ -48,6 +48,7 @@ class Machine:
         streams: stores past the caches are faster than others, for what the caches would not hold.
         instructions: those of `ir.instructions` that it has.
         outrun: of these, those that vectors of plain operations outrun here: no default schedule chooses them.
+        tiles: registers that hold a tile.
         shared_bytes: memory that the threads of a block share, at most.
         multiprocessor: where blocks run, on GPUs.
         processors: how many of these there are.
@@ -82,3 +83,4 @@ class Machine:
     outrun: frozenset[str] = frozenset()
     scalable_bytes: int = 0
     tf32: bool = False
+    tiles: int = 0

@@ -14,8 +14,8 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
     """The kernel itself, once its buffers in registers and in shared memory are known to fit the machine, and its instructions exist.
 
     Raises:
-        CompileError: there is no such memory or not enough, a loop counts through registers, there is no such instruction, or no registers
-            of any length.
+        CompileError: there is no such memory or not enough, a loop counts through registers, there is no such instruction, no registers
+            of any length, or something else than an instruction uses what is in a tile.
     """
     for n in statements(kernel):
         if isinstance(n, For) and n.kind.startswith(INSTRUCTION):
@@ -26,6 +26,7 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
     buffers = (*kernel.temporaries, *(n.tensor for n in statements(kernel) if isinstance(n, Alloc)))
     shared = [t for t in buffers if t.scope == "shared"]
     registers = [t for t in buffers if t.scope == "register"]
+    _check_tiles(kernel, {t for t in buffers if t.scope == "tile"}, machine)
     if shared:
         _check_bytes(shared, machine.shared_bytes, "shared memory")
     if registers:
@@ -41,6 +42,24 @@ def _check_instruction(name: str, machine: Machine) -> None:
         has = ", ".join(sorted(machine.instructions)) or "none"
         raise CompileError(f"this target has no instruction {name}", code="tensorize",
                            help=f"it has {has}; without tensorize the loops run anywhere")
+
+
+def _check_tiles(kernel: Kernel, tiles: set[Tensor], machine: Machine) -> None:
+    """Which of them there is room for is known where code is made."""
+    if not tiles:
+        return
+    if not machine.tiles:
+        raise CompileError(f"{next(iter(tiles)).name} would be in a tile; this target has none", code="scope", help="use another scope")
+    stack = list(kernel.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, If) or isinstance(node, For) and not node.kind.startswith(INSTRUCTION):
+            stack += node.body
+        elif isinstance(node, Store):
+            used = next((n.tensor for n in walk(node) if isinstance(n, Read | Store) and n.tensor in tiles), None)
+            if used is not None:
+                raise CompileError(f"{used.name} is in a tile, and no instruction runs a loop that uses it", node.tensor.span, code="scope",
+                                   help="tensorize that loop, or copy it to another buffer: cache_read, then tensorize the copy")
 
 
 def _check_bytes(buffers: list[Tensor], most: int, where: str) -> None:

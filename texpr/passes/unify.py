@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from texpr.ir.affine import Linear
+from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Read, Tensor, Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
@@ -33,16 +33,17 @@ def instance(name: str, loop: For) -> Match:
     Raises:
         Mismatch: it is none.
     """
-    return unify(meaning(name), loop, masked=INSTRUCTIONS[name].masked)
+    return unify(meaning(name), loop, masked=INSTRUCTIONS[name].masked, even=INSTRUCTIONS[name].even)
 
 
-def unify(pattern: Kernel, loop: For, *, masked: bool = False) -> Match:
+def unify(pattern: Kernel, loop: For, *, masked: bool = False, even: bool = False) -> Match:
     """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same operations up to the order of operands of
     sums and products, operands that lie in memory as the pattern's do (rows as far apart as they like where the pattern says so by a
     symbol).
 
     Args:
         masked: the nest may have conditions.
+        even: rows whose length is a symbol in the pattern have to be as far apart everywhere.
     Raises:
         Mismatch: it is none.
     """
@@ -69,7 +70,20 @@ def unify(pattern: Kernel, loop: For, *, masked: bool = False) -> Match:
     _values(mine.value, theirs.value, loops, operands)
     if any(name != mine.tensor.name and t is theirs.tensor for name, (t, _) in operands.items()):
         raise Mismatch(f"it reads other tensors than it writes, the nest reads {theirs.tensor.name}")
+    for tensor, indices in operands.values() if even else ():
+        _check_even(tensor, indices, loops.values())
     return Match(loops, operands)
+
+
+def _check_even(tensor: Tensor, indices: tuple[Expr, ...], loops: Iterable[Var]) -> None:
+    """Each step along a loop moves the element as far as the first one does."""
+    for loop in loops:
+        if any(_bends(i, loop) for i in indices):
+            raise Mismatch(f"rows of {tensor.name} do not lie evenly apart along `{loop.name}`")
+
+
+def _bends(e: Expr, loop: Var) -> bool:
+    return any(loop in variables(term) for term, _ in linear(e).terms if term is not loop)
 
 
 def _inside(s: Stmt) -> Stmt:

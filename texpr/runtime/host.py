@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +24,24 @@ def cpu_name() -> str:
 def cpu_features() -> tuple[str, ...]:
     """LLVM's names of the CPU features that this machine has, sorted."""
     return tuple(sorted(name for name, has in llvm.get_host_cpu_features().items() if has))
+
+
+_ARCH_PRCTL = 158
+_ARCH_REQ_XCOMP_PERM = 0x1023
+_XTILEDATA = 18
+
+
+@cache
+def tiles_permitted() -> bool:
+    """Whether the system lets this process use tiles (AMX), which it is asked here, once: a signal in the midst of them takes more stack.
+
+    Processes that this one forks may too; others ask for themselves. False where the processor has none, or on another system.
+    Source: Linux, Documentation/arch/x86/xstate.rst.
+    """
+    if platform.system() != "Linux" or platform.machine() != "x86_64" or "amx-tile" not in cpu_features():
+        return False
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    return bool(call(ctypes.c_long(_ARCH_PRCTL), ctypes.c_long(_ARCH_REQ_XCOMP_PERM), ctypes.c_long(_XTILEDATA)) == 0)
 
 
 def cores() -> int:

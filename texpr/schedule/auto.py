@@ -47,6 +47,7 @@ from texpr.schedule.script import Step
 from texpr.schedule.sliding import slid
 from texpr.schedule.squares import squared
 from texpr.schedule.streams import streamed
+from texpr.schedule.tile_products import tiled_product
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
 from texpr.schedule.wavefront import side_by_side, wavefront
@@ -345,7 +346,7 @@ def _window(nest: Nest, rows: For | None) -> str:
 
 def _structured(plan: Plan, nest: Nest) -> list[str] | None:
     """Schedule a nest whose structure is known; None if it is not."""
-    known = (blocked, squared, dotted, in_strips, streamed, as_one, windowed, packed, slid)
+    known = (blocked, tiled_product, squared, dotted, in_strips, streamed, as_one, windowed, packed, slid)
     return next((names for schedule in known if (names := schedule(plan, nest)) is not None), None)
 
 

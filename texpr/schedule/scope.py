@@ -11,17 +11,18 @@ from texpr.passes.renew import over_tensors
 from texpr.schedule.tensors import find_temporary
 from texpr.support.errors import ScheduleError
 
-SCOPES = ("stack", "heap", "register", "shared")
+SCOPES = ("stack", "heap", "register", "tile", "shared")
 
 
 def scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
-    """Say where a buffer lives: `stack`, `heap`, `register`, or `shared` by the threads of a block. set_scope, memory space elsewhere.
+    """Say where a buffer lives: `stack`, `heap`, `register`, `tile`, or `shared` by the threads of a block. set_scope, memory space elsewhere.
 
     scope("C_tile", "register")   let C_tile: f32[8, 32]   ->   let C_tile: f32[8, 32]  register
 
     Without it, a buffer inside loops lives on the stack up to 16 KiB and on the heap above. What counts is the part that one iteration
     of the loops around all its uses needs. The target checks its own limits when the kernel is compiled: the bytes of registers and of
-    shared memory, and that registers are not indexed by loops that count.
+    shared memory, and that registers are not indexed by loops that count. A buffer in tiles, registers of 16 rows of 64 bytes, is used by
+    instructions that `tensorize` names alone.
 
     Raises:
         ScheduleError: no such buffer or place, a size that is not constant, or more than 16 KiB of stack.

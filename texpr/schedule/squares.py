@@ -72,7 +72,7 @@ def _squares(plan: Plan, nest: Nest) -> _Squares | None:
         return None  # instructions for fewer products do as much
     for name in sorted(plan.machine.instructions - plan.machine.outrun):
         does = meaning(name)
-        if len(does.inputs) != 2 or does.outputs[0].rank != 2:
+        if len(does.inputs) != 2 or any(t.rank != 2 for t in (*does.inputs, *does.outputs)):
             continue
         side, _, terms = (constant_extent(n) for n in statements(does) if isinstance(n, For))
         if [t.dtype for t in (*does.inputs, *does.outputs)] == [a.tensor.dtype for a in (left, right, target)]:

@@ -210,8 +210,7 @@ class Accesses(Expressions):
         f.emit(f"{store}, align {align}")
         f.branch(after)
         f.start(after)
-        if not f.last:
-            f.last = self.drained()
+        f.last += [line for line in self.drained() if line not in f.last]
 
     def drained(self) -> list[str]:
         """What makes other threads see stores past the caches before what follows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from dataclasses import replace
 from math import copysign
 
@@ -18,7 +19,7 @@ from texpr.targets.execute import in_qemu
 from texpr.targets.function import Value
 from texpr.targets.instructions import transposes
 from texpr.targets.rounding import saturated
-from texpr.targets.statements import Emitter
+from texpr.targets.tiles import OF_FEATURE, PERMISSION, REGISTERS, TileEmitter, uses_tiles
 
 _STREAMING = ("znver", "sapphirerapids", "emeraldrapids", "graniterapids")
 """Processors on which stores past the caches made rows of `python -m bench.x86 --only rowwise` faster; on Cascade Lake they did not."""
@@ -39,13 +40,17 @@ tell; on Emerald Rapids it adds half as many."""
 SHARE = 16 << 20
 """Bytes of a third level of cache that a core can count on."""
 
-NAMES = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+NAMES = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4+amx")
+_TILED = ("amx-tile", "amx-bf16", "amx-int8", "avx512vnni")
+"""LLVM's names of features that all processors with tiles have."""
+_GROUPS = frozenset({"vpdpbusd", "vpdpbssd", "vpdpwssd"})
+"""The instructions of avx512vnni."""
 _TRIPLE = "x86_64-unknown-linux-gnu"
 _QEMU = in_qemu("x86_64")
 
 
 def target(name: str) -> Target | None:
-    """`native` on an x86-64 host, or one of the psABI levels."""
+    """`native` on an x86-64 host, one of the psABI levels, or the last of these with tiles (AMX)."""
     if name == "native" and platform.machine() == "x86_64":
         features = host.cpu_features()
         wide = {"avx512f", "avx512dq", "avx512vl"} <= set(features)
@@ -53,16 +58,30 @@ def target(name: str) -> Target | None:
         machine = replace(machine, streams=host.cpu_name().startswith(_STREAMING), halves=_halves(machine) if wide else 0,
                           products=2 if host.cpu_name() in _TWICE else 1, crossings=2 if host.cpu_name() in _CROSSED else 1)
         if "avx512vnni" in features:
-            machine = replace(machine, instructions=machine.instructions | {"vpdpbusd", "vpdpbssd", "vpdpwssd"})
+            machine = replace(machine, instructions=machine.instructions | _GROUPS)
         if "avx512bf16" in features:
             outrun = frozenset() if host.cpu_name().startswith(_PAIRED) else frozenset({"vdpbf16ps"})
             machine = replace(machine, instructions=machine.instructions | {"vdpbf16ps"}, outrun=outrun)
+        if wide and host.tiles_permitted():
+            machine = with_tiles(machine, features)
         return Target(name, _TRIPLE, host.cpu_name(), llvm.host_features(), machine, _emit, native=True, emulate=_QEMU)
     levels = {"x86-64": (16, 16, False), "x86-64-v2": (16, 16, False), "x86-64-v3": (32, 16, True), "x86-64-v4": (64, 32, True)}
     if name in levels:
         width, registers, fma = levels[name]
         return Target(name, _TRIPLE, name, "", _machine(width, registers, (32768, 524288), 4, fma), _emit, emulate=_QEMU)
+    if name == "x86-64-v4+amx":
+        machine = _machine(64, 32, (49152, 2 << 20), 4, True)
+        machine = with_tiles(replace(machine, instructions=machine.instructions | _GROUPS), _TILED)
+        features = ",".join(f"+{feature}" for feature in _TILED)
+        return Target(name, _TRIPLE, "x86-64-v4", features, machine, _emit, emulate=_QEMU)
     return None
+
+
+def with_tiles(machine: Machine, features: Iterable[str]) -> Machine:
+    """The machine with the instructions for tiles that its features have."""
+    if "amx-tile" not in features:
+        return machine
+    return replace(machine, tiles=REGISTERS, instructions=machine.instructions.union(*(OF_FEATURE.get(f, ()) for f in features)))
 
 
 def _halves(machine: Machine) -> int:
@@ -83,7 +102,7 @@ def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: 
     return Machine(vector_bytes, registers, caches, cores, fma=fma, functions=functions, instructions=transposes(vector_bytes))
 
 
-class WideEmitter(Emitter):
+class WideEmitter(TileEmitter):
     """AVX-512 has instructions for a product with a power of two, and for extremes; stores past the caches wait for sfence."""
 
     adds_addresses = True
@@ -159,4 +178,7 @@ def _stands(number: float, which: str) -> bool:
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     # Without these, LLVM splits 512-bit vectors on some CPUs.
     width = target.machine.vector_bytes * 8
-    return emit_module(kernel, f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"', alone=alone, using=WideEmitter), ()
+    attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
+    # Code in this process is made for it after it was asked.
+    check = PERMISSION if alone and uses_tiles(kernel) else ""
+    return emit_module(kernel, attributes, alone=alone, using=WideEmitter, check=check), ()
