@@ -28,7 +28,7 @@ class Instruction:
         offset: what it takes as signed becomes unsigned first, and what that adds is found by one more product for each register of a row.
         begun: it can be begun and waited for later: threads go on meanwhile.
         masked: conditions may stand in the nest: the instruction leaves out the elements for which they fail.
-        even: rows of symbolic length are as far apart everywhere.
+        tiles: the operands that are in tiles; rows of the others are as far apart everywhere. None where it knows no tiles.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Instruction:
     masked: bool = False
     offset: bool = False
     begun: bool = False
-    even: bool = False
+    tiles: frozenset[str] | None = None
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from texpr.ir.affine import Linear, linear
@@ -33,17 +33,17 @@ def instance(name: str, loop: For) -> Match:
     Raises:
         Mismatch: it is none.
     """
-    return unify(meaning(name), loop, masked=INSTRUCTIONS[name].masked, even=INSTRUCTIONS[name].even)
+    return unify(meaning(name), loop, masked=INSTRUCTIONS[name].masked, tiles=INSTRUCTIONS[name].tiles)
 
 
-def unify(pattern: Kernel, loop: For, *, masked: bool = False, even: bool = False) -> Match:
+def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection[str] | None = None) -> Match:
     """The nest of `loop` as an instance of the one nest of `pattern`: equal extents, the same operations up to the order of operands of
     sums and products, operands that lie in memory as the pattern's do (rows as far apart as they like where the pattern says so by a
     symbol).
 
     Args:
         masked: the nest may have conditions.
-        even: rows whose length is a symbol in the pattern have to be as far apart everywhere.
+        tiles: the operands that have to be in tiles; the others must not be, and lie in rows that are as far apart everywhere.
     Raises:
         Mismatch: it is none.
     """
@@ -70,9 +70,15 @@ def unify(pattern: Kernel, loop: For, *, masked: bool = False, even: bool = Fals
     _values(mine.value, theirs.value, loops, operands)
     if any(name != mine.tensor.name and t is theirs.tensor for name, (t, _) in operands.items()):
         raise Mismatch(f"it reads other tensors than it writes, the nest reads {theirs.tensor.name}")
-    for tensor, indices in operands.values() if even else ():
+    for name, (tensor, indices) in operands.items() if tiles is not None else ():
+        _check_scope(name, name in (tiles or ()), tensor)
         _check_even(tensor, indices, loops.values())
     return Match(loops, operands)
+
+
+def _check_scope(operand: str, in_tile: bool, tensor: Tensor) -> None:
+    if in_tile != (tensor.scope == "tile"):
+        raise Mismatch(f"its {operand} is in {'a tile' if in_tile else 'memory'}, {tensor.name} is {'not' if in_tile else 'in a tile'}")
 
 
 def _check_even(tensor: Tensor, indices: tuple[Expr, ...], loops: Iterable[Var]) -> None:

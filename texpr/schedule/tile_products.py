@@ -27,6 +27,8 @@ ROW_BYTES = 64
 COLUMN_BYTES = 4
 HIGH, WIDE = 2, 2
 """Tiles of sums, rows of them and columns, that are added to with as many of the left operand and of the right one."""
+NEAR = 3
+"""The part of the first cache that rows of the left operand have."""
 LEAST_FILLED = 2 / 3
 """The share of what is multiplied that is no filling, below which other instructions do as much."""
 LEAST_ROWS = 16
@@ -53,6 +55,16 @@ class _Tiles:
     right: Access
     others: list[For]
     group: int
+
+    @property
+    def permitted(self) -> dict[str, bool]:
+        """What the step must say of roundings."""
+        return {"reassoc": True} if INSTRUCTIONS[self.instruction].flushes else {}
+
+    @property
+    def of_sums(self) -> tuple[int, int]:
+        """The dimensions of the sums along rows and columns."""
+        return _dimension(self.nest.accesses[0], self.row), _dimension(self.nest.accesses[0], self.lane)
 
     @property
     def terms(self) -> int:
@@ -114,7 +126,7 @@ def _fills(t: _Tiles) -> bool:
 
 
 def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
-    """Panels of the right operand stay in the second cache, a few rows of the left one near, the sums in registers."""
+    """Panels of the right operand stay in the second cache, a few rows of the left one in the first, the sums in registers."""
     lane_tiles, lane = plan.split(qualified(t.lane), WIDE * SIDE, tail="pad") or ("", "")
     row_tiles, row = plan.split(qualified(t.row), HIGH * SIDE, tail="pad") or ("", "")
     terms, term = plan.split(qualified(t.term), t.terms, tail="pad") or ("", "")
@@ -122,8 +134,10 @@ def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
         return None
     tiles = constant_extent(plan.loop(lane_tiles))
     blocks, lane_tiles = plan.split(lane_tiles, -(-tiles // _blocks(plan, t, tiles)), tail="clip") or ("", "")
+    deep, terms = _term_blocks(plan, terms)
     others = [qualified(n) for n in t.others]
-    if not blocks or not plan.step("reorder", *others, blocks, row_tiles, lane_tiles, terms, row, lane, term):
+    outer = [*others, blocks, row_tiles, *deep]
+    if not blocks or not plan.step("reorder", *outer, lane_tiles, terms, row, lane, term):
         return None
     layouts: list[tuple[str, str]] = []
     right, left = (_packed(plan, t, a, at, along, layouts) for a, at, along in ((t.right, blocks, t.lane), (t.left, row_tiles, t.row)))
@@ -132,29 +146,37 @@ def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
     lanes, lane = plan.split(lane, SIDE, tail="exact") or ("", "")
     if not (right and left and groups and rows and lanes) or not plan.step("reorder", terms, rows, lanes, row, lane, groups, term):
         return None
-    loads = [_loaded(plan, t, *each, terms, layouts) for each in ((left, t.left, t.row), (right, t.right, t.lane))]
-    stored = _stored(plan, t, rows, lanes, row, lane)
-    total = t.nest.main.tensor.name
-    names = "abcdefghijklmnop"[: t.nest.main.tensor.rank]
-    where = {n: next(names[d] for d, i in enumerate(t.nest.accesses[0].indices) if n.var in variables(i)) for n in (t.row, t.lane)}
-    i, j = where[t.row], where[t.lane]
-    rest = [n for n in names if n not in (i, j)]
-    layouts.append((total, f"{' '.join(names)} -> {' '.join(rest)} {i}/{SIDE} {j}/{SIDE} {i}%{SIDE} {j}%{SIDE}"))
+    moves = [_loaded(plan, t, *each, terms, layouts) for each in ((left, t.left, t.row), (right, t.right, t.lane))]
+    in_tiles = [buffer for buffer, _, _ in moves]
+    sums = t.nest.main.tensor.name
+    if deep:
+        moves += _kept(plan, t, lane_tiles, layouts)
+        in_tiles.append(moves[-1][0])
+    else:
+        moves += [_stored(plan, t, rows), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
+        in_tiles.append(sums)
+    layouts.append((sums, _form(t.nest.main.tensor, *t.of_sums, SIDE)))
     for each in (rows, lanes):
         plan.step("unroll", each)
-    for buffer, form in layouts:
-        if not plan.step("layout", buffer, form):
-            return None
-    kind = t.nest.main.tensor.dtype
-    permitted = {"reassoc": True} if INSTRUCTIONS[t.instruction].flushes else {}
-    steps = [(total, row, f"tilezero_{kind}", {}), *loads, stored, (total, row, t.instruction, permitted)]
-    if not all(loop and plan.step("tensorize", loop, name, **more) for _, loop, name, more in steps):
+    if not all(buffer and plan.step("layout", buffer, form) for buffer, form in layouts):
         return None
-    plan.step("vectorize", lane)  # of what is made of the sums: instructions run the others
-    for buffer in (total, *(name for name, *_ in loads)):
-        if not plan.step("scope", buffer, "tile"):
-            return None
+    if not all(plan.step("scope", each, "tile") for each in in_tiles):
+        return None
+    if not all(plan.step("tensorize", loop, name) for _, loop, name in moves) or not plan.step("tensorize", row, t.instruction, **t.permitted):
+        return None
+    plan.step("vectorize", lane)  # of what no instruction runs
     return [*others, blocks]
+
+
+def _term_blocks(plan: Plan, terms: str) -> tuple[list[str], str]:
+    """Names of the loop over blocks of terms, if there are several, and of the one over tiles of a block: rows of so many of the left
+    operand stay in the first cache while tiles of the right one come from the second.
+    """
+    count = constant_extent(plan.loop(terms))
+    most = max(1, next(iter(plan.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
+    blocks = -(-count // most)
+    cut = plan.split(terms, -(-count // blocks), tail="clip") if blocks > 1 else None
+    return ([], terms) if cut is None else ([cut[0]], cut[1])
 
 
 def _blocks(plan: Plan, t: _Tiles, tiles: int) -> int:
@@ -180,6 +202,16 @@ def _form(buffer: Tensor, along: int, term: int, group: int) -> str:
     return f"{' '.join(names)} -> {rest}{i}/{SIDE} {k}/{group} {i}%{SIDE} {k}%{group}"
 
 
+def _in_pairs(buffer: Tensor, groups: int) -> str:
+    """A layout of panels, such that the tiles that are loaded together follow each other."""
+    names = _names(buffer) + "yz"
+    *rest, panel, term, row, group = names[: buffer.rank + 2]
+    together = f"{panel}/{WIDE} {term}/{groups} {panel}%{WIDE}" + (f" {term}%{groups}" if groups > 1 else "")
+    if groups == 1:
+        together = f"{panel}/{WIDE} {term} {panel}%{WIDE}"
+    return f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} {group}"
+
+
 def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
     """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are all indices sums of tiles and places in them."""
     if not plan.step("cache_read", a.tensor.name, at):
@@ -202,14 +234,15 @@ def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list
         else:
             plan.step("vectorize", term)
     layouts.append((buffer.name, _form(buffer, d, e, group)))
+    layouts.append((buffer.name, _in_pairs(buffer, t.terms // group)))
     return buffer.name
 
 
 def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
-            layouts: list[tuple[str, str]]) -> tuple[str, str, str, dict[str, bool]]:
+            layouts: list[tuple[str, str]]) -> tuple[str, str, str]:
     """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name."""
     if not plan.step("cache_read", buffer, terms):
-        return "", "", "", {}
+        return "", "", ""
     tiles = plan.kernel.temporaries[-1]
     d, e = _dimension(a, along), _dimension(a, t.term)
     name = f"tileloadd_{'' if a is t.left else 'groups_'}{a.tensor.dtype}"
@@ -221,18 +254,35 @@ def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: st
         row = groups
     plan.step("unroll", outer)
     layouts.append((tiles.name, _form(tiles, d, e, t.terms if a is t.left else t.group)))
-    return tiles.name, row, name, {}
+    return tiles.name, row, name
 
 
-def _stored(plan: Plan, t: _Tiles, rows: str, lanes: str, row: str, lane: str) -> tuple[str, str, str, dict[str, bool]]:
+def _stored(plan: Plan, t: _Tiles, rows: str) -> tuple[str, str, str]:
     """What becomes of sums: they go to a buffer, from which elements are computed."""
     total = t.nest.main.tensor
     if not plan.step("cache_read", total.name, rows):
-        return "", "", "", {}
+        return "", "", ""
     buffer = plan.kernel.temporaries[-1]
-    d = _dimension(t.nest.accesses[0], t.row)
-    e = _dimension(t.nest.accesses[0], t.lane)
-    outer, inner = plan.split(f"{buffer.name}.d{e}", SIDE, tail="exact") or ("", "")
-    plan.step("reorder", outer, f"{buffer.name}.d{d}", inner)
-    plan.step("unroll", outer)
-    return buffer.name, f"{buffer.name}.d{d}", f"tilestored_{total.dtype}", {}
+    return buffer.name, _as_tiles(plan, t, buffer), f"tilestored_{total.dtype}"
+
+
+def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Sums of a block of terms are in tiles, and go to a buffer until the next block is added."""
+    total = t.nest.main.tensor
+    if not plan.step("cache_write", total.name, lane_tiles):
+        return [("", "", "")]
+    buffer = plan.kernel.temporaries[-1]
+    row = _as_tiles(plan, t, buffer)
+    layouts.append((buffer.name, _form(buffer, *t.of_sums, SIDE)))
+    return [(buffer.name, row, f"tileloadd_{total.dtype}"), (buffer.name, row, f"tilestored_{total.dtype}")]
+
+
+def _as_tiles(plan: Plan, t: _Tiles, buffer: Tensor) -> str:
+    """Copies of sums by tiles; the loop over the rows of one."""
+    rows, columns = (f"{buffer.name}.d{d}" for d in t.of_sums)
+    outer, row = plan.cut(rows, SIDE, "exact")
+    lanes, lane = plan.split(columns, SIDE, tail="exact") or ("", "")
+    plan.step("reorder", *filter(None, (outer, lanes)), row, lane)
+    for each in filter(None, (outer, lanes)):
+        plan.step("unroll", each)
+    return row

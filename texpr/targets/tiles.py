@@ -67,8 +67,8 @@ class _Product:
     call: str
 
 
-def _add(name: str, text: str, emit: object, *, flushes: bool = False) -> None:
-    INSTRUCTIONS[name] = Instruction(name, text, emit, flushes=flushes, even=True)
+def _add(name: str, text: str, emit: object, tiles: str, *, flushes: bool = False) -> None:
+    INSTRUCTIONS[name] = Instruction(name, text, emit, flushes=flushes, tiles=frozenset(tiles))
 
 
 def _sums(t: str) -> None:
@@ -77,27 +77,30 @@ def _sums(t: str) -> None:
   for i in 0..{ROWS}
     for j in 0..{ROWS}
       C[i, j] = {zero}
-""", _Zero())
+""", _Zero(), "C")
     _add(f"tilestored_{t}", f"""kernel tilestored_{t}(A: {t}[{ROWS}, {ROWS}]) -> (C: {t}[{ROWS}, P])
   for i in 0..{ROWS}
     for j in 0..{ROWS}
       C[i, j] = A[i, j]
-""", _Move("llvm.x86.tilestored64", "A", "C", "i"))
+""", _Move("llvm.x86.tilestored64", "A", "C", "i"), "A")
 
 
 def _loads(t: str) -> None:
+    """Rows of a tile; of operands also groups of terms of rows beside each other."""
     group = _COLUMN // DTYPES[t].bytes
     _add(f"tileloadd_{t}", f"""kernel tileloadd_{t}(A: {t}[{ROWS}, P]) -> (B: {t}[{ROWS}, {ROWS * group}])
   for i in 0..{ROWS}
     for k in 0..{ROWS * group}
       B[i, k] = A[i, k]
-""", _Move("llvm.x86.tileloadd64", "B", "A", "i"))
+""", _Move("llvm.x86.tileloadd64", "B", "A", "i"), "B")
+    if group == 1:
+        return
     _add(f"tileloadd_groups_{t}", f"""kernel tileloadd_groups_{t}(A: {t}[{ROWS}, P, {group}]) -> (B: {t}[{ROWS}, {ROWS}, {group}])
   for g in 0..{ROWS}
     for j in 0..{ROWS}
       for k in 0..{group}
         B[g, j, k] = A[g, j, k]
-""", _Move("llvm.x86.tileloadd64", "B", "A", "g"))
+""", _Move("llvm.x86.tileloadd64", "B", "A", "g"), "B")
 
 
 def _products(name: str, left: str, right: str, total: str) -> None:
@@ -108,12 +111,12 @@ def _products(name: str, left: str, right: str, total: str) -> None:
       for g in 0..{ROWS}
         for k in 0..{group}
           C[i, j] += {total}(A[i, g, k]) * {total}(B[g, j, k])  reassoc
-""", _Product(f"llvm.x86.{name}"), flushes=total == "f32")
+""", _Product(f"llvm.x86.{name}"), "ABC", flushes=total == "f32")
 
 
 for _t in ("f32", "i32"):
     _sums(_t)
-for _t in ("bf16", "i8", "u8"):
+for _t in ("f32", "i32", "bf16", "i8", "u8"):
     _loads(_t)
 _products("tdpbf16ps", "bf16", "bf16", "f32")
 _products("tdpbssd", "i8", "i8", "i32")
@@ -122,8 +125,8 @@ _products("tdpbusd", "u8", "i8", "i32")
 _products("tdpbuud", "u8", "u8", "i32")
 
 OF_FEATURE = {
-    "amx-bf16": frozenset({"tilezero_f32", "tilestored_f32", "tileloadd_bf16", "tileloadd_groups_bf16", "tdpbf16ps"}),
-    "amx-int8": frozenset({"tilezero_i32", "tilestored_i32", *(f"tileloadd_{kind}{t}" for kind in ("", "groups_") for t in ("i8", "u8")),
+    "amx-bf16": frozenset({"tilezero_f32", "tileloadd_f32", "tilestored_f32", "tileloadd_bf16", "tileloadd_groups_bf16", "tdpbf16ps"}),
+    "amx-int8": frozenset({"tilezero_i32", "tileloadd_i32", "tilestored_i32", *(f"tileloadd_{kind}{t}" for kind in ("", "groups_") for t in ("i8", "u8")),
                            "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}),
 }
 """The instructions by LLVM's name of the feature that has them; each of them needs `amx-tile` too."""
