@@ -24,8 +24,11 @@ COPIED = 1 << 26
 """Bytes that are copied for one measurement, at least."""
 PAIRS = "vdpbf16ps"
 """What the rate of that instruction is called."""
+TILES = {"bf16": ("tdpbf16ps", 2 * 16 * 16 * 32), "i8": ("tdpbssd", 2 * 16 * 16 * 64)}
+"""By the type of the operands: the instruction that multiplies tiles, and how many multiplications and additions that is."""
 Native = Callable[[int, int], object]
 STEPS = 2_000_000
+TILE_STEPS = 100_000
 TURNS = 15
 
 
@@ -99,6 +102,9 @@ def measure_limits(threads: int) -> Limits:
     if "bf16" in rates:
         rates[PAIRS] = rates["bf16"]
     rates["bf16"] = max(rates["f32"], rates.get(PAIRS, 0.0))      # operands may be widened first
+    for dtype, (call, operations) in TILES.items():
+        if call in find_target("native").machine.instructions:
+            rates[dtype] = max(rates.get(dtype, 0.0), tile_rate(call, operations, threads))
     return Limits(threads, rates, {size: copy_rate(size, threads) for size in COPIES})
 
 
@@ -113,6 +119,16 @@ def product_rate(instruction: Instruction, threads: int) -> float:
             function(STEPS, buffers[k].ctypes.data)
         steps = max(sum(STEPS / taken for taken in _together(run, threads)) for _ in range(TURNS))
     return steps * chains * instruction.operations * room / 2
+
+
+def tile_rate(call: str, operations: int, threads: int) -> float:
+    """Multiplications and additions per second of four tiles of sums."""
+    configuration = np.zeros(64, np.uint8)
+    configuration[0], configuration[16:32:2], configuration[48:56] = 1, 64, 16
+    with _Compiled(_tiles(call)) as function:
+        steps = max(sum(TILE_STEPS / taken for taken in _together(lambda _: function(TILE_STEPS, configuration.ctypes.data), threads))
+                    for _ in range(TURNS))
+    return steps * 4 * operations
 
 
 def copy_rate(size: int, threads: int) -> float:
@@ -171,6 +187,33 @@ end:
   ret void
 }}
 attributes #0 = {{ "prefer-vector-width"="512" }}
+"""
+
+
+def _tiles(call: str) -> str:
+    """LLVM IR of a loop of products of tiles."""
+    products = "\n".join(f"  call void @llvm.x86.{call}(i8 {k}, i8 {4 + k // 2}, i8 {6 + k % 2})" for k in range(4))
+    zeros = "\n".join(f"  call void @llvm.x86.tilezero(i8 {k})" for k in range(8))
+    return f"""
+declare void @llvm.x86.{call}(i8, i8, i8)
+declare void @llvm.x86.tilezero(i8)
+declare void @llvm.x86.ldtilecfg(ptr)
+declare void @llvm.x86.tilerelease()
+define void @run(i64 %n, ptr %p) {{
+entry:
+  call void @llvm.x86.ldtilecfg(ptr %p)
+{zeros}
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%j, %loop]
+{products}
+  %j = add i64 %i, 1
+  %more = icmp ult i64 %j, %n
+  br i1 %more, label %loop, label %end
+end:
+  call void @llvm.x86.tilerelease()
+  ret void
+}}
 """
 
 

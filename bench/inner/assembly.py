@@ -14,7 +14,7 @@ _CALLS = ("bl", "blr", "blx", "call", "callq")
 _ENTRY = re.compile(r"^(?=(?!\.L)[.\w\"$]+:)", re.MULTILINE)
 _FRAME = re.compile(r"^\t(?:(?:mov|add)\t(x29|r11), sp\b|movq\t%rsp, (%rbp)$)", re.MULTILINE)
 """What a function begins with that keeps a place of the stack in a register for its whole length."""
-_PRODUCTS = ("fmla", "vmla", "vfma", "vpdp", "vdpbf16", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla")
+_PRODUCTS = ("fmla", "vmla", "vfma", "vpdp", "vdpbf16", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla", "tdp")
 
 
 @dataclass(eq=False)

@@ -62,7 +62,8 @@ def test_vectors_of_512_bits(case: Case):
 def test_vectors_of_another_length_are_refused(length: int):
     with pytest.raises(CompileError) as error:
         run(matmul(33, 17, 65), "a64fx", f"max,sve-default-vector-length={length}")
-    assert str(error.value) == "error[target]: texpr_matmul is for vectors of another length than the emulated processor has"
+    assert str(error.value) == ("error[target]: texpr_matmul is for vectors of another length than the emulated processor has, or for "
+                                "tiles, of which it has none")
 
 
 def test_code_for_512_bits(tmp_path: Path):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import Alloc, ExternCall, Kernel
+from texpr.ir.loop import Alloc, ExternCall, Kernel, Store
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import statements
 from texpr.targets import Target, symbol_of
@@ -70,7 +70,7 @@ def function_of(kernel: Kernel, target: Target, facts: Sequence[str] = ()) -> Fu
     """The function that a kernel becomes."""
     parameters = (*(parameter_of(t) for t in kernel.inputs), *(parameter_of(t, written=True) for t in kernel.outputs),
                   *(Parameter(v.name, "int64_t", note="an extent, at least 0") for v in kernel.sizes))
-    facts = (*_asked(kernel), *_memory(kernel), *_checked(target), *facts)
+    facts = (*_asked(kernel), *_memory(kernel), *_checked(target), *_permitted(kernel), *facts)
     return Function(kernel.name, described(target), parameters, facts, tuple(_externs(kernel)))
 
 
@@ -98,7 +98,7 @@ def _asked(kernel: Kernel) -> Iterator[str]:
 
 def _memory(kernel: Kernel) -> Iterator[str]:
     inner = [n.tensor for n in statements(kernel) if isinstance(n, Alloc)]
-    own = dict.fromkeys(t for t in (*kernel.temporaries, *inner) if t.scope != "stack")
+    own = dict.fromkeys(t for t in (*kernel.temporaries, *inner) if t.scope not in ("stack", "tile"))
     if own:
         arrays = ", ".join(f"{c_type(t.dtype.name)}{shape_text(t.shape)}" for t in own)
         yield f"Workspace: {arrays}, on the stack or from malloc, and free again when it returns."
@@ -107,6 +107,13 @@ def _memory(kernel: Kernel) -> Iterator[str]:
 def _checked(target: Target) -> Iterator[str]:
     if target.vectors_checked:
         yield f"Returns 3, and does nothing, where the vectors of the processor do not have {target.machine.vector_bytes} bytes."
+
+
+def _permitted(kernel: Kernel) -> Iterator[str]:
+    tiles = next((n.tensor for n in statements(kernel) if isinstance(n, Alloc | Store) and n.tensor.scope == "tile"), None)
+    if tiles is not None:
+        yield ("It computes in tiles, which the first call asks Linux for (ARCH_REQ_XCOMP_PERM). Returns 3, and does nothing, where the "
+               "processor has none or the process may not use them.")
 
 
 def _externs(kernel: Kernel) -> list[str]:

@@ -51,7 +51,7 @@ def run(object_code: bytes, symbol: str, inputs: Sequence[np.ndarray], outputs: 
         cpu: QEMU's name of the processor, with features.
     Raises:
         ResourceError: a tool is not installed, or the kernel ran out of memory or for more than two minutes.
-        CompileError: the object code does not link, or is for vectors of another length.
+        CompileError: the object code does not link, or is for vectors of another length or for tiles.
     """
     if tool := missing(processor):
         raise ResourceError(f"{tool} is not installed; code for {processor} runs in it", code="emulator",
@@ -112,7 +112,8 @@ def _execute(command: list[str], symbol: str) -> None:
     if status == _STATUS + 2:
         raise ResourceError(f"{symbol} ran out of memory in the emulator", code="memory")
     if status == _STATUS + 3:
-        raise CompileError(f"{symbol} is for vectors of another length than the emulated processor has", code="target")
+        raise CompileError(f"{symbol} is for vectors of another length than the emulated processor has, or for tiles, of which it has none",
+                           code="target")
     assert status == 0, f"{symbol} in the emulator: status {status}, {_last(done.stderr)}"
 
 

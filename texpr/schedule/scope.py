@@ -15,7 +15,9 @@ SCOPES = ("stack", "heap", "register", "tile", "shared")
 
 
 def scope(kernel: Kernel, tensor: str, where: str) -> Kernel:
-    """Say where a buffer lives: `stack`, `heap`, `register`, `tile`, or `shared` by the threads of a block. set_scope, memory space elsewhere.
+    """Say where a buffer lives: `stack`, `heap`, `register`, `tile`, or `shared` by the threads of a block.
+
+    set_scope, memory space elsewhere.
 
     scope("C_tile", "register")   let C_tile: f32[8, 32]   ->   let C_tile: f32[8, 32]  register
 

@@ -29,9 +29,9 @@ HIGH, WIDE = 2, 2
 """Tiles of sums, rows of them and columns, that are added to with as many of the left operand and of the right one."""
 NEAR = 3
 """The part of the first cache that rows of the left operand have."""
-LEAST_FILLED = 2 / 3
+LEAST_FILLED = 1 / 4
 """The share of what is multiplied that is no filling, below which other instructions do as much."""
-LEAST_ROWS = 16
+LEAST_ROWS = 8
 """Rows and columns for which operands are packed."""
 
 
@@ -162,7 +162,9 @@ def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
         return None
     if not all(plan.step("scope", each, "tile") for each in in_tiles):
         return None
-    if not all(plan.step("tensorize", loop, name) for _, loop, name in moves) or not plan.step("tensorize", row, t.instruction, **t.permitted):
+    if not all(plan.step("tensorize", loop, name) for _, loop, name in moves):
+        return None
+    if not plan.step("tensorize", row, t.instruction, **t.permitted):
         return None
     plan.step("vectorize", lane)  # of what no instruction runs
     return [*others, blocks]
@@ -213,7 +215,7 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
 
 
 def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list[tuple[str, str]]) -> str:
-    """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are all indices sums of tiles and places in them."""
+    """Copy what is read as tiles; the name of the buffer. Its layout comes last: only then are indices sums of tiles and places in them."""
     if not plan.step("cache_read", a.tensor.name, at):
         return ""
     buffer = plan.kernel.temporaries[-1]
@@ -250,11 +252,13 @@ def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: st
     term = f"{tiles.name}.d{e}"
     if a is t.right:
         groups, term = plan.split(term, t.group, tail="exact") or ("", "")
-        plan.step("reorder", outer, groups, row, term)
-        row = groups
+        order = [groups, row]
+    else:
+        order = [row]
+    plan.step("reorder", outer, *order, term)
     plan.step("unroll", outer)
     layouts.append((tiles.name, _form(tiles, d, e, t.terms if a is t.left else t.group)))
-    return tiles.name, row, name
+    return tiles.name, order[0], name
 
 
 def _stored(plan: Plan, t: _Tiles, rows: str) -> tuple[str, str, str]:

@@ -126,8 +126,8 @@ _products("tdpbuud", "u8", "u8", "i32")
 
 OF_FEATURE = {
     "amx-bf16": frozenset({"tilezero_f32", "tileloadd_f32", "tilestored_f32", "tileloadd_bf16", "tileloadd_groups_bf16", "tdpbf16ps"}),
-    "amx-int8": frozenset({"tilezero_i32", "tileloadd_i32", "tilestored_i32", *(f"tileloadd_{kind}{t}" for kind in ("", "groups_") for t in ("i8", "u8")),
-                           "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}),
+    "amx-int8": frozenset({"tilezero_i32", "tileloadd_i32", "tilestored_i32", "tileloadd_i8", "tileloadd_groups_i8", "tileloadd_u8",
+                           "tileloadd_groups_u8", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}),
 }
 """The instructions by LLVM's name of the feature that has them; each of them needs `amx-tile` too."""
 
@@ -148,10 +148,11 @@ end:
   %fits = phi i1 [ true, %entry ], [ %given, %ask ]
   ret i1 %fits
 }"""
-"""Whether Linux lets this process use tiles, which it is asked until it does: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does not
-where the processor has none."""
+"""Whether Linux lets this process use tiles, which it is asked until it does: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). It does
+not where the processor has none."""
 
-_CONFIGURATION = bytes([1] + [0] * 15) + bytes([ROWS * _COLUMN, 0] * REGISTERS).ljust(32, b"\0") + bytes([ROWS] * REGISTERS).ljust(16, b"\0")
+_CONFIGURATION = b"".join((bytes([1]).ljust(16, b"\0"), bytes([ROWS * _COLUMN, 0] * REGISTERS).ljust(32, b"\0"),
+                           bytes([ROWS] * REGISTERS).ljust(16, b"\0")))
 """What is loaded: the palette; of each register the bytes of a row, and its rows."""
 
 
@@ -169,13 +170,14 @@ def _instruction(loop: For) -> _Zero | _Move | _Product | None:
 class TileEmitter(Emitter):
     """Adds registers that hold tiles.
 
-    `tiles` has the first register of each buffer, `configured` says whether registers are ready wherever code goes on from here: what other
-    threads run, some of it on this one, gives them back.
+    `tiles` has the first register of each buffer, `once` the variables of loops with one iteration, `configured` says whether registers are
+    ready wherever code goes on from here: what other threads run, some of it on this one, gives them back.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.tiles: Scoped[Tensor, int] = Scoped()
+        self.once: dict[Var, Expr] = {}
         self.configured = False
         _check_alone(kernel.body, tuple(t for t in kernel.temporaries if t.scope == "tile"))
 
@@ -200,6 +202,8 @@ class TileEmitter(Emitter):
         if not self.configured and not others and any(isinstance(n, Alloc) and n.tensor.scope == "tile" for n in statements(*loop.body)):
             self._configure()
         before = self.configured
+        if integer(loop.extent) == 1:
+            self.once[loop.var] = index(0)
         super()._serial(loop, first, stop)
         self.configured = before and not others
 
@@ -246,8 +250,9 @@ class TileEmitter(Emitter):
                 if tensor.scope == "tile":
                     raise CompileError(f"{name} has one side in memory, and {tensor.name} is in a tile", code="target",
                                        help=f'scope("{tensor.name}", "stack")')
-                apart = _flat(match, memory, {row: 1}).plus(_flat(match, memory, {}), -1)
-                stride = self.position(Linear(tuple((t, c * tensor.dtype.bytes) for t, c in apart.terms), apart.constant * tensor.dtype.bytes))
+                first, size = self._position(match, memory, {}), tensor.dtype.bytes
+                apart = self._position(match, memory, {row: 1}).plus(first, -1)
+                stride = self.position(Linear(tuple((t, c * size) for t, c in apart.terms), apart.constant * size))
                 address, _, _ = self.address(tensor, tuple(folded(i, _values(match, {})) for i in indices))
                 self.intrinsic(call, "void", self._register(name, match, tile), f"ptr {address}", str(stride))
 
@@ -258,12 +263,17 @@ class TileEmitter(Emitter):
         if first is None:
             raise CompileError(f"{name} takes {tensor.name} from a tile", code="target",
                                help=f'cache_read("{tensor.name}", ...) makes a buffer, scope(..., "tile") puts it there')
-        place = _flat(match, operand, {})
+        place = self._position(match, operand, {})
         tile, rest = divmod(place.constant * tensor.dtype.bytes, BYTES)
         if place.terms or rest:
             raise CompileError(f"which tile of {tensor.name} {name} takes is not known when code is made", code="scope",
                                help="unroll the loops around it; layout puts tiles beside each other")
         return f"i8 {first + tile}"
+
+    def _position(self, match: Match, operand: str, places: Mapping[str, int]) -> Linear:
+        """Where an operand's element stands in its tensor, the first one or that at other places of the instruction's loops."""
+        tensor, indices = match.operands[operand]
+        return flat_index(tensor, tuple(folded(i, {**self.once, **_values(match, places)}) for i in indices))
 
 
 def _registers(tensor: Tensor) -> int:
@@ -292,9 +302,3 @@ def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
 
 def _values(match: Match, places: Mapping[str, int]) -> dict[Var, Expr]:
     return {w: index(places.get(v.name, 0)) for v, w in match.loops.items()}
-
-
-def _flat(match: Match, operand: str, places: Mapping[str, int]) -> Linear:
-    """Where an operand's element stands in its tensor, the first one or that at other places of the instruction's loops."""
-    tensor, indices = match.operands[operand]
-    return flat_index(tensor, tuple(folded(i, _values(match, places)) for i in indices))
