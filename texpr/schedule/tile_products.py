@@ -19,7 +19,9 @@ from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.panels import even
 from texpr.schedule.plan import Plan
+from texpr.schedule.tensors import bytes_of
 
 SIDE = 16
 """Rows and columns of a tile of sums."""
@@ -27,6 +29,9 @@ ROW_BYTES = 64
 COLUMN_BYTES = 4
 HIGH, WIDE = 2, 2
 """Tiles of sums, rows of them and columns, that are added to with as many of the left operand and of the right one."""
+ROWS_AHEAD = 2
+GROUPS_AHEAD = 4
+"""How early rows, and rows of groups of terms, are asked for that come from afar."""
 NEAR = 3
 """The part of the first cache that rows of the left operand have."""
 LEAST_FILLED = 1 / 4
@@ -176,8 +181,7 @@ def _term_blocks(plan: Plan, terms: str) -> tuple[list[str], str]:
     """
     count = constant_extent(plan.loop(terms))
     most = max(1, next(iter(plan.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
-    blocks = -(-count // most)
-    cut = plan.split(terms, -(-count // blocks), tail="clip") if blocks > 1 else None
+    cut = plan.split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
 
@@ -225,16 +229,23 @@ def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list
     groups, term = plan.split(f"{buffer.name}.d{e}", group, tail="exact") or ("", "")
     if not panels or not groups:
         return ""
+    far = bytes_of(a.tensor) > plan.nearby and a.stride((t.term if a is t.left else along).var) == 1
     if a is t.left:
         plan.step("reorder", panels, lane, groups, term)
         plan.step("vectorize", term)
+        if 0 < constant_extent(t.term) - (constant_extent(plan.loop(groups)) - 1) * t.terms < min(t.terms, constant_extent(t.term)):
+            plan.step("peel", groups, 0, 1)  # the last tile alone asks where rows end
+        asking = lane, ROWS_AHEAD
     else:
         plan.step("reorder", groups, panels, lane, term)
+        asking = groups, GROUPS_AHEAD
         if a.stride(along.var) == 1:  # rows of terms are woven
             plan.step("unroll", term)
             plan.step("vectorize", lane)
         else:
             plan.step("vectorize", term)
+    if far:
+        plan.step("prefetch", a.tensor.name, *asking)
     layouts.append((buffer.name, _form(buffer, d, e, group)))
     layouts.append((buffer.name, _in_pairs(buffer, t.terms // group)))
     return buffer.name
