@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +28,19 @@ SHAPES = ((64, 64, 128), (64, 64, 1280))
 needs_tiles = pytest.mark.skipif(not find_target("native").machine.tiles, reason="this process has no tiles")
 
 
+@cache
 def product(left: str, right: str, total: str, expression: str = "A[i, k] * B[k, j]") -> tx.Op:
     return tx.op(f"op product(A: {left}[M, K], B: {right}[K, N]) -> C: {total}[M, N] {{ C[i, j] = sum(k: {expression}) }}")
 
 
+@cache
+def script(op: tx.Op, like: tuple[int, int, int]) -> str:
+    return tx.schedule(op, **dict(zip("MNK", like))).auto(TARGET).script()
+
+
 def as_if(op: tx.Op, like: tuple[int, int, int], m: int, n: int, k: int) -> tx.Schedule:
     """The default schedule of another shape."""
-    sizes = dict(zip("MNK", like))
-    return tx.schedule(op, M=m, N=n, K=k).replay(tx.schedule(op, **sizes).auto(TARGET).script())
+    return tx.schedule(op, M=m, N=n, K=k).replay(script(op, like))
 
 
 def integers(op: tx.Op, m: int, n: int, k: int, seed: int = 0) -> list[np.ndarray]:
@@ -45,18 +51,18 @@ def integers(op: tx.Op, m: int, n: int, k: int, seed: int = 0) -> list[np.ndarra
 
 
 @needs_tiles
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(sorted(PRODUCTS)), st.sampled_from(SHAPES), *(st.integers(1, n) for n in (70, 70, 700)))
 def test_integers_are_exact_at_all_sizes(name, like, m, n, k):
     op = product(*PRODUCTS[name], "i32")
     s = as_if(op, like, m, n, k)
-    assert f'"{name}"' in s.script() and s.certificate().bit_exact
+    assert f'"{name}"' in s.script() and s.certificate().flushed == ()
     a, b = integers(op, m, n, k)
     np.testing.assert_array_equal(np.asarray(s.compile()(a, b)), a.astype("i4") @ b.astype("i4"))
 
 
 @needs_tiles
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.sampled_from(SHAPES), *(st.integers(1, n) for n in (70, 70, 300)), st.sampled_from((0, 12, 62)))
 def test_sums_of_bf16_are_within_their_bound(like, m, n, k, spread):
     s = as_if(SUMS, like, m, n, k)
