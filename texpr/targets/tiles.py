@@ -195,7 +195,7 @@ class TileEmitter(Emitter):
         if does is None:
             super().loop(loop)
         else:
-            self._run(does, loop.kind.removeprefix(INSTRUCTION), instance(loop.kind.removeprefix(INSTRUCTION), loop))
+            self._tile_instruction(does, loop.kind.removeprefix(INSTRUCTION), instance(loop.kind.removeprefix(INSTRUCTION), loop))
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         others = _runs_others(loop.body)
@@ -239,7 +239,7 @@ class TileEmitter(Emitter):
             self.function.last.append(release)
         self.configured = True
 
-    def _run(self, does: _Zero | _Move | _Product, name: str, match: Match) -> None:
+    def _tile_instruction(self, does: _Zero | _Move | _Product, name: str, match: Match) -> None:
         match does:
             case _Zero():
                 self.intrinsic("llvm.x86.tilezero", "void", self._register(name, match, "C"))
