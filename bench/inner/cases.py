@@ -53,6 +53,12 @@ def operators() -> SimpleNamespace:
     return tx.load(TEXT)
 
 
+def of_bench(kind: str, target: str, dtype: str = "", constants: dict[str, int] | None = None, **sizes: int) -> str:
+    """The assembly of an operator of the bench with its default schedule, for any sizes."""
+    program = getattr(operators(), kind).program({"T": DTYPES[dtype]} if dtype else None, constants)
+    return tx.Schedule(program, {v: sizes[v.name] for v in program.sizes}).auto(target).compile(target).asm
+
+
 def cases() -> Iterator[Case]:
     """All rows; images and weights with channels last, and weights in panels, are cases of their own."""
     for each in CLASSES:

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
+from bench.inner.assembly import inner_loops, on_stack, products
+from bench.inner.cases import of_bench
 from tests.ahead.programs import needs_gcc, run
 from tests.compiler.test_products_of_bf16 import EXACT, SPECIAL, SUMS, as_bits, assert_close, operands
-from tests.targets.assembly import inner_loops, of_bench, on_stack, products
 from texpr.ir.instructions import INSTRUCTIONS
 from texpr.runtime import host, qemu
 from texpr.targets import find_target, x86

@@ -9,8 +9,7 @@ import pytest
 
 import texpr as tx
 from bench.inner.assembly import inner_loops, kept, on_stack, products
-from bench.inner.cases import cases, operators
-from texpr.ir.dtypes import DTYPES
+from bench.inner.cases import cases, of_bench
 from texpr.ir.interpret import interpret
 from texpr.runtime import qemu
 
@@ -40,12 +39,6 @@ BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
                                         "column_sums", "blur")),
     *((kind, "", {}, {"B": 2, "L": 128, "D": 64}) for kind in ("attention", "attention_causal")), ("add", "", {}, {"N": 1000}),
 )
-
-
-def of_bench(kind: str, target: str, dtype: str = "", constants: dict[str, int] | None = None, **sizes: int) -> str:
-    """The assembly of an operator of the bench with its default schedule."""
-    program = getattr(operators(), kind).program({"T": DTYPES[dtype]} if dtype else None, constants)
-    return tx.Schedule(program, {v: sizes[v.name] for v in program.sizes}).auto(target).compile(target).asm
 
 
 def test_a_product_is_products():
