@@ -51,7 +51,7 @@ from texpr.schedule.tile_products import tiled_product
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
 from texpr.schedule.wavefront import side_by_side, wavefront
-from texpr.schedule.windows import windowed
+from texpr.schedule.windows import ADDRESSES, windowed
 from texpr.schedule.woven import weave, woven_loops
 
 # Statement instances below which waking another thread costs more than it saves (about 10 us of work).
@@ -69,8 +69,6 @@ FEW_ENDS = 2
 CASES = 4
 """Iterations of a loop that are told apart in copies of the statement."""
 TILE_ROWS = 8
-ADDRESSES = 16
-"""Registers for addresses below which as many rows with edges would not have theirs."""
 SQUARE = 32
 """Rows and columns of a product from which on its tiles are as large as registers allow."""
 FAR = 4

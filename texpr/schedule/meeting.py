@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from texpr.ir.affine import linear
 from texpr.ir.build import integer
-from texpr.ir.loop import For, Kernel, Store
+from texpr.ir.loop import Store
 from texpr.ir.traverse import walk
-from texpr.schedule.loops import find_loops, qualified
+from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Nest, unclamped
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import fused
@@ -18,7 +18,7 @@ from texpr.schedule.rows import fused
 
 def bound_apart(plan: Plan, nest: Nest) -> bool:
     """Bind the loops of a nest whose updates meet; whether they do and some could be bound."""
-    if nest.again or not _meets(plan.kernel, nest):
+    if nest.again or not _meets(plan, nest):
         return False
     names = [qualified(n) for n in nest.spatial]
     blocks = [name for name in names if _leads(plan, names, name)]
@@ -32,11 +32,11 @@ def bound_apart(plan: Plan, nest: Nest) -> bool:
     return True
 
 
-def _meets(kernel: Kernel, nest: Nest) -> bool:
-    """Whether an index of something that is updated is a sum of several loops."""
+def _meets(plan: Plan, nest: Nest) -> bool:
+    """Whether an index of something that is updated is a sum of several loops; not of a nest whose parts are computed before."""
     loops = {n.var for n in nest.spatial}
-    around: For = find_loops(kernel, qualified(nest.spatial[0]))[0]
-    updates = [s for s in walk(around) if isinstance(s, Store) and s.update is not None]
+    there = plan.there([qualified(nest.spatial[0])])
+    updates = [s for s in walk(*map(plan.loop, there)) if isinstance(s, Store) and s.update is not None]
     return any(sum(bool(linear(unclamped(i)).coefficient(v)) for v in loops) > 1 for s in updates for i in s.indices)
 
 

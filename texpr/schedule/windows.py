@@ -32,6 +32,8 @@ NARROW = 2
 """Panels beside each other in a row of the operand that need no packing: a row then is few lines of memory."""
 LEAST_POSITIONS = 32
 """Positions that share a panel below which packing costs more than it saves."""
+ADDRESSES = 16
+"""Registers for addresses below which as many rows with edges, or loops over blocks of them, would not have theirs."""
 LEAST_ROWS = 8
 """Of a block, or `OVERLAPS` times what windows of neighbouring rows share where that is less: blocks copy those rows twice."""
 OVERLAPS = 4
@@ -354,12 +356,13 @@ def _around(plan: Plan, w: _Window, large: bool) -> _Around:
 
 def _row_blocks(plan: Plan, w: _Window) -> int:
     """Blocks of rows, so many that the field of each stays in the second cache, and that all cores have work if nothing else gives it:
-    tiles of lanes do, unless one core copied a field with edges for all of them.
+    tiles of lanes do, unless one core copied a field with edges for all of them, or a further loop takes an address that there is not.
     """
     assert w.y is not None
     rows, wanted = constant_extent(w.y), 2 * plan.machine.cores
     fitting = -(-rows * w.row_bytes // plan.nearby)
-    lanes = 1 if w.guarded and plan.machine.cores > 1 else _lane_tiles(w)
+    apart = w.guarded and plan.machine.cores > 1 and plan.machine.address_registers >= ADDRESSES
+    lanes = 1 if apart else _lane_tiles(w)
     busy = max(prod(map(constant_extent, (*w.alone, *w.images))), lanes) >= wanted
     step = _step(w.field, w.y)
     least = max(1, min(LEAST_ROWS, -(-OVERLAPS * (_window_rows(w) - step) // step)))
