@@ -180,7 +180,7 @@ def _term_blocks(plan: Plan, terms: str) -> tuple[list[str], str]:
     operand stay in the first cache while tiles of the right one come from the second.
     """
     count = constant_extent(plan.loop(terms))
-    most = max(1, next(iter(plan.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
+    most = max(1, int(next(iter(plan.machine.caches), 0) / NEAR) // (HIGH * SIDE * ROW_BYTES))
     cut = plan.split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
