@@ -30,6 +30,18 @@ def test_import_texpr_imports_only_the_core():
     assert loaded_by("import texpr") - loaded_by("pass") <= allowed
 
 
+def test_arrays_do_not_load_what_masks_them():
+    """That takes NumPy longer than the first step of a small network takes from the disk."""
+    code = f"""
+import sys; sys.path.insert(0, {str(ROOT)!r})
+import numpy as np, texpr as tx
+tx.op("op double(X: f32[N]) -> Y: f32[N] {{ Y[i] = 2 * X[i] }}")(np.ones(3, "f4"))
+(tx.tensor(np.ones(3)) + 1).numpy(), tx.nn.Linear(3, 2)(tx.tensor(np.ones((1, 3), "f4"))).numpy()
+print("numpy.ma" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
 def test_the_project_file_lists_the_core():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {re.split(r"\W", line)[0] for line in project["dependencies"]} == CORE

@@ -177,7 +177,8 @@ WRONG = {
     "negative": (["show", "FILE", "--op", "matmul", "M=-1"], "error[arguments]: the size M is -1, expected an integer of at least 0\n"),
     "dtype": (
         ["show", "FILE", "--op", "scale", "by=1", "T=f31"],
-        "error[dtype]: there is no dtype 'f31'\n  help: one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, f8e5m2\n",
+        "error[dtype]: there is no dtype 'f31'\n"
+        "  help: one of bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, f8e5m2\n",
     ),
     "constant": (
         ["show", "FILE", "--op", "scale"],

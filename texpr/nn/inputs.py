@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from texpr.ir.dtypes import F32, F64, DType, as_bits, from_numpy, numpy_dtype, readable, stored
+from texpr.runtime.convert import is_masked
 from texpr.support.errors import CallError
 
 _HELD = {t: numpy_dtype(t) for t in (F32, F64)}
@@ -33,7 +34,7 @@ def as_input(value: object, dtype: DType | None) -> Given:
     """
     if type(value) is np.ndarray and dtype in _HELD and value.dtype == _HELD[dtype] and value.flags.c_contiguous:
         return Given(value, dtype)  # in nearly all calls; a dtype of NumPy's equals None where it is float64
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise CallError("the input is a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     try:
         array = np.asarray(value)

@@ -6,6 +6,7 @@ dtype that the caller chose, so they become the argument's if their kind allows 
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -53,9 +54,14 @@ def wrong_rank(shape: tuple[int, ...], argument: Argument) -> CallError:
     return CallError(f"{_subject(argument)} has shape {shape}, expected {axes}: [{', '.join(map(str, argument.shape))}]", code="shape")
 
 
+def is_masked(value: object) -> bool:
+    """Whether an array has a mask. What makes these takes NumPy some 10 ms to load: where nobody has asked for it, there are none."""
+    return isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
+
+
 def refuse_masked(value: object, argument: Argument) -> None:
     """A masked array means something else than its elements."""
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         way_out = f"use {argument.name}.filled(...)"
         raise CallError(f"{_subject(argument)} is a masked array; masks are not supported", code="type", help=way_out)
 

@@ -23,6 +23,7 @@ from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, s
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
+from texpr.runtime.convert import is_masked
 from texpr.support.errors import CallError
 from texpr.support.options import current
 
@@ -374,7 +375,7 @@ def _known(dtype: np.dtype) -> DType:
 
 def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
     """What is not a tensor as an array that can be used as it is, and its dtype."""
-    if isinstance(data, np.ma.MaskedArray):
+    if is_masked(data):
         raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
     wanted = None if dtype is None else named(dtype)
     if isinstance(data, np.ndarray) and wanted is not None and wanted.as_bits and data.dtype == numpy_dtype(wanted):
