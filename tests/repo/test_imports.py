@@ -31,7 +31,7 @@ def test_import_texpr_imports_only_the_core():
 
 
 def test_arrays_do_not_load_what_masks_them():
-    """That takes NumPy longer than the first step of a small network takes from the disk."""
+    """NumPy loads its masked arrays when they are first named, which is a part of the first step of a small network."""
     code = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
 import numpy as np, texpr as tx

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from texpr.ir.expr import Expr, Tensor
 from texpr.ir.extern import extern_symbol
-from texpr.ir.loop import Alloc, ExternCall, Kernel, Store
+from texpr.ir.loop import Alloc, ExternCall, Kernel
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import statements
 from texpr.targets import Target, symbol_of
+from texpr.targets.tiles import uses_tiles
 
 _C = {"bool": "uint8_t", "f8e4m3": "uint8_t", "f8e5m2": "uint8_t", "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double"}
 
@@ -110,8 +111,7 @@ def _checked(target: Target) -> Iterator[str]:
 
 
 def _permitted(kernel: Kernel) -> Iterator[str]:
-    tiles = next((n.tensor for n in statements(kernel) if isinstance(n, Alloc | Store) and n.tensor.scope == "tile"), None)
-    if tiles is not None:
+    if uses_tiles(kernel):
         yield ("It computes in tiles, which the first call asks Linux for (ARCH_REQ_XCOMP_PERM). Returns 3, and does nothing, where the "
                "processor has none or the process may not use them.")
 

@@ -17,7 +17,7 @@ from texpr.compiler import Op
 from texpr.compiler.kernel import check_requirements
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture
-from texpr.ir.dtypes import DType, from_numpy, numpy_dtype, stored
+from texpr.ir.dtypes import DType, from_numpy, number, stored
 from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
@@ -225,7 +225,7 @@ class Capture:
         elif isinstance(value, Variable):
             found = self.variable(value)
         elif isinstance(value, bool | int | float):
-            found = self.constant(_number(value, formal.dtype), dtype=formal.dtype)
+            found = self.constant(number(value, formal.dtype), dtype=formal.dtype)
         else:
             found = self.constant(np.asarray(value))
         if found.dtype != formal.dtype:
@@ -255,10 +255,6 @@ def _dtype(value: object) -> DType | None:
     if isinstance(known, DType):
         return known
     return from_numpy(value.dtype) if isinstance(value, np.ndarray | np.generic) else None
-
-
-def _number(value: bool | int | float, t: DType) -> np.ndarray:
-    return stored(value, t) if t.as_bits else np.array(value, numpy_dtype(t))
 
 
 def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:

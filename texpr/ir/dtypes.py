@@ -207,6 +207,15 @@ def stored(values: object, t: DType) -> np.ndarray:
     return np.asarray(values).astype(numpy_dtype(t))
 
 
+def number(value: bool | int | float, t: DType) -> np.ndarray:
+    """A number of Python as texpr stores it, of rank 0.
+
+    Raises:
+        OverflowError: it is an integer that `t` does not have.
+    """
+    return stored(value, t) if t.as_bits else np.array(value, numpy_dtype(t))
+
+
 def as_bits(array: np.ndarray, t: DType | None) -> np.ndarray:
     """An array whose NumPy dtype stands for `t`, as texpr stores it: those of ml_dtypes as their bits."""
     return array.view(numpy_dtype(t)) if t is not None and t.as_bits else array

@@ -55,7 +55,7 @@ def wrong_rank(shape: tuple[int, ...], argument: Argument) -> CallError:
 
 
 def is_masked(value: object) -> bool:
-    """Whether an array has a mask. What makes these takes NumPy some 10 ms to load: where nobody has asked for it, there are none."""
+    """Whether an array has a mask. NumPy loads what makes these when it is asked for, which takes time: until then there are none."""
     return isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 

@@ -28,10 +28,6 @@ from texpr.schedule.tensors import bytes_of
 
 DEPTH = 1024
 """Terms up to which sums do not go back to memory: a few panels of so many rows fit the second cache."""
-LEAST_PART = 32
-"""Terms of a loop that is cut for a block, at least, unless those of the loops inside are few: sums go to memory for each block."""
-SHORT_SUM = 256
-"""Terms that are few for a block."""
 LEAST_ROWS = 32
 """Rows that share a panel below which packing costs more than it saves."""
 LEAST_SHARING = 128
@@ -148,12 +144,12 @@ def _is_large(plan: Plan, nest: Nest, panel: Access, lane: For, rows: int) -> bo
     """
     used = prod(constant_extent(n) for n in (*nest.reduction, lane) if panel.stride(n.var) != 0)
     nearest, crossings = next(iter(plan.machine.caches), 0), plan.machine.crossings
-    alone = not nest.outer and not nest.again and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane)
-    if crossings > 1 and alone and rows >= MANY_ROWS:
+    made_before = nest.outer or nest.again
+    if crossings > 1 and rows >= MANY_ROWS and not made_before and all(panel.stride(n.var) == 0 for n in nest.spatial if n is not lane):
         return True
     if bytes_of(panel.tensor) <= crossings * nearest:
         nearest *= crossings  # copying takes longer than tiles of few registers and many rows wait
-    near = plan.nearby if nest.outer or nest.again or _streams(plan, nest, panel) else nearest
+    near = plan.nearby if made_before or _streams(plan, nest, panel) else nearest
     return used * panel.tensor.dtype.bytes > near
 
 
@@ -437,7 +433,7 @@ def _depths(plan: Plan, c: _Contraction) -> tuple[list[str], list[str]]:
         if not deep and n <= room:
             shallow.insert(0, name)
             room //= max(1, n)
-        elif not deep and room > 1 and (room >= LEAST_PART or prod(constant_extent(plan.loop(s)) for s in shallow) < SHORT_SUM):
+        elif not deep and room >= 32:
             outer, inner = plan.cut(name, even(n, room), "clip")
             deep, shallow = [outer], [inner, *shallow]
         else:

@@ -180,7 +180,7 @@ def _term_blocks(plan: Plan, terms: str) -> tuple[list[str], str]:
     operand stay in the first cache while tiles of the right one come from the second.
     """
     count = constant_extent(plan.loop(terms))
-    most = max(1, int(next(iter(plan.machine.caches), 0) / NEAR) // (HIGH * SIDE * ROW_BYTES))
+    most = max(1, next(iter(plan.machine.caches), 0) // NEAR // (HIGH * SIDE * ROW_BYTES))
     cut = plan.split(terms, even(count, most), tail="clip") if count > most else None
     return ([], terms) if cut is None else ([cut[0]], cut[1])
 
@@ -212,9 +212,8 @@ def _in_pairs(buffer: Tensor, groups: int) -> str:
     """A layout of panels, such that the tiles that are loaded together follow each other."""
     names = _names(buffer) + "yz"
     *rest, panel, term, row, group = names[: buffer.rank + 2]
-    together = f"{panel}/{WIDE} {term}/{groups} {panel}%{WIDE}" + (f" {term}%{groups}" if groups > 1 else "")
-    if groups == 1:
-        together = f"{panel}/{WIDE} {term} {panel}%{WIDE}"
+    outer, inner = (f"{term}/{groups}", f" {term}%{groups}") if groups > 1 else (term, "")
+    together = f"{panel}/{WIDE} {outer} {panel}%{WIDE}{inner}"
     return f"{' '.join([*rest, panel, term, row, group])} -> {''.join(r + ' ' for r in rest)}{together} {row} {group}"
 
 

@@ -19,7 +19,7 @@ from texpr.graph.capture import bound, resolved
 from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable
-from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
+from texpr.ir.dtypes import DType, as_bits, from_numpy, number, numpy_dtype, readable, stored
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
@@ -429,7 +429,7 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, Variable):
         found = leaf_of(value)
     elif isinstance(value, bool | int | float):
-        found = Tensor((), dtype, stored(value, dtype) if dtype.as_bits else np.array(value, numpy_dtype(dtype)))
+        found = Tensor((), dtype, number(value, dtype))
     else:
         found = tensor(value, device=gpu.HOST if np.ndim(value) == 0 else None)  # type: ignore[arg-type]
     if found.dtype != dtype:
