@@ -11,7 +11,8 @@ import pytest
 
 import texpr as tx
 from texpr import nn
-from texpr.graph import Variable
+from texpr.graph import Plan, Variable
+from texpr.ir.dtypes import F32, F64
 
 
 @dataclass
@@ -222,3 +223,46 @@ def test_arrays_of_any_layout_give_the_same_each_time(x):
     for _ in range(3):
         np.testing.assert_array_equal(f(x).numpy(), np.asarray(x) * 2 + 1)
     assert f.traces == 1
+
+
+def test_a_call_of_arrays_that_fit_is_one_native_call(monkeypatch):
+    """From the second call on, nothing else of a plan runs, whatever the arrays hold; others are traced, or converted."""
+    f = tx.jit(lambda x, y: (x + 1, {"product": x * y}))
+    x, y = np.arange(6, dtype="f4").reshape(2, 3), np.full((2, 3), 2, "f4")
+    kept = [f(x, y) for _ in range(2)]
+    monkeypatch.setattr(Plan, "_compute", lambda self: pytest.fail("Python code was run"))
+    for k in range(3):
+        kept.append(f(x + k, y))
+    for k, (sum_, rest) in zip((0, 0, 0, 1, 2), kept):
+        np.testing.assert_array_equal(sum_.numpy(), x + k + 1)
+        np.testing.assert_array_equal(rest["product"].numpy(), (x + k) * 2)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(f(x[::-1], y)[0].numpy(), x[::-1] + 1)
+    np.testing.assert_array_equal(f(x[:1], y)[1]["product"].numpy(), x[:1] * y)
+    np.testing.assert_array_equal(f(x.astype("f8"), y)[0].numpy(), x + 1.0)
+    assert f.traces == 3 and f(x, y)[0].dtype == F32
+
+
+def test_a_call_sees_what_variables_have_become():
+    """Also where steps exchange the two arrays of a variable, or the module has become another."""
+    model = nn.Linear(3, 2)
+    assert model.bias is not None
+    f, x = tx.jit(model), np.ones((4, 3), np.float32)
+    step = nn.TrainingStep(model, nn.MSELoss(), nn.optim.SGD(model.parameters(), lr=0.1))
+    for k in range(6):
+        np.testing.assert_allclose(f(x).numpy(), x @ model.weight.numpy().T + model.bias.numpy(), rtol=1e-6)
+        step(x, np.zeros((4, 2), np.float32))
+        if k == 3:
+            model.weight.data = np.full((2, 3), 7, np.float32)
+    model.to(F64)
+    np.testing.assert_allclose(f(x.astype("f8")).numpy(), x @ model.weight.numpy().T + model.bias.numpy())
+
+
+def test_values_out_of_range_are_refused_by_every_call():
+    f = tx.jit(lambda x, i: x[i])
+    x, i = np.arange(5.0), np.array([4, 0])
+    for _ in range(3):
+        assert f(x, i).tolist() == [4, 0]
+    with pytest.raises(tx.CallError, match=r"`i\[1\]` is 5, expected a value in -5\.\.5"):
+        f(x, np.array([4, 5]))
+    assert f(x, i).tolist() == [4, 0]

@@ -7,14 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from texpr.graph.fusion import tensor_bytes
+from texpr.graph.slabs import ALIGNMENT
 from texpr.ir.expr import Tensor
-from texpr.support.errors import ResourceError
-
-ALIGNMENT = 64
-"""Bytes of a cache line, at which every tensor begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +109,3 @@ def _rounded(tensor: Tensor) -> int:
 
 def _together(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return a[0] <= b[1] and b[0] <= a[1]
-
-
-def in_lines(value: np.ndarray) -> np.ndarray:
-    """A copy of an array that begins at a whole line: vectors of it lie in one line each."""
-    copy = block(value.nbytes).view(value.dtype).reshape(value.shape)
-    copy[...] = value
-    return copy
-
-
-def block(size: int) -> np.ndarray:
-    """Memory that begins at a whole line.
-
-    Raises:
-        ResourceError: there is not so much.
-    """
-    try:
-        whole = np.empty(size + ALIGNMENT, np.uint8)
-    except (MemoryError, ValueError):
-        raise ResourceError(f"tensors of {size:,} bytes do not fit into memory", code="memory") from None
-    start = -whole.ctypes.data % ALIGNMENT
-    return whole[start : start + size]

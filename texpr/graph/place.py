@@ -10,15 +10,15 @@ import numpy as np
 
 from texpr.compiler import CompiledKernel
 from texpr.graph.kernels import kernel_for
-from texpr.graph.memory import ALIGNMENT, block
 from texpr.graph.passes.flatten import shape_of
+from texpr.graph.slabs import ALIGNMENT, block
 from texpr.graph.variable import Variable, array_of
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.spec import RangeCheck
-from texpr.runtime.steps import SWEPT, Entry, RangeEntry, SweepEntry, sequence, sweep
+from texpr.runtime.steps import SWEPT, AnyEntry, Entry, RangeEntry, SweepEntry, function, sequence, sweep
 from texpr.schedule.auto import PARALLEL_WORK
 from texpr.support.errors import CallError
 from texpr.support.options import current
@@ -100,8 +100,12 @@ class Host:
     def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
                  failed: Callable[[int], object]) -> Step:
         """One native call."""
-        checks = [RangeEntry(arrays[t], check.lo, check.hi) for t, check in ranges]  # type: ignore[arg-type]
-        return sequence(name, [*checks, *(_entry(n, arrays) for n in launches)], failed, launches)
+        return sequence(name, _entries(ranges, launches, arrays), failed, launches)
+
+    def function(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
+                 failed: Callable[[int], object], inputs: Sequence[Any], results: Sequence[Any]) -> Callable[..., Any]:
+        """The same as a function of new values for `inputs`, which gives `results` as new arrays; None where it does not take those."""
+        return function(name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, launches)
 
     def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One native call."""
@@ -183,6 +187,15 @@ class Scalars:
             for view, variable in zip(self._views, self._variables):
                 view[0] = array_of(variable)
             self._there.set(self._here)
+
+
+def _nothing(*_: object) -> None:
+    """What is done for arrays that are not taken."""
+
+
+def _entries(ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays) -> list[AnyEntry]:
+    checks = [RangeEntry(arrays[t], check.lo, check.hi) for t, check in ranges]  # type: ignore[arg-type]
+    return [*checks, *(_entry(n, arrays) for n in launches)]
 
 
 def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:

@@ -24,7 +24,7 @@ from texpr.graph.layouts import laid_out
 from texpr.graph.memory import in_place, lifetimes, make_arena
 from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
-from texpr.graph.place import OnDevice, Place, Scalars, device_of, on_host, place_for
+from texpr.graph.place import Host, OnDevice, Place, Scalars, device_of, on_host, place_for
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, array_of
@@ -125,6 +125,8 @@ class Plan:
         """Data inputs on a device whose values were checked."""
         self._check_values(capture, data, variables, constants)
         self._bindings: dict[tuple[int, ...], _Step] = {}
+        self._functions: dict[tuple[int, ...], Callable[..., Any]] = {}
+        self._is_native = isinstance(self.place, Host) and bool(self.results) and not self._slow_checks
         self._lock = threading.RLock()
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -133,6 +135,9 @@ class Plan:
         Raises:
             CallError: an array has another shape or dtype, or a value outside its range.
         """
+        found = self.served(arrays)
+        if found is not None:
+            return found
         with self._lock:
             for slot, array in zip(self.inputs, arrays, strict=True):
                 if array.shape != slot.shape or array.dtype != slot.dtype:
@@ -144,6 +149,23 @@ class Plan:
             self._compute()
             self.commit()
             return tuple([r.copy() for r in self.results])
+
+    def served(self, arrays: Sequence[object]) -> tuple[Any, ...] | None:
+        """The same in one native call, which checks and copies, where these are C-contiguous arrays as the program has them.
+
+        None, and nothing is done, where they are not, and where not all of a run is native. A large program leaves nothing of Python in the
+        caches: what a call runs of it comes from memory, a line at a time, which is why there is little here.
+        """
+        if not self._is_native or watching.get() is not None:
+            return None
+        with self._lock:
+            function = self._functions.get(tuple(map(id, map(array_of, self._variables)))) or self._function()
+            found = function(*arrays)
+            if found is None:
+                return None
+            if self._updates:
+                self.commit()
+        return found if len(self.results) > 1 else (found,)
 
     def _queued(self, place: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
         """Queue the kernels on these arrays as they are; the results are arrays that the kernels write."""
@@ -381,11 +403,20 @@ class Plan:
         if found is None:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()
-            arrays = self._arrays()
             failed = self._fail_at([*self._ranges, *self.launches])
             with uncollected():
-                found = self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, arrays, failed)
+                found = self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, self._arrays(), failed)
         return found
+
+    def _function(self) -> Callable[..., Any]:
+        """The same as a function of the data; None for what it does not take."""
+        assert isinstance(self.place, Host)
+        if len(self._functions) >= _BINDINGS:
+            self._functions.clear()
+        failed = self._fail_at([*self._ranges, *self.launches])
+        with uncollected():
+            found = self.place.function(self.captured.name, self._ranges, self.launches, self._arrays(), failed, self.inputs, self.results)
+        return self._functions.setdefault(tuple(map(id, map(array_of, self._variables))), found)
 
     def _fail_at(self, entries: Sequence[tuple[Tensor, RangeCheck] | Launch]) -> Callable[[int], None]:
         """What raises for the entry that failed."""

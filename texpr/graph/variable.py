@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.graph.memory import in_lines
+from texpr.graph.slabs import in_lines
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.support.errors import CallError

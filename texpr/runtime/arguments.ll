@@ -1,6 +1,6 @@
 ; From argument objects to slots: checks, sizes, new outputs. What is checked, and the words of a specification: see call.ll.
 
-%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64 }
+%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64, i64 }
 %ndarray = type { i64, ptr, ptr, i32, ptr, ptr, ptr, ptr, i32 }      ; PyArrayObject: ..., data, nd, dimensions, strides, base, descr, flags
 
 declare void @PyErr_Clear()
@@ -147,7 +147,7 @@ known:
 ; Are the values of the inputs where the kernel relies on them to be?
 define internal i1 @ranges_hold(ptr %spec, i64 %checks, ptr %slots, ptr %lengths, ptr %sizes) #0 {
 entry:
-  %first = getelementptr i64, ptr %spec, i64 15
+  %first = getelementptr i64, ptr %spec, i64 16
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %check ]

@@ -5,6 +5,7 @@
 ;
 ;   0 entry   1 inputs   2 outputs   3 sizes   4 duration: 0 long, 1 brief, 2 instant   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
 ;   11 PyDataMem_SetHandler   12 our memory handler   13 range checks   14 brief where no size is larger than this; 0: never
+;   15 what the entry finds in front of its slots: one function of native code serves many callables
 ;   then for every range check: position of the input, function, and each bound as a constant and a size (constant + size, or -1)
 ;   then, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
 ;   -1-k is size number k
@@ -176,6 +177,15 @@ out:
   ret void
 }
 
+; Slots, behind the word that the entry finds in front of them.
+define internal ptr @slots_in(ptr %spec, ptr %at) #1 {
+  %front.at = getelementptr %specification, ptr %spec, i64 0, i32 15
+  %word = load i64, ptr %front.at
+  store i64 %word, ptr %at
+  %slots = getelementptr i64, ptr %at, i64 1
+  ret ptr %slots
+}
+
 ; How many arguments there are: positional ones, and one given as `out=`; -1 if other keywords are used.
 define internal i64 @count_arguments(ptr %spec, i64 %positional, ptr %keywords) #1 {
 entry:
@@ -258,7 +268,9 @@ entry:
   %right = or i1 %without, %with
   br i1 %right, label %prepare, label %slow
 prepare:
-  %slots = alloca i64, i64 %slot.count
+  %words = add i64 %slot.count, 1
+  %front = alloca i64, i64 %words
+  %slots = call ptr @slots_in(ptr %spec, ptr %front)
   %lengths = alloca i64, i64 %all
   %objects = alloca ptr, i64 %outputs
   %sizes = getelementptr i64, ptr %slots, i64 %all
@@ -276,7 +288,7 @@ read:
   %checks.at = getelementptr %specification, ptr %spec, i64 0, i32 13
   %checks = load i64, ptr %checks.at
   %check.words = mul i64 %checks, 6
-  %before = add i64 %check.words, 15
+  %before = add i64 %check.words, 16
   %records = getelementptr i64, ptr %spec, i64 %before
   br label %loop
 loop:
@@ -337,7 +349,9 @@ entry:
   %size.count = load i64, ptr %sizes.at
   %all = sub i64 %count, 1
   %slot.count = add i64 %all, %size.count
-  %slots = alloca i64, i64 %slot.count
+  %words = add i64 %slot.count, 1
+  %front = alloca i64, i64 %words
+  %slots = call ptr @slots_in(ptr %spec, ptr %front)
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %loop ]

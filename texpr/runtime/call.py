@@ -67,6 +67,25 @@ def make_callable(
     return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, text, words, (failed, slow, wrap, spec, keep))
 
 
+def make_function(entry: int, front: int, spec: CallSpec, failed: Callable[[], object], otherwise: Callable[..., object],
+                  keep: object = None) -> Callable[..., Any]:
+    """As `make_callable`, with another end for what does not go as usual.
+
+    Args:
+        entry: finds `front` in front of its slots: it may serve many functions.
+        failed: called when it could not finish, to raise.
+        otherwise: called with arguments that are not exactly what it takes. It is left out where there is no fast path.
+    Returns:
+        a function that takes the inputs by position and returns a new array for the output, a tuple where there are several.
+    """
+    spec = _normal(spec)
+    if not _is_plain(spec) or not numpy_api.layouts_are_known():
+        return otherwise
+    wrap = tuple if len(spec.outputs) > 1 else None
+    words = _pack(entry, spec, failed=failed, slow=otherwise, wrap=wrap, front=front)
+    return _builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, "", words, (failed, otherwise, spec, keep))
+
+
 def make_runner(entry: int, spec: CallSpec, keep: object = None, failed: Callable[[], object] | None = None) -> Callable[..., Any]:
     """A function that runs the kernel on arrays as they are: all of them, in order, then an int64 array of the sizes.
 
@@ -128,11 +147,11 @@ def _result_type(name: str, outputs: tuple[str, ...]) -> type:
     return namedtuple(name if name.isidentifier() and not iskeyword(name) else "outputs", outputs, rename=True)  # noqa: PYI024
 
 
-def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap: object = None) -> bytes:
+def _pack(entry: int, spec: CallSpec, failed: object, slow: object = None, wrap: object = None, front: int = 0) -> bytes:
     """The words of a specification. Whoever uses them keeps the objects alive."""
     words = [entry, len(spec.inputs), len(spec.outputs), len(spec.sizes), ("long", "brief", "instant").index(spec.duration)]
     words += [_address(slow), id(sys.intern("out")), _address(wrap), id(failed), id(np.ndarray)]
-    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler()), len(spec.checks), spec.brief_up_to]
+    words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler()), len(spec.checks), spec.brief_up_to, front]
     if slow is not None:
         words += [*_check_words(spec), *_argument_words(spec)]
     return pack(f"{len(words)}q", *words)

@@ -38,6 +38,7 @@ EXPORTS = (
     "tx_enter",
     "tx_run",
     "tx_sequence",
+    "tx_function",
     "tx_sweep",
     "tx_check_range",
     "tx_give_back",

@@ -39,6 +39,56 @@ done:
   ret i32 0
 }
 
+; A sequence as a function of arrays. In front of its slots, which are inputs and then outputs, it finds the address of a frame: the address
+; of the sequence's table, how many inputs and how many outputs there are, and for each of them the address where the sequence has it, and
+; its bytes. An input is copied there, an output from there.
+define i32 @tx_function(ptr %slots) #0 {
+entry:
+  %frame.at = getelementptr ptr, ptr %slots, i64 -1
+  %frame = load ptr, ptr %frame.at
+  %inputs.at = getelementptr i64, ptr %frame, i64 1
+  %inputs = load i64, ptr %inputs.at
+  %outputs.at = getelementptr i64, ptr %frame, i64 2
+  %outputs = load i64, ptr %outputs.at
+  %all = add i64 %inputs, %outputs
+  %places = getelementptr i64, ptr %frame, i64 3
+  br label %input
+input:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %take ]
+  %more = icmp slt i64 %k, %inputs
+  br i1 %more, label %take, label %run
+take:
+  %given.at = getelementptr ptr, ptr %slots, i64 %k
+  %given = load ptr, ptr %given.at
+  %to.at = getelementptr { ptr, i64 }, ptr %places, i64 %k
+  %to = load ptr, ptr %to.at
+  %size.at = getelementptr { ptr, i64 }, ptr %places, i64 %k, i32 1
+  %size = load i64, ptr %size.at
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %given, i64 %size, i1 false)
+  %k.next = add i64 %k, 1
+  br label %input
+run:
+  %result = call i32 @tx_sequence(ptr %frame)
+  %good = icmp eq i32 %result, 0
+  br i1 %good, label %output, label %out
+output:
+  %j = phi i64 [ %inputs, %run ], [ %j.next, %give ]
+  %rest = icmp slt i64 %j, %all
+  br i1 %rest, label %give, label %out
+give:
+  %wanted.at = getelementptr ptr, ptr %slots, i64 %j
+  %wanted = load ptr, ptr %wanted.at
+  %from.at = getelementptr { ptr, i64 }, ptr %places, i64 %j
+  %from = load ptr, ptr %from.at
+  %bytes.at = getelementptr { ptr, i64 }, ptr %places, i64 %j, i32 1
+  %bytes = load i64, ptr %bytes.at
+  call void @llvm.memcpy.p0.p0.i64(ptr %wanted, ptr %from, i64 %bytes, i1 false)
+  %j.next = add i64 %j, 1
+  br label %output
+out:
+  ret i32 %result
+}
+
 ; An entry that checks values: its slots are a check of `ranges.ll`, an array, how many bytes it has, and bounds. 3 if one is outside.
 define i32 @tx_check_range(ptr %slots) #0 {
 entry:

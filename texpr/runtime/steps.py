@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from texpr.runtime import checks, native
-from texpr.runtime.call import make_runner
+from texpr.runtime.call import make_function, make_runner
 from texpr.runtime.spec import Argument, CallSpec
 
 _NO_SIZES = np.empty(0, np.int64)
@@ -83,6 +84,34 @@ def sequence(name: str, entries: Sequence[AnyEntry], failed: Callable[[int], obj
     Raises:
         KeyboardInterrupt: when called, and the user presses Ctrl-C.
     """
+    table = _table(entries)
+    spec = CallSpec(name, (Argument("table", table.dtype, table.shape, output=True),))
+    runner = make_runner(native.symbols()["tx_sequence"], spec, (tuple(entries), keep), lambda: failed(int(table[1])))
+    return partial(runner, table, _NO_SIZES)
+
+
+def function(name: str, entries: Sequence[AnyEntry], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray],
+             failed: Callable[[int], object], otherwise: Callable[..., object], keep: object) -> Callable[..., Any]:
+    """The same as a function of arrays, which are copied to `inputs` before, and gives new arrays with what lies in `outputs` then.
+
+    It returns one array, or a tuple of several. Two threads must not call it at once.
+
+    Args:
+        otherwise: called with the same arguments unless all are C-contiguous arrays of the shapes and dtypes of `inputs`.
+    """
+    assert all(a.flags.c_contiguous for a in (*inputs, *outputs)), "an array is not contiguous"
+    table = _table(entries)
+    places = [word for a in (*inputs, *outputs) for word in (a.ctypes.data, a.nbytes)]
+    frame = np.array([table.ctypes.data, len(inputs), len(outputs), *places], np.int64)
+    arguments = [Argument(f"x{k}", a.dtype, a.shape) for k, a in enumerate(inputs)]
+    arguments += [Argument(f"y{k}", a.dtype, a.shape, output=True) for k, a in enumerate(outputs)]
+    kept = (table, frame, tuple(entries), tuple(inputs), tuple(outputs), keep)
+    return make_function(native.symbols()["tx_function"], frame.ctypes.data, CallSpec(name, tuple(arguments)),
+                         lambda: failed(int(table[1])), otherwise, kept)
+
+
+def _table(entries: Sequence[AnyEntry]) -> np.ndarray:
+    """What `tx_sequence` of `sequence.ll` reads."""
     slots = [_slots(e) for e in entries]
     table = np.zeros(_HEAD + 2 * len(entries) + sum(map(len, slots)), np.int64)
     table[0], at = len(entries), _HEAD + 2 * len(entries)
@@ -90,9 +119,7 @@ def sequence(name: str, entries: Sequence[AnyEntry], failed: Callable[[int], obj
         table[_HEAD + 2 * k : _HEAD + 2 * k + 2] = _address(entry), table.ctypes.data + 8 * at
         table[at : at + len(own)] = own
         at += len(own)
-    spec = CallSpec(name, (Argument("table", table.dtype, table.shape, output=True),))
-    runner = make_runner(native.symbols()["tx_sequence"], spec, (tuple(entries), keep), lambda: failed(int(table[1])))
-    return partial(runner, table, _NO_SIZES)
+    return table
 
 
 def _address(entry: AnyEntry) -> int:

@@ -1,0 +1,63 @@
+"""Memory of tensors that stay."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import texpr as tx
+from texpr.graph.slabs import ALIGNMENT, LEAST, MOST, PAGE, SLAB, block, in_lines
+
+
+def start(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+SIZES = st.one_of(st.integers(1, 300), st.integers(LEAST - 2, LEAST + 2), st.integers(LEAST, MOST), st.just(MOST + 1))
+
+
+@given(st.lists(SIZES, max_size=12))
+def test_blocks_begin_at_lines_and_share_no_byte(sizes: list[int]):
+    blocks = [block(size) for size in sizes]
+    assert [b.nbytes for b in blocks] == sizes and all(start(b) % ALIGNMENT == 0 and b.flags.writeable for b in blocks)
+    ends = sorted((start(b), start(b) + b.nbytes) for b in blocks)
+    assert all(hi <= lo for (_, hi), (lo, _) in zip(ends, ends[1:]))
+
+
+def test_blocks_of_middle_size_lie_in_large_pages_together():
+    """As many as fill three slabs: no more than one page is begun by one of them and not by its slab."""
+    blocks = [block(LEAST) for _ in range(3 * SLAB // LEAST)]
+    pages = {(start(b) + at) // PAGE for b in blocks for at in (0, LEAST - 1)}
+    assert len(pages) <= 3 * SLAB // PAGE + 1
+
+
+def test_a_slab_is_freed_with_the_last_of_its_blocks():
+    block(MOST), block(MOST), block(MOST)  # whatever was begun before is used up
+    blocks = [block(MOST) for _ in range(2)]
+    wholes = [weakref.ref(b.base) for b in blocks]
+    kept = blocks.pop()[:1]
+    del blocks
+    block(MOST), block(MOST), block(MOST)
+    gc.collect()
+    assert wholes[1]() is not None and kept.size
+    del kept
+    gc.collect()
+    assert [w() for w in wholes] == [None, None]
+
+
+def test_copies_begin_at_lines():
+    value = np.arange(60_000, dtype=np.int16).reshape(300, 200).T
+    copy = in_lines(value)
+    np.testing.assert_array_equal(copy, value)
+    assert start(copy) % ALIGNMENT == 0 and copy.flags.c_contiguous and not np.shares_memory(copy, value)
+
+
+def test_what_no_memory_holds_is_refused():
+    with pytest.raises(tx.ResourceError) as caught:
+        block(1 << 60)
+    assert str(caught.value) == "error[memory]: tensors of 1,152,921,504,606,846,976 bytes do not fit into memory"
