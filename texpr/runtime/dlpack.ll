@@ -14,7 +14,7 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 @dltensor = internal constant [9 x i8] c"dltensor\00"
 
 ; The deleter of a record: whoever holds it needs it no more.
-define void @tx_give_back(ptr %record) #0 {
+define void @tx_give_back(ptr %record) #2 {
 entry:
   %type = alloca ptr
   %value = alloca ptr
@@ -39,7 +39,7 @@ out:
 }
 
 ; The destructor of a capsule: one that was taken over has another name, and its record another holder.
-define void @tx_end_capsule(ptr %capsule) #0 {
+define void @tx_end_capsule(ptr %capsule) #2 {
 entry:
   %valid = call i32 @PyCapsule_IsValid(ptr %capsule, ptr @dltensor)
   %unused = icmp ne i32 %valid, 0

@@ -17,7 +17,7 @@ declare i32 @sigaction(i32, ptr, ptr)
 declare i64 @pthread_self()
 
 ; The handler: Python's first, which notes the signal, then the flag, so that whoever sees the flag finds the note.
-define internal void @on_interrupt(i32 %signal, ptr %info, ptr %machine) #0 {
+define internal void @on_interrupt(i32 %signal, ptr %info, ptr %machine) #2 {
   %python = load atomic ptr, ptr @python_handler monotonic, align 8
   call void %python(i32 %signal, ptr %info, ptr %machine)
   %inside = load atomic i32, ptr @main_inside seq_cst, align 4
@@ -32,7 +32,7 @@ out:
 
 ; Put our handler in front of Python's, if Python's is in place. `signal.signal` takes it away; the next long kernel puts it back.
 ; SIG_DFL, SIG_IGN and handlers of other libraries are left alone. (The handler is the first word of `struct sigaction`.)
-define void @tx_watch_interrupts() #0 {
+define void @tx_watch_interrupts() #2 {
 entry:
   %action = alloca [256 x i8], align 16
   %failed = call i32 @sigaction(i32 2, ptr null, ptr %action)
@@ -58,7 +58,7 @@ out:
 }
 
 ; A system call per kernel would be too much: look again when about 20 us have passed.
-define internal void @watch_again() #0 {
+define internal void @watch_again() #2 {
   %now = call i64 @$COUNTER
   %last = load i64, ptr @last_look
   %passed = sub i64 %now, %last
@@ -118,12 +118,12 @@ out:
 }
 
 ; `thread` is the main thread's pthread_t, as `threading.main_thread().ident` has it.
-define void @tx_set_main_thread(i64 %thread) #0 {
+define void @tx_set_main_thread(i64 %thread) #2 {
   store i64 %thread, ptr @main_thread
   ret void
 }
 
-define internal void @interrupts_after_fork() #0 {
+define internal void @interrupts_after_fork() #2 {
   %self = call i64 @pthread_self()
   store i64 %self, ptr @main_thread
   store i32 0, ptr @main_inside

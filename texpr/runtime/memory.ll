@@ -206,12 +206,12 @@ out:
 }
 
 ; NumPy's allocator functions (NEP 49), for large outputs: the first argument is unused.
-define ptr @tx_numpy_malloc(ptr %unused, i64 %bytes) #0 {
+define ptr @tx_numpy_malloc(ptr %unused, i64 %bytes) #2 {
   %user = call ptr @tx_alloc(i64 %bytes)
   ret ptr %user
 }
 
-define ptr @tx_numpy_calloc(ptr %unused, i64 %count, i64 %item) #0 {
+define ptr @tx_numpy_calloc(ptr %unused, i64 %count, i64 %item) #2 {
 entry:
   %product = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %count, i64 %item)
   %bytes = extractvalue { i64, i1 } %product, 0
@@ -228,7 +228,7 @@ none:
   ret ptr null
 }
 
-define ptr @tx_numpy_realloc(ptr %unused, ptr %old, i64 %bytes) #0 {
+define ptr @tx_numpy_realloc(ptr %unused, ptr %old, i64 %bytes) #2 {
 entry:
   %user = call ptr @tx_alloc(i64 %bytes)
   %failed = icmp eq ptr %user, null
@@ -248,20 +248,20 @@ out:
   ret ptr %user
 }
 
-define void @tx_numpy_free(ptr %unused, ptr %user, i64 %bytes) #0 {
+define void @tx_numpy_free(ptr %unused, ptr %user, i64 %bytes) #2 {
   call void @tx_free(ptr %user)
   ret void
 }
 
 ; Refuse requests above `limit` bytes; keep at most `kept` bytes of freed blocks.
-define void @tx_set_memory(i64 %limit, i64 %kept) #0 {
+define void @tx_set_memory(i64 %limit, i64 %kept) #2 {
   store i64 %limit, ptr @memory_limit
   store i64 %kept, ptr @blocks_limit
   ret void
 }
 
 ; If the fork came while another thread changed the table, the table is lost (the blocks leak in the child).
-define internal void @memory_after_fork() #0 {
+define internal void @memory_after_fork() #2 {
 entry:
   %busy = load i32, ptr @blocks_busy
   %torn = icmp ne i32 %busy, 0
@@ -276,7 +276,7 @@ out:
 }
 
 ; After a fork, in the child.
-define void @tx_after_fork() #0 {
+define void @tx_after_fork() #2 {
   call void @pool_after_fork()
   call void @interrupts_after_fork()
   call void @memory_after_fork()

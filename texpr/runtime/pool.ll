@@ -34,7 +34,7 @@ declare i32 @sched_getaffinity(i32, i64, ptr)
 declare i32 @sched_setaffinity(i32, i64, ptr)
 declare i32 @clock_gettime(i32, ptr)
 
-define internal i64 @nanoseconds() #0 {
+define internal i64 @nanoseconds() #1 {
   %time = alloca { i64, i64 }
   %ignored = call i32 @clock_gettime(i32 1, ptr %time)
   %seconds = load i64, ptr %time
@@ -118,7 +118,7 @@ out:
 }
 
 ; Enter the open region, if there is one with room; true if inside.
-define internal i1 @pool_join() #0 {
+define internal i1 @pool_join() #1 {
 entry:
   br label %try
 try:
@@ -195,7 +195,7 @@ leave:
 }
 
 ; Start workers until there are `wanted`. They take no signals: those belong to Python's threads. Returns how many there are.
-define internal i64 @pool_start(i64 %wanted) #0 {
+define internal i64 @pool_start(i64 %wanted) #2 {
 entry:
   %handle = alloca i64
   %all = alloca [128 x i8]
@@ -232,7 +232,7 @@ done:
 
 ; Linux likes to wake a thread on the CPU of whoever wakes it, where it waits for a time slice (0.5 to 1 ms). So before a wake-up the
 ; workers are kept off the caller's CPU. Only the workers' own affinity is touched, and always a part of what the caller may use.
-define internal void @pool_make_way(i64 %workers) #0 {
+define internal void @pool_make_way(i64 %workers) #2 {
 entry:
   %mask = alloca [128 x i8], align 8
   %cpu = call i32 @sched_getcpu()
@@ -279,7 +279,7 @@ out:
 }
 
 ; Cut 0..n into one queue per thread.
-define internal void @pool_deal(i64 %n, i64 %threads) #0 {
+define internal void @pool_deal(i64 %n, i64 %threads) #1 {
 entry:
   %base = udiv i64 %n, %threads
   %rest = urem i64 %n, %threads
@@ -303,7 +303,7 @@ out:
 }
 
 ; Close the region and wait until nobody is inside: spin first, then sleep.
-define internal void @pool_finish() #0 {
+define internal void @pool_finish() #1 {
 entry:
   %closed = atomicrmw and ptr @pool_state, i32 -1073741825 acq_rel
   br label %look
@@ -392,14 +392,14 @@ out:
 }
 
 ; Use `threads` threads, the caller included, from the next region on. 1 to 256.
-define void @tx_set_threads(i64 %threads) #0 {
+define void @tx_set_threads(i64 %threads) #2 {
   store atomic i64 %threads, ptr @pool_threads monotonic, align 8
   store i32 -1, ptr @pool_last_cpu
   ret void
 }
 
 ; In a forked child only the forking thread lives on: forget the workers, and whatever was going on.
-define internal void @pool_after_fork() #0 {
+define internal void @pool_after_fork() #2 {
   store i32 0, ptr @pool_busy
   store i32 0, ptr @pool_state
   store i32 0, ptr @pool_wake
