@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, product, sub
@@ -24,7 +24,7 @@ class Accesses(Expressions):
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
-        self.unchanging: Set[Tensor] = frozenset()
+        self.unchanging: frozenset[Tensor] = frozenset()
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:

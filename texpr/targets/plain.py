@@ -35,9 +35,9 @@ def _is_plain(s: Stmt, innermost: Var | None) -> bool:
 
 
 def sums_in_registers(kernel: Kernel) -> bool:
-    """Whether the loops of a kernel leave little to LLVM: no conditions but those of copies; sums lie at fixed places of buffers, so that
-    they are in registers; all else that is read moves with the loop around it, so that no load could be moved out of it, but for what
-    is done to a sum in the iteration that makes it.
+    """Whether the loops of a kernel leave little to LLVM: no conditions but those of copies and of a vector's lanes; sums lie at fixed
+    places of buffers, so that they are in registers; all else that is read moves with the loop around it, so that no load could be moved
+    out of it, but for what is done to a sum in the iteration that makes it.
     """
     stack = [(s, _Around(None, frozenset(), frozenset())) for s in kernel.body]
     while stack:
@@ -51,6 +51,8 @@ def sums_in_registers(kernel: Kernel) -> bool:
             case Store():
                 if not _is_left_alone(s, around):
                     return False
+            case If() if around.lanes & set(variables(s.cond)):  # of a vector's lanes: no branch, stores under a mask
+                stack += [(each, around) for each in s.body]
             case If():
                 return False
     return True

@@ -199,9 +199,11 @@ class Emitter(Accesses):
         f.lines.append("")
         self.variables[loop.var] = self.cast(Value(var, t), I64)
         self.looping += 1
+        outer, self.unchanging = self.unchanging, self.unchanging_in(loop)
         with f.region():
             self.loop_body(loop)
         self.looping -= 1
+        self.unchanging = outer
         f.emit(f"{following} = add nuw nsw {register_type(t)} {var}, 1")
         f.lines[hole] = f"  {var} = phi {register_type(t)} [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
         more = f.define(f"icmp ne {register_type(t)} {following}, {stop.text}")
@@ -220,6 +222,12 @@ class Emitter(Accesses):
         if integer(loop.extent) is None:
             end = self.extreme("max", end, constant(0, I64))
         return self.cast(end, t)
+
+    def unchanging_in(self, loop: For) -> frozenset[Tensor]:
+        """The tensors that nobody writes while a loop runs: copies, in loops that only read them."""
+        nodes = list(walk(loop))
+        read, written = ({n.tensor for n in nodes if isinstance(n, kind)} for kind in (Read, Store))
+        return (self.unchanging | read) - written
 
     def loop_body(self, loop: For) -> None:
         """One iteration of a loop that counts."""
