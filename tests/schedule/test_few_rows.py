@@ -15,6 +15,9 @@ PRODUCT = "op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = su
 WIDE = Machine(vector_bytes=64, vector_registers=32, caches=(32 << 10, 1 << 20), cores=2)
 
 
+TWICE = replace(WIDE, products=2)
+
+
 def script(m: int, n: int, k: int, machine: Machine = WIDE) -> str:
     return "".join(f"{step}\n" for step in auto(tx.schedule(tx.op(PRODUCT), M=m, N=n, K=k).kernel, machine)[0])
 
@@ -38,19 +41,47 @@ def test_which(shape: tuple[int, int, int], expected: bool):
     assert ('cache_read("B"' in text or "C.joo" in text or shape[1:] == (64, 64)) is not expected
 
 
-@pytest.mark.parametrize(("shape", "copied"), [((32, 1024, 1024), True), ((32, 1000, 1024), False), ((16, 1024, 1024), False)],
-                         ids=["pages apart", "elsewhere", "fewer rows"])
-def test_two_products_a_cycle_do_not_wait_for_rows_that_push_each_other_out(shape: tuple[int, int, int], copied: bool):
-    assert [('cache_read("B"' in script(*shape, replace(WIDE, products=n))) for n in (1, 2)] == [False, copied]
+def test_a_picture_of_a_copy_on_the_way(golden):
+    """Two products begin in a cycle: the first tile of rows fills a panel, the others read it."""
+    golden(script(40, 1024, 1024, TWICE))
+
+
+ON_THE_WAY = 'compute_at("B_cache", "C.ki", recompute=False)'
+
+
+@pytest.mark.parametrize(("shape", "expected"), [
+    ((32, 1024, 1024), True), ((16, 1024, 1024), True), ((64, 768, 768), True), ((20, 1000, 1000), True), ((32, 4096, 1024), True),
+    ((32, 1024, 60), True),      # all terms are one block
+    ((8, 1024, 1024), False),    # walks along rows
+    ((96, 1024, 1024), False),   # many rows share a copy
+    ((32, 160, 160), False),     # the operand is near
+    ((32, 100, 2000), False),    # lanes of the last tile would have nothing to do
+    ((32, 1024, 1021), False),   # no blocks of terms are equal
+])
+def test_which_are_copied_on_the_way(shape: tuple[int, int, int], expected: bool):
+    text = script(*shape, TWICE)
+    assert (ON_THE_WAY in text or 'compute_at("B_cache", "C.k", recompute=False)' in text) is expected
+    assert "compute_at" not in script(*shape)
+
+
+def test_more_rows_are_where_loads_across_lines_are_dear():
+    assert [ON_THE_WAY in script(128, 1024, 1024, replace(TWICE, crossings=n)) for n in (1, 2)] == [False, True]
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_cores_take_strips(cores: int):
+    text = script(32, 1024, 1024, replace(TWICE, cores=cores))
+    assert ('parallel("C.joo")' in text) is (cores > 1) and (f'split("C.jo", {-(-16 // cores)}, tail="clip")' in text) is (cores > 1)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])
-@pytest.mark.parametrize("shape", [(32, 512, 256), (37, 500, 130)])
-def test_results(shape: tuple[int, int, int], dtype: str):
+@pytest.mark.parametrize(("shape", "machine"), [((32, 512, 256), WIDE), ((37, 500, 130), WIDE), ((37, 500, 520), TWICE),
+                                                ((18, 520, 520), replace(TWICE, cores=1))])
+def test_results(shape: tuple[int, int, int], machine: Machine, dtype: str):
     m, n, k = shape
     schedule = tx.schedule(tx.op(PRODUCT.replace("f32", dtype)), M=m, N=n, K=k)
-    schedule.steps[:], schedule.kernel = auto(schedule.kernel, WIDE)
-    assert 'reorder("C.jo"' in schedule.script() and schedule.certificate()
+    schedule.steps[:], schedule.kernel = auto(schedule.kernel, machine)
+    assert ('reorder("C.jo"' if machine is WIDE else "recompute=False") in schedule.script() and schedule.certificate()
     generator = np.random.default_rng(n)
     A, B = (generator.integers(-9, 10, s).astype(np.dtype(dtype.replace("f", "float").replace("i", "int"))) for s in ((m, k), (k, n)))
     np.testing.assert_array_equal(schedule.compile()(A, B), A @ B)

@@ -34,7 +34,8 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
     is legal.
 
     A loop that stands in several places gets the second form in each. What other loops read of the tensor, or the caller does, stays as it
-    is; the loop then has a tensor of its own.
+    is; the loop then has a tensor of its own. In the first form one nest is joined with the first place, and the others read what this
+    leaves: `peel` gives the tile that meets an operand first a loop of its own, which copies it on the way.
 
     Args:
         tensor: a tensor, or for the first form one equation of it (`T.1`).
@@ -61,13 +62,14 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
 
 
 def _merged(kernel: Kernel, tensor: str, at: Sequence[Var]) -> Kernel:
-    """Every nest of the tensor joined with the loop that is like it."""
-    for var in at:
+    """Every nest of the tensor joined with the loop that is like it; loops that are left then read what these have produced."""
+    for k, var in enumerate(at):
         loop = next((n for n in all_loops(kernel) if n.var is var), None)
         if loop is None:
             raise ScheduleError(f"`{var.name}` stands in nests of `{tensor}` itself, and these were joined", code="compute_at",
                                 help="name a loop that uses the tensor")
-        kernel = _merged_at(kernel, tensor, loop)
+        if not k or _beside(kernel, tensor, path_to(kernel, loop)) is not None:
+            kernel = _merged_at(kernel, tensor, loop)
     return kernel
 
 
