@@ -137,8 +137,9 @@ COMPUTE_AT = {
     "row_of_tile": ("blur", {}, TILED + 's.compute_at("h", "Y.ii")'),
     "peeled_tile": ("blur", {"M": 8, "N": 20}, 's.split("Y.i", 4).split("Y.j", 8, tail="peel").compute_at("h", "Y.io")'),
     "tiles_alike": ("both", {}, 's.split("g.i", 4).split("Y.i", 4).compute_at("g", "Y.ii", recompute=False)'),
-    "on_the_way": ("matmul", {"M": 7, "K": 4}, 's.split("C.i", 2, tail="peel").split("C.j", 4).reorder("C.jo", "C.io", "C.k", "C.ii", "C.ji")'
-                   '.cache_read("B", "C.jo").peel("C.io", 1, 0).split("B_cache.d0", 4).compute_at("B_cache", "C.k", recompute=False)'),
+    "on_the_way": ("matmul", {"M": 7, "K": 4}, 's.split("C.i", 2, tail="peel").split("C.j", 4)'
+                   '.reorder("C.jo", "C.io", "C.k", "C.ii", "C.ji").cache_read("B", "C.jo").peel("C.io", 1, 0)'
+                   '.split("B_cache.d0", 4).compute_at("B_cache", "C.k", recompute=False)'),
     "tiles_alike_under_conditions": ("sequence", {}, 's.tile("t.i", "t.j", sizes=(4, 8)).tile("Y.i", "Y.j", sizes=(4, 8))'
                                      '.compute_at("t", "Y.ji", recompute=False)'),
     "fused_under_a_condition": ("blur", {}, 's.tile("Y.i", "Y.j", sizes=(4, 8)).fuse("Y.ii", "Y.ji").compute_at("h", "Y.iiji")'),
