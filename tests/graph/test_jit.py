@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import texpr as tx
 from texpr import nn
-from texpr.graph import Plan, Variable
+from texpr.graph import Capture, Plan, Variable
 from texpr.ir.dtypes import F32, F64
 
 
@@ -266,3 +267,29 @@ def test_values_out_of_range_are_refused_by_every_call():
     with pytest.raises(tx.CallError, match=r"`i\[1\]` is 5, expected a value in -5\.\.5"):
         f(x, np.array([4, 5]))
     assert f(x, i).tolist() == [4, 0]
+
+
+@pytest.mark.parametrize("function", [lambda *xs: sum(xs[1:], xs[0]), lambda x, y=None: x if y is None else x + y])
+def test_a_call_with_more_arguments_is_another_one(function: Callable):
+    """An array that could be the result of a call with fewer is an argument, which nothing is written to."""
+    f = tx.jit(function)
+    x, y = np.ones((2, 3), np.float32), np.full((2, 3), 5, np.float32)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x).numpy(), x)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x, y).numpy(), np.full((2, 3), 6))
+    assert (y == 5).all() and f.traces == 2
+
+
+def test_too_many_arrays_are_refused_and_left_alone():
+    f, x, y = tx.jit(lambda x: x + 1), np.ones(3, np.float32), np.full(3, 5, np.float32)
+    for _ in range(3):
+        f(x)
+    with pytest.raises(tx.CallError, match="too many positional arguments"):
+        f(x, y)
+    capture = Capture("more")
+    plan = Plan(capture, [capture.input("x", (3,), F32) + 1])
+    for arrays in ((), (x, y)):
+        with pytest.raises(tx.CallError, match=f"the plan takes 1 arrays, found {len(arrays)}"):
+            plan(*arrays)
+    assert (y == 5).all()

@@ -133,13 +133,15 @@ class Plan:
         """Run on these data; the results are new arrays, on the device where the program runs.
 
         Raises:
-            CallError: an array has another shape or dtype, or a value outside its range.
+            CallError: arrays, or their values, are not what the program takes.
         """
         found = self.served(arrays)
         if found is not None:
             return found
+        if len(arrays) != len(self.inputs):
+            raise CallError(f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments")
         with self._lock:
-            for slot, array in zip(self.inputs, arrays, strict=True):
+            for slot, array in zip(self.inputs, arrays):
                 if array.shape != slot.shape or array.dtype != slot.dtype:
                     raise CallError(f"the plan takes {slot.dtype}{list(slot.shape)}, found {array.dtype}{list(array.shape)}", code="shape")
             if isinstance(self.place, OnDevice):

@@ -5,7 +5,7 @@
 ;
 ;   0 entry   1 inputs   2 outputs   3 sizes   4 duration: 0 long, 1 brief, 2 instant   5 slow   6 "out"   7 wrap   8 failed   9 ndarray   10 PyArray_NewFromDescr
 ;   11 PyDataMem_SetHandler   12 our memory handler   13 range checks   14 brief where no size is larger than this; 0: never
-;   15 what the entry finds in front of its slots: one function of native code serves many callables
+;   15 what the entry finds in front of its slots: one function of native code serves many callables, which take inputs only; 0 for kernels
 ;   then for every range check: position of the input, function, and each bound as a constant and a size (constant + size, or -1)
 ;   then, for every input, then every output: dtype object, bytes of an item, rank, and each extent: e >= 0 is a constant,
 ;   -1-k is size number k
@@ -263,8 +263,12 @@ entry:
   %all = add i64 %inputs, %outputs
   %slot.count = add i64 %all, %size.count
   %given = call i64 @count_arguments(ptr %spec, i64 %positional, ptr %keywords)
+  %front.at = getelementptr %specification, ptr %spec, i64 0, i32 15
+  %front.word = load i64, ptr %front.at
+  %kernel = icmp eq i64 %front.word, 0
   %without = icmp eq i64 %given, %inputs
-  %with = icmp eq i64 %given, %all
+  %complete = icmp eq i64 %given, %all
+  %with = and i1 %complete, %kernel
   %right = or i1 %without, %with
   br i1 %right, label %prepare, label %slow
 prepare:
