@@ -293,3 +293,10 @@ def test_too_many_arrays_are_refused_and_left_alone():
         with pytest.raises(tx.CallError, match=f"the plan takes 1 arrays, found {len(arrays)}"):
             plan(*arrays)
     assert (y == 5).all()
+
+
+def test_numbers_by_default_are_arguments_of_each_call():
+    f, x = tx.jit(lambda x, s=2.0: x * s), np.ones(3, np.float32)
+    for _ in range(4):
+        assert f(x).tolist() == [2, 2, 2]
+    assert f(x, 3.0).tolist() == [3, 3, 3] and f.traces == 1

@@ -148,7 +148,7 @@ class Jitted:
             self._traces.move_to_end(key)
             if len(self._traces) > MOST_TRACES:
                 self._traces.popitem(last=False)
-            if plain is not None:
+            if plain is not None and len(arrays) == len(args):  # defaults are arguments too
                 if len(self._plain) >= MOST_TRACES:
                     self._plain.clear()
                 self._plain[plain] = traces
