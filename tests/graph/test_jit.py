@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -300,3 +302,26 @@ def test_numbers_by_default_are_arguments_of_each_call():
     for _ in range(4):
         assert f(x).tolist() == [2, 2, 2]
     assert f(x, 3.0).tolist() == [3, 3, 3] and f.traces == 1
+
+
+class Reshaped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(np.zeros(4096, np.float32))
+
+    def forward(self, x):
+        return x @ x.capture.latest(self.weight).reshape((64, 64))
+
+
+def test_an_array_that_a_plan_knows_stays():
+    """It is known by its identity, which another one could have when it is gone, though its memory is not."""
+    model = Reshaped()
+    f, x = tx.jit(model), np.eye(64, dtype=np.float32)
+    assert f(x).numpy().sum() == 0
+    first = weakref.ref(model.weight.data)
+    model.to(F64)
+    model.to(F32)
+    model.weight.data = np.full(4096, 7, np.float32)
+    gc.collect()
+    assert first() is not None
+    np.testing.assert_array_equal(f(x).numpy(), np.full((64, 64), 7))

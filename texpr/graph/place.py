@@ -99,13 +99,13 @@ class Host:
 
     def sequence(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
                  failed: Callable[[int], object]) -> Step:
-        """One native call."""
-        return sequence(name, _entries(ranges, launches, arrays), failed, launches)
+        """One native call, which keeps the arrays themselves: those that kernels see may be views of them."""
+        return sequence(name, _entries(ranges, launches, arrays), failed, (launches, arrays))
 
     def function(self, name: str, ranges: Sequence[tuple[Tensor, RangeCheck]], launches: Sequence[Launch], arrays: Arrays,
                  failed: Callable[[int], object], inputs: Sequence[Any], results: Sequence[Any]) -> Callable[..., Any]:
         """The same as a function of new values for `inputs`, which gives `results` as new arrays; None where it does not take those."""
-        return function(name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, launches)
+        return function(name, _entries(ranges, launches, arrays), inputs, results, failed, _nothing, (launches, arrays))
 
     def alone(self, launch: Launch, arrays: Arrays, failed: Callable[[int], object]) -> Step:
         """One native call."""

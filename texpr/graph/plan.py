@@ -124,7 +124,7 @@ class Plan:
         self._checked: set[Tensor] = set()
         """Data inputs on a device whose values were checked."""
         self._check_values(capture, data, variables, constants)
-        self._bindings: dict[tuple[int, ...], _Step] = {}
+        self._bindings: dict[tuple[int, ...], _Step] = {}  # by the identities of the variables' arrays, which each keeps alive
         self._functions: dict[tuple[int, ...], Callable[..., Any]] = {}
         self._is_native = isinstance(self.place, Host) and bool(self.results) and not self._slow_checks
         self._lock = threading.RLock()
