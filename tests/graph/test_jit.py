@@ -325,3 +325,20 @@ def test_an_array_that_a_plan_knows_stays():
     gc.collect()
     assert first() is not None
     np.testing.assert_array_equal(f(x).numpy(), np.full((64, 64), 7))
+
+
+def test_a_program_that_is_called_by_what_it_runs_is_refused():
+    """Both runs would write the same memory."""
+    def again(x: np.ndarray) -> np.ndarray:
+        return f(np.zeros(4)).numpy() if nested else x
+
+    nested, operator = [], tx.op("extern op again(X: f64[N]) -> Y: f64[N]")
+    tx.register_extern("again", again)
+    f, x = tx.jit(lambda x: operator((x + 1).cumsum(0)).cumsum(0) + x), np.ones(4)
+    expected = f(x).numpy()
+    nested.append(True)
+    for each in (f, lambda x: f(x[::-1])):
+        with pytest.raises(tx.CallError, match="is called while it runs"):
+            each(x)
+    nested.clear()
+    np.testing.assert_array_equal(f(x).numpy(), expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from texpr.graph.passes.flatten import shape_of, with_views
 from texpr.graph.place import Host, OnDevice, Place, Scalars, device_of, on_host, place_for
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
+from texpr.graph.turn import Turn
 from texpr.graph.variable import Variable, array_of
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
@@ -127,20 +127,20 @@ class Plan:
         self._bindings: dict[tuple[int, ...], _Step] = {}  # by the identities of the variables' arrays, which each keeps alive
         self._functions: dict[tuple[int, ...], Callable[..., Any]] = {}
         self._is_native = isinstance(self.place, Host) and bool(self.results) and not self._slow_checks
-        self._lock = threading.RLock()
+        self._turn = Turn(self.captured.name)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """Run on these data; the results are new arrays, on the device where the program runs.
 
         Raises:
-            CallError: arrays, or their values, are not what the program takes.
+            CallError: arrays, or their values, are not what the program takes; it is called by what it runs, such as an `extern op`.
         """
         found = self.served(arrays)
         if found is not None:
             return found
         if len(arrays) != len(self.inputs):
             raise CallError(f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments")
-        with self._lock:
+        with self._turn.alone():
             for slot, array in zip(self.inputs, arrays):
                 if array.shape != slot.shape or array.dtype != slot.dtype:
                     raise CallError(f"the plan takes {slot.dtype}{list(slot.shape)}, found {array.dtype}{list(array.shape)}", code="shape")
@@ -160,14 +160,18 @@ class Plan:
         """
         if not self._is_native or watching.get() is not None:
             return None
-        with self._lock:
+        with (turn := self._turn).lock:
             function = self._functions.get(tuple(map(id, map(array_of, self._variables)))) or self._function()
-            found = function(*arrays)
-            if found is None:
-                return None
-            if self._updates:
-                self.commit()
-        return found if len(self.results) > 1 else (found,)
+            if turn.taken:
+                turn.refuse()
+            try:
+                turn.taken = True
+                found = function(*arrays)
+                if found is not None and self._updates:
+                    self.commit()
+            finally:
+                turn.taken = False
+        return found if found is None or len(self.results) > 1 else (found,)
 
     def _queued(self, place: OnDevice, given: Sequence[Any]) -> tuple[gpu.DeviceArray, ...]:
         """Queue the kernels on these arrays as they are; the results are arrays that the kernels write."""
@@ -216,7 +220,7 @@ class Plan:
         Raises:
             CallError: a value outside its range.
         """
-        with self._lock:
+        with self._turn.alone():
             self._compute()
             self.commit()
 
@@ -226,7 +230,7 @@ class Plan:
         Raises:
             CallError: a value outside its range.
         """
-        with self._lock:
+        with self._turn.alone():
             self._compute()
 
     def _compute(self) -> None:
@@ -268,7 +272,7 @@ class Plan:
     def profile(self, repeats: int = 20) -> list[Timing]:
         """The time of each launch, measured on what the memory holds now; nothing is assigned."""
         rows = []
-        with self._lock:
+        with self._turn.alone():
             arrays = self._arrays(self._apart())
             for launch in self.launches:
                 step = self.place.alone(launch, arrays, self._fail_at([launch]))

@@ -1,0 +1,47 @@
+"""Whose turn it is: runs of one program share its memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from texpr.support.errors import CallError
+
+
+class Turn:
+    """One run at a time: other threads wait; what is called by a run itself, and wants another one, is refused.
+
+    Attributes:
+        lock: held during a run.
+        taken: whether there is one. It is looked at, and set, with the lock.
+    Args:
+        name: of the program.
+    """
+
+    __slots__ = ("lock", "name", "taken")
+
+    def __init__(self, name: str) -> None:
+        self.lock, self.name, self.taken = threading.RLock(), name, False
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """A run.
+
+        Raises:
+            CallError: one goes on in this thread: an operator that it calls, or a signal handler, wants another one.
+        """
+        with self.lock:
+            if self.taken:
+                self.refuse()
+            try:
+                self.taken = True
+                yield
+            finally:
+                self.taken = False
+
+    def refuse(self) -> NoReturn:
+        """What is done, with the lock, where it is taken: only this thread can have it."""
+        raise CallError(f"`{self.name}` is called while it runs, by an operator of its own or by a signal handler", code="running",
+                        help="both would write the same memory: trace the function once more for that call")
