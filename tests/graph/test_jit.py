@@ -342,3 +342,23 @@ def test_a_program_that_is_called_by_what_it_runs_is_refused():
             each(x)
     nested.clear()
     np.testing.assert_array_equal(f(x).numpy(), expected)
+
+
+def test_a_call_of_arrays_within_another_function_sees_variables():
+    """It is part of the function around it: what the variables hold then is not what they hold in every call."""
+    model = nn.Linear(2, 3, bias=False)
+    inner = tx.jit(lambda x, scale=2.0: model(x) * scale)
+    eye = np.eye(2, dtype=np.float32)
+    for _ in range(2):
+        inner(eye)
+    outer = tx.jit(lambda y: y + inner(eye))
+    for k in range(3):
+        model.weight.data = np.full((3, 2), k, np.float32)
+        np.testing.assert_array_equal(outer(np.ones((2, 3), np.float32)).numpy(), np.full((2, 3), 1 + 2 * k))
+    assert outer.traces == 1
+
+
+def test_what_depends_on_arrays_alone_has_values_while_a_function_is_traced():
+    table = tx.jit(lambda n: n * n)
+    f = tx.jit(lambda x: x * float(table(np.arange(3.0))[2]))
+    assert f(np.ones(2)).tolist() == f(np.ones(2)).tolist() == [4, 4]

@@ -19,7 +19,7 @@ from texpr.graph.lazy.trees import Tree, flattened
 from texpr.graph.place import on_host
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable
+from texpr.graph.variable import Variable, active_capture
 from texpr.ir import expr as ir
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.runtime import gpu
@@ -58,12 +58,14 @@ class Trace:
         results: how what it returned is nested.
         leaves: dtypes of the tensors among its leaves; others as they were.
         sources: the modules that the function calls, each with the structure it had.
+        variables: whether there are some whose values it depends on, or which it assigns to.
     """
 
     plan: Plan
     results: Tree
     leaves: tuple[DType | _Static, ...]
     sources: tuple[tuple[Structured, tuple], ...]
+    variables: bool
 
     @property
     def holds(self) -> bool:
@@ -124,6 +126,9 @@ class Jitted:
         Raises:
             CallError: arguments that do not fit; values were asked of tensors while the function was traced.
         """
+        capture = active_capture.get()
+        if capture is not None:
+            return self._inside(capture, args, kwargs)
         recent, device = self._recent
         if recent is not None and not kwargs and device == current().device and recent.holds:
             found = recent.served(args)
@@ -137,6 +142,25 @@ class Jitted:
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         named, arrays, key = self._taken(args, kwargs)
+        traces = self._traces_for(key, named)
+        if plain is not None and len(arrays) == len(args):  # defaults are arguments too
+            if len(self._plain) >= MOST_TRACES:
+                self._plain.clear()
+            self._plain[plain] = traces
+        return traces[0](a.value for a in arrays)
+
+    def _inside(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
+        """A call while a program is captured is part of that, but where it computes from arrays alone, which are the same in every run."""
+        if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
+            return self._function(*args, **kwargs)
+        named, arrays, key = self._taken(args, kwargs)
+        trace = self._traces_for(key, named)[0]
+        if not trace.variables:
+            return trace(a.value for a in arrays)
+        return self._called(named, lambda _, x: _fixed(capture, x))
+
+    def _traces_for(self, key: tuple, named: Mapping[str, tuple[Tree, list[Any]]]) -> list[Trace]:
+        """The traces for arguments of one structure, first of all the one that holds now."""
         with self._lock:
             traces = self._traces.setdefault(key, [])
             trace = next((t for t in traces if t.holds), None)
@@ -148,11 +172,7 @@ class Jitted:
             self._traces.move_to_end(key)
             if len(self._traces) > MOST_TRACES:
                 self._traces.popitem(last=False)
-            if plain is not None and len(arrays) == len(args):  # defaults are arguments too
-                if len(self._plain) >= MOST_TRACES:
-                    self._plain.clear()
-                self._plain[plain] = traces
-        return trace(a.value for a in arrays)
+            return traces
 
     def _taken(self, args: tuple, kwargs: dict) -> tuple[dict[str, tuple[Tree, list[Any]]], list[Tensor], tuple]:
         """The leaves of each argument, the tensors among them with their values, and what decides which trace serves the call."""
@@ -186,16 +206,20 @@ class Jitted:
         given.apply_defaults()
         return given.arguments
 
-    def _traced(self, named: dict[str, tuple[Tree, list[Any]]]) -> Trace:
+    def _called(self, named: Mapping[str, tuple[Tree, list[Any]]], made: Callable[[str, Tensor], Any]) -> Any:
+        """What the function returns for what is made of the tensors among its arguments."""
+        arguments = OrderedDict()
+        for name, (tree, leaves) in named.items():
+            arguments[name] = tree.built(iter([made(name, x) if isinstance(x, Tensor) else x.value for x in leaves]))
+        bound = inspect.BoundArguments(self._signature, arguments)
+        return self._function(*bound.args, **bound.kwargs)
+
+    def _traced(self, named: Mapping[str, tuple[Tree, list[Any]]]) -> Trace:
         """Run the function on symbolic tensors."""
         capture = _Tracing(_name(self._function))
-        arguments = {}
-        for name, (tree, leaves) in named.items():
-            arguments[name] = tree.built(iter([capture.leaf(name, x) if isinstance(x, Tensor) else x.value for x in leaves]))
-        bound = inspect.BoundArguments(self._signature, OrderedDict(arguments))
         self.traces += 1
         with capture:
-            returned = self._function(*bound.args, **bound.kwargs)
+            returned = self._called(named, capture.leaf)
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
         results = [capture.lifted(x) for x in leaves]
@@ -205,7 +229,7 @@ class Jitted:
             device = None  # numbers go where the variables are
         plan = Plan(capture, [r for r in results if isinstance(r, Symbolic)], device=device)
         made = tuple((source, source.__texpr_structure__()) for source in capture.sources)
-        return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results), made)
+        return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results), made, bool(capture.variables))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -316,6 +340,13 @@ def _leaf(name: str, x: Any) -> Any:
         raise CallError(f"`{name}` holds {type(x).__name__}, which is no array and cannot be compared", code="arguments",
                         help="pass arrays, numbers and containers of them") from None
     return _Static(x)
+
+
+def _fixed(capture: Capture, x: Tensor) -> Any:
+    """An argument whose value is a part of the program that is captured."""
+    if isinstance(x, _Number):
+        return x.item()
+    return capture.lifted(x) if isinstance(capture, _Tracing) else capture.constant(on_host(x.value), dtype=x.dtype)
 
 
 def _plain(args: tuple) -> tuple | None:
