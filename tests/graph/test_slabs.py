@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from texpr.graph import slabs
 from texpr.graph.slabs import ALIGNMENT, LEAST, MOST, PAGE, SLAB, block, in_lines
 
 
@@ -48,6 +51,32 @@ def test_a_slab_is_freed_with_the_last_of_its_blocks():
     del kept
     gc.collect()
     assert [w() for w in wholes] == [None, None]
+
+
+def test_a_block_is_asked_for_while_another_one_is_cut(monkeypatch):
+    """As a signal handler or a finalizer does, in the same thread."""
+    inner: list[np.ndarray] = []
+    new = slabs._alone
+
+    def interrupted(size: int, alignment: int) -> np.ndarray:
+        if not inner:
+            inner.append(np.empty(0))
+            inner[0] = block(LEAST)
+        return new(size, alignment)
+
+    monkeypatch.setattr(slabs, "_alone", interrupted)
+    blocks: list[np.ndarray] = []
+    thread = threading.Thread(target=lambda: blocks.extend([block(MOST) for _ in range(3)]), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert len(blocks) == 3 and not any(np.shares_memory(inner[0], b) for b in blocks)
+
+
+def test_threads_cut_blocks_of_their_own():
+    with ThreadPoolExecutor(6) as pool:
+        blocks = list(pool.map(block, [LEAST + 64 * (k % 50) for k in range(600)]))
+    ends = sorted((start(b), start(b) + b.nbytes) for b in blocks)
+    assert all(hi <= lo for (_, hi), (lo, _) in zip(ends, ends[1:]))
 
 
 def test_copies_begin_at_lines():

@@ -8,8 +8,6 @@ are large enough.
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from texpr.support.errors import ResourceError
@@ -22,23 +20,25 @@ SLAB = 4 * PAGE
 LEAST, MOST = 1 << 16, SLAB // 2
 """Bytes of a block that is cut from a slab: a smaller one has few pages, a larger one would leave too much of a slab."""
 
-
-class _Slabs:
-    """The slab that is being cut: each block refers to the whole one, which is freed with the last of them."""
-
-    def __init__(self) -> None:
-        self._lock, self._rest = threading.Lock(), np.empty(0, np.uint8)
-
-    def cut(self, size: int) -> np.ndarray:
-        """So many bytes, a multiple of `ALIGNMENT`."""
-        with self._lock:
-            if self._rest.size < size:
-                self._rest = _alone(SLAB, PAGE)
-            found, self._rest = self._rest[:size], self._rest[size:]
-            return found
+_NOTHING = np.empty(0, np.uint8)
+_rests: list[np.ndarray] = []
+"""What is left of the slabs that are being cut: one, or as many as threads have cut at once. Each block refers to the whole of its slab,
+which is freed with the last of them."""
 
 
-_slabs = _Slabs()
+def _cut(size: int) -> np.ndarray:
+    """So many bytes, a multiple of `ALIGNMENT`.
+
+    Whoever cuts a slab has it alone meanwhile, without a lock: a signal handler, or a finalizer, may come in between and cut too.
+    """
+    try:
+        rest = _rests.pop()
+    except IndexError:
+        rest = _NOTHING
+    if rest.size < size:
+        rest = _alone(SLAB, PAGE)
+    _rests.append(rest[size:])
+    return rest[:size]
 
 
 def block(size: int) -> np.ndarray:
@@ -49,7 +49,7 @@ def block(size: int) -> np.ndarray:
     """
     if not LEAST <= size <= MOST:
         return _alone(size, ALIGNMENT)
-    return _slabs.cut(-(-size // ALIGNMENT) * ALIGNMENT)[:size]
+    return _cut(-(-size // ALIGNMENT) * ALIGNMENT)[:size]
 
 
 def in_lines(value: np.ndarray) -> np.ndarray:
