@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -199,3 +202,16 @@ def test_variables_begin_at_whole_lines(shape: tuple[int, ...]):
         assert all((not a.size or a.ctypes.data % 64 == 0) and a.flags.c_contiguous and a.shape == shape for a in v.arrays())
         np.testing.assert_array_equal(v.data, given)
         assert not np.shares_memory(v.data, given)
+
+
+def test_copies_of_variables_hold_one_array_which_begins_at_a_whole_line():
+    """The second one, which a step writes, is made where a step needs it."""
+    variables = [Variable(np.arange(4096.0), f"v{k}") for k in range(8)]
+    for v in variables:
+        v.arrays()
+        assert len(pickle.dumps(v)) < 1.1 * v.data.nbytes
+    for each in (copy.deepcopy(variables), pickle.loads(pickle.dumps(variables))):
+        for v, found in zip(variables, each):
+            np.testing.assert_array_equal(found.data, v.data)
+            assert all(a.ctypes.data % 64 == 0 for a in found.arrays())
+            assert not any(np.shares_memory(a, b) for a in found.arrays() for b in v.arrays())

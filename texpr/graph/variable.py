@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from texpr.compiler import Op
-from texpr.graph.slabs import in_lines
+from texpr.graph.slabs import ALIGNMENT, in_lines
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
@@ -174,9 +174,16 @@ class Variable:
         return np.array(value, dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __getstate__(self) -> tuple:
-        """Copies and pickles have no leaf: that one stands for this variable."""
+        """Without the leaf, which stands for this variable, and the second array, which holds nothing that is needed."""
         nothing, slots = object.__getstate__(self)  # type: ignore[misc]
-        return nothing, {**slots, "leaf": None}
+        return nothing, {**slots, "leaf": None, "_spare": None}
+
+    def __setstate__(self, state: tuple) -> None:
+        """NumPy's copies begin anywhere."""
+        for name, value in {**(state[0] or {}), **state[1]}.items():
+            setattr(self, name, value)
+        if isinstance(self._current, np.ndarray) and self._current.ctypes.data % ALIGNMENT:
+            self._current = in_lines(self._current)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}: {self.dtype}[{', '.join(map(str, self.shape))}])"
