@@ -9,12 +9,12 @@ from texpr.ir.loop import Kernel
 from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.targets import llvm
+from texpr.targets.apart import ApartEmitter
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
 from texpr.targets.instructions import transposes
 from texpr.targets.scalable import ScalableEmitter
-from texpr.targets.statements import Emitter
 
 NAMES = ("aarch64", "aarch64+dotprod", "aarch64+bf16", "aarch64+i8mm", "aarch64+sve", "a64fx")
 _TRIPLE = "aarch64-unknown-linux-gnu"
@@ -61,7 +61,7 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     # Vectors have 128 bits, so the code is right on every length of SVE; code for longer ones is silently wrong on shorter machines.
     attributes = "vscale_range(1,16)" if "+sve" in target.features.split(",") else ""
-    return emit_module(kernel, attributes, alone=alone, using=ScalableEmitter if attributes else Emitter), ()
+    return emit_module(kernel, attributes, alone=alone, using=ScalableEmitter if attributes else ApartEmitter), ()
 
 
 def _emit_wide(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

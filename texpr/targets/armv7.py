@@ -13,12 +13,12 @@ from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.passes.flatten import flat_index
 from texpr.passes.intervals import Ranges, interval
+from texpr.targets.apart import ApartEmitter
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
 from texpr.targets.function import Value
 from texpr.targets.instructions import transposes
-from texpr.targets.statements import Emitter
 
 NAMES = ("armv7",)
 # LLVM takes a triple of three parts for one of a processor without floats.
@@ -38,7 +38,7 @@ _OWN = 8
 """Bytes of which memory that a kernel asks for begins at a multiple."""
 
 
-class NarrowEmitter(Emitter):
+class NarrowEmitter(ApartEmitter):
     """Addresses of 32 bits.
 
     A loop counts in one register where its extent is known to fit one: in 64 bits it would take two, and two for its end. So are indices

@@ -20,10 +20,10 @@ from texpr.ir.traverse import statements, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.apart import ApartEmitter
 from texpr.targets.expressions import neutral
 from texpr.targets.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
 from texpr.targets.quads import PART, QuadProduct, quad_product
-from texpr.targets.statements import Emitter
 
 REGISTER = 16
 """Bytes of the shortest registers."""
@@ -33,7 +33,7 @@ MOST_ON_STACK = 256
 """Elements of what each lane has for itself, beyond which it lives on the heap."""
 
 
-class ScalableEmitter(Emitter):
+class ScalableEmitter(ApartEmitter):
     """Adds loops over lanes of registers of any length.
 
     `own` has the lanes of the loop whose iterations have a buffer each, `places` the elements of it that are used where all of them are

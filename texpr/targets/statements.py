@@ -290,13 +290,7 @@ class Emitter(Accesses):
         f, name = self.function, f"{symbol_of(self.kernel.name)}.worker{self.workers}"
         self.workers += 1
         extent = self.index(loop.extent)
-        # Not `tensors` and `variables`, which remember what they find in every node: what is here is new, and asked for once.
-        nodes = list(walk(loop))
-        declared = {s.tensor for s in nodes if isinstance(s, Alloc)}
-        used = [t for t in dict.fromkeys(n.tensor for n in nodes if isinstance(n, Read | Store | Prefetch)) if t not in declared]
-        # Sizes are needed for strides and buffers even where no expression names them.
-        needed = {n for n in nodes if isinstance(n, Var)}.union(self.kernel.sizes)
-        free = [v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var]
+        used, free = self.captured(loop)
         context = f.slot(f"[{len(used) + len(free) + 1} x i64]", 8)
         captured: list[Value | str] = [*(self.pointers[t] for t in used), *(self.variables[v] for v in free)]
         for k, item in enumerate(captured):
@@ -308,6 +302,16 @@ class Emitter(Accesses):
         self._worker(loop, name, used, free)
         for code in (1, 2):
             f.leave_if(f.define(f"icmp eq i64 {status}, {code}"), code)
+
+    def captured(self, loop: For) -> tuple[list[Tensor], list[Var]]:
+        """The tensors and variables of the function around that a loop uses."""
+        # Not `tensors` and `variables`, which remember what they find in every node: what is here is new, and asked for once.
+        nodes = list(walk(loop))
+        own = {s.tensor for s in nodes if isinstance(s, Alloc)}
+        used = [t for t in dict.fromkeys(n.tensor for n in nodes if isinstance(n, Read | Store | Prefetch)) if t not in own]
+        # Sizes are needed for strides and buffers even where no expression names them.
+        needed = {n for n in nodes if isinstance(n, Var)}.union(self.kernel.sizes)
+        return used, [v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var]
 
     def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var]) -> None:
         """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
