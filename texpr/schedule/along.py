@@ -32,7 +32,9 @@ def along_reduction(plan: Plan, nest: Nest, best: For, lanes: int) -> list[str]:
     if not plan.step("rfactor", inner, reassoc=True):
         return spatial
     inside: list[str] = []
-    height = FAR_ROWS if len(tiles) == 1 and any(plan.is_far(nest, a) for a in nest.accesses[1:]) else ROWS
+    # Where nothing is multiplied from memory, all rows are loaded beside their sums.
+    many = not plan.machine.loads_apart or plan.machine.vector_registers > 2 * FAR_ROWS
+    height = FAR_ROWS if many and len(tiles) == 1 and any(plan.is_far(nest, a) for a in nest.accesses[1:]) else ROWS
     for tile in tiles:
         tile_outer, tile_inner = plan.cut(qualified(tile), height)
         at = spatial.index(qualified(tile))

@@ -97,6 +97,15 @@ def across(plan: Plan, nest: Nest, best: For, rows: For | None, window: str) -> 
     return plan.whole(steps)
 
 
+def loads_far_ahead(plan: Plan, nest: Nest, rows: For) -> bool:
+    """Whether what is loaded for a window that slides along rows takes as many registers as sums do: one that moves by two elements shares
+    little of it, and where registers are long, products take long and are kept busy by what was loaded early.
+    """
+    term = nest.reduction[-1]
+    shared = any(a.stride(rows.var) == a.stride(term.var) != 0 for a in nest.accesses[1:])
+    return plan.machine.scalable_bytes > 0 and not shared
+
+
 def tile_of(plan: Plan, sums: DType) -> tuple[int, int]:
     """Width and height of a tile of a large product: rows of floats are packed and loaded as quads, others have an address each."""
     return TILE * plan.machine.scalable_bytes // sums.bytes, TILE_HEIGHT if sums.is_float else TILE_ROWS

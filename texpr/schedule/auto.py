@@ -321,9 +321,10 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if names is not None:
         return names
     lanes, longer = plan.lanes(nest), any_length.wanted(plan)
+    longest = max(lanes, plan.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
-        return nest.cost(loop) + (SHORT if 4 * extent(loop) <= lanes else 0)
+        return nest.cost(loop) + (SHORT if 4 * extent(loop) <= longest else 0)
 
     candidates = sorted(nest.loops, key=lambda n: (cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
@@ -333,7 +334,8 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
         found = any_length.along(plan, nest, best) if longer else None
         return along_reduction(plan, nest, best, lanes) if found is None else found
     rows = _tile_loop(nest, best)
-    found = any_length.across(plan, nest, best, rows, _window(nest, rows)) if longer else None
+    masked = plan.machine.scalable_bytes and edges(nest, best) != (0, 0)
+    found = any_length.across(plan, nest, best, rows, _window(nest, rows)) if longer or masked else None
     return _across(plan, nest, best, rows, lanes) if found is None else found
 
 
@@ -460,7 +462,8 @@ def _tile(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> tu
     # Three registers, unless two leave less over, or nothing is loaded for all lanes, which more of them would share.
     shared = any(a.stride(best.var) == 0 for a in nest.accesses[1:])
     wide = rows is not None and shared and extent(best) % (3 * lanes) <= extent(best) % (2 * lanes)
-    return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS, "peel"
+    few = rows is not None and _is_short_window(nest, rows) and any_length.loads_far_ahead(plan, nest, rows)
+    return 3 if wide and extent(best) >= 3 * lanes else 2, TILE_ROWS // 2 if few else TILE_ROWS, "peel"
 
 
 def _few_rows(plan: Plan, nest: Nest, rows: For | None) -> int:

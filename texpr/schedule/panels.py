@@ -262,7 +262,7 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     if not copied:
         return None
     left = constant_extent(c.row) % c.height
-    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING
+    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING and _rows_are_copied(c, scattered)
     tail = ("pad" if filled else "peel") if deep or by_rows else "overlap"
     row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
@@ -381,11 +381,20 @@ def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
 def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
     """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
     along = access.moving(c.row.var)
-    few = constant_extent(c.lane) < SHARING_TILES * c.width
-    if not _by_element(plan) or len(along) != 1 or few or not c.sums.is_float or not _copied(plan, access, at, c.sums):
+    if not _by_element(plan) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float or not _copied(plan, access, at, c.sums):
         return False
     rows_beside(plan, plan.kernel.temporaries[-1], along[0])
     return True
+
+
+def _is_shared(c: _Contraction) -> bool:
+    """Whether so many tiles of lanes use a tile of rows that a copy of it pays."""
+    return constant_extent(c.lane) >= SHARING_TILES * c.width
+
+
+def _rows_are_copied(c: _Contraction, scattered: list[Access]) -> bool:
+    """Whether a copy of rows may end in zeros: where they are read in place, each term would ask whether its row is there."""
+    return _is_shared(c) and c.sums.is_float or all(a in scattered for a in c.nest.accesses[1:] if a is not c.panel)
 
 
 def _by_element(plan: Plan) -> bool:

@@ -1,9 +1,10 @@
 """Sums over a window that slides over each plane of a field for itself, such as a convolution of every channel with weights of its own.
 
-Lanes are neighbours in memory. A tile is two rows of one or two vectors, whose sums stay in registers. The terms of a small window are all
-written out, so that the loop inside is the one over tiles and the weights stay in registers as well; of a larger one those along a row
-are. Rows whose windows reach past an edge have loops of their own, and so have the first and the last tile of a row: what lies between
-needs no conditions. Sums keep their order. Where registers have any length, tiles are those of `any_length`.
+Lanes are neighbours in memory. A tile is two rows of one or two vectors, or one row where few registers hold weights too and lanes lie two
+elements apart; its sums stay in registers. The terms of a small window are all written out, so that the loop inside is the one over tiles
+and the weights stay in registers as well; of a larger one those along a row are. Rows whose windows reach past an edge have loops of their
+own, and so have the first and the last tile of a row: what lies between needs no conditions. Sums keep their order. Where registers have
+any length, tiles are those of `any_length`.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ ALL_TERMS = 9
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The loop whose iterations are lanes, that over rows, and that over the terms along a row of the window."""
+    """The loop whose iterations are lanes, that over rows, and that over the terms along a row of the window; how far lanes lie apart."""
 
     lane: For
     row: For
     term: For
+    step: int
 
 
 def slid(plan: Plan, nest: Nest) -> list[str] | None:
@@ -63,7 +65,8 @@ def _of(nest: Nest, field: Access, weights: Access, lanes: int) -> _Parts | None
     terms = offsets_of(nest, field, [lane])
     if len(terms) != 1 or terms[0] is not nest.reduction[-1] or not 1 < constant_extent(terms[0]) <= MOST_TERMS:
         return None
-    return _Parts(lane, row, terms[0]) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
+    step = field.stride(lane.var) or 0
+    return _Parts(lane, row, terms[0], step) if len(offsets_of(nest, field, slides)) == len(nest.reduction) else None
 
 
 def _scheduled(plan: Plan, nest: Nest, parts: _Parts) -> list[str] | None:
@@ -71,18 +74,20 @@ def _scheduled(plan: Plan, nest: Nest, parts: _Parts) -> list[str] | None:
     vectors = 2 if plan.machine.vector_registers >= MANY else 1
     width = min(vectors, constant_extent(parts.lane) // plan.lanes(nest)) * plan.lanes(nest)
     first, last = edges(nest, parts.row)
-    if 0 < first + last <= constant_extent(parts.row) - ROWS:
+    # What is picked from every second element takes registers: few of them, which weights take too, hold one row.
+    height = 1 if plan.machine.loads_apart and parts.step > 1 and vectors == 1 else ROWS
+    if 0 < first + last <= constant_extent(parts.row) - height:
         plan.step("peel", row, first, last)
-    rows, inner_row = plan.cut(row, ROWS)
+    rows, inner_row = plan.cut(row, height) if height > 1 else (row, "")
     tiles, inner_lane = plan.cut(lane, width)
     if tiles:
         _ends_apart(plan, tiles, width, constant_extent(parts.lane), edges(nest, parts.lane))
     spatial = [qualified(n) for n in nest.spatial if n is not parts.lane and n is not parts.row]
     outer = [*spatial, *([rows] if rows else []), *([tiles] if tiles else [])]
-    if not outer or not plan.step("reorder", *outer, *map(qualified, nest.reduction), inner_row, inner_lane):
+    if not outer or not plan.step("reorder", *outer, *map(qualified, nest.reduction), *filter(None, [inner_row]), inner_lane):
         return None
     whole = prod(map(constant_extent, nest.reduction)) <= ALL_TERMS
-    for name in (inner_row, *(map(qualified, nest.reduction) if whole else [qualified(parts.term)])):
+    for name in (*filter(None, [inner_row]), *(map(qualified, nest.reduction) if whole else [qualified(parts.term)])):
         plan.step("unroll", name)
     plan.step("vectorize", inner_lane)
     return outer
