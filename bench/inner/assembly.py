@@ -14,6 +14,10 @@ _CALLS = ("bl", "blr", "blx", "call", "callq")
 _ENTRY = re.compile(r"^(?=(?!\.L)[.\w\"$]+:)", re.MULTILINE)
 _FRAME = re.compile(r"^\t(?:(?:mov|add)\t(x29|r11), sp\b|movq\t%rsp, (%rbp)$)", re.MULTILINE)
 """What a function begins with that keeps a place of the stack in a register for its whole length."""
+_FIXED = re.compile(r"\((%[er]sp|frame)\)|(?:\[|v?(?:ld|st)m\w*\t)(\w+)(?:, #-?\w+(?:, mul vl)?)?(?:[]!]|, \{|:\d+\])")
+"""A place in memory that is a register and a number: `-8(%rsp)`, `[sp, #8]`, `vldmia r2, {...}`."""
+_PLACE = re.compile(r"add(?:vl)?\t(\w+), (?:sp|frame), #")
+_WRITTEN = re.compile(r"\w+\t(\w+), ")
 _PRODUCTS = ("fmla", "vmla", "vfma", "vpdp", "vdpbf16", "sdot", "udot", "bfdot", "bfmmla", "smmla", "ummla", "tdp")
 
 
@@ -122,8 +126,19 @@ def on_stack(loop: list[str]) -> list[str]:
 
 
 def kept(loop: list[str]) -> list[str]:
-    """Those that load or store at a fixed place of the stack, which is what becomes of values that no register is left for.
+    """Those that load or store at a fixed place of the stack, which is what becomes of values that no register is left for: an offset from
+    it, or what a register was just made the address of.
 
     Tensors that lie there as well are indexed by registers.
     """
-    return [n for n in loop if re.search(r"\((%[er]sp|frame)\)|\[(sp|frame)(, #-?\w+(, mul vl)?)?]", n) and not n.startswith("lea")]
+    found: list[str] = []
+    places: set[str] = set()
+    for n in loop:
+        bases = [match[1] or match[2] for match in _FIXED.finditer(n)]
+        if not n.startswith("lea") and any(base in ("%rsp", "%esp", "sp", "frame") or base in places for base in bases):
+            found.append(n)
+        if made := _PLACE.match(n):
+            places.add(made[1])
+        elif written := _WRITTEN.match(n):
+            places.discard(written[1])
+    return found

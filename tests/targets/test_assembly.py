@@ -9,7 +9,7 @@ import pytest
 
 import texpr as tx
 from bench.inner.assembly import inner_loops, kept, on_stack, products
-from bench.inner.cases import cases, of_bench
+from bench.inner.cases import cases, of_bench, operators
 from texpr.ir.interpret import interpret
 from texpr.runtime import qemu
 
@@ -39,6 +39,11 @@ BENCH: tuple[tuple[str, str, dict[str, int], dict[str, int]], ...] = (
                                         "column_sums", "blur")),
     *((kind, "", {}, {"B": 2, "L": 128, "D": 64}) for kind in ("attention", "attention_causal")), ("add", "", {}, {"N": 1000}),
 )
+
+ARM = ("aarch64", "aarch64+sve", "a64fx", "armv7")
+ROWS_OF_BENCH = re.compile(r"gemm: (2048|32x1024|3136x64)|gemv: 4096x1,|(7x7/2|3x3 128-128, 28|3x3 256-256, 14|1x1 1024-256).*batch 8|"
+                           "depthwise|gelu 4096|blur|attention")
+"""Those with many values or addresses at a time. `python -m bench.inner` asks for all."""
 
 
 def test_a_product_is_products():
@@ -133,6 +138,26 @@ def test_so_do_others_on_x86(target: str, row: tuple[str, str, dict[str, int], d
     assert loops and sum(len(kept(loop)) for loop in loops) <= CROWDED_ON_X86.get((target, kind, sizes.get("M", 0)), 0)
 
 
+@pytest.mark.parametrize("target", ARM)
+@pytest.mark.parametrize("name", [case.name for case in cases() if ROWS_OF_BENCH.search(case.name)])
+def test_no_inner_loop_of_the_bench_waits_for_the_stack_on_arm(name: str, target: str):
+    loops = inner_loops(next(case for case in cases() if case.name == name).assembly(target))
+    assert not [kept(loop) for loop in loops if kept(loop)]
+
+
+@pytest.mark.parametrize("target, least", (("aarch64+sve", 24), ("a64fx", 24)))
+def test_rows_that_are_read_in_place_are_not_filled_up(target: str, least: int):
+    """3136 rows in tiles of 12 leave 4 over: no term asks whether its row is there."""
+    main = max(inner_loops(of_bench("gemm", target, "f32", M=3136, N=64, K=576)), key=products)
+    assert products(main) == least and len(main) <= 3 * least and not any(n.startswith("tb") for n in main), main
+
+
+def test_loops_over_triangles_count_in_one_register():
+    """`adc` adds the upper half of a counter of 64 bits."""
+    assembly = of_bench("attention_causal", "armv7", B=2, L=128, D=64)
+    assert not [n for loop in inner_loops(assembly) for n in loop if n.startswith(("adc", "sbc"))]
+
+
 def test_the_stack_is_seen():
     loop = ".L1:\n\tldr\tq0, [sp, #16]\n\tfmla\tv1.4s, v0.4s, v2.s[1]\n\tb.ne\t.L1\n"
     assert [(len(n), products(n), on_stack(n)) for n in inner_loops(loop)] == [(3, 1, ["ldr\tq0, [sp, #16]"])]
@@ -142,6 +167,9 @@ def test_the_stack_is_seen():
 @pytest.mark.parametrize("first, instruction, fixed", (
     ("", "vmovups\t%ymm1, -40(%rsp)", True), ("", "vaddps\t64(%rsp,%rbx), %zmm0, %zmm0", False), ("", "leaq\t64(%rsp), %rax", False),
     ("movq\t%rsp, %rbp", "movq\t-48(%rbp), %rax", True), ("", "movq\t-48(%rbp), %rax", False), ("", "ldr\tq0, [sp, x9]", False),
+    ("", "add\tr2, sp, #136\n\tvldmia\tr2, {d16, d17}", True), ("", "add\tr2, sp, #136\n\tvld1.64\t{d16, d17}, [r2:128]", True),
+    ("", "add\tx8, sp, #80\n\tldr\tz11, [x8, #1, mul vl]", True), ("", "add\tx8, sp, #80\n\tldr\tz11, [x8, x9]", False),
+    ("", "add\tr2, sp, #136\n\tmov\tr2, r3\n\tvldmia\tr2, {d16, d17}", False),
     ("mov\tx29, sp", "str\tq0, [x29, #-16]", True), ("", "ldr\tz1, [sp, #3, mul vl]", True), ("add\tx29, sp, #16", "ldr\tx0, [x29]", True)))
 def test_what_stays_on_the_stack_is_told_from_tensors_there(first: str, instruction: str, fixed: bool):
     (loop,) = inner_loops(f"kernel:\n\t{first or 'nop'}\n.L1:\n\t{instruction}\n\tjne\t.L1\n\tret\nother:\n\tmovq\t%rsp, %rbp\n\tret\n")
@@ -187,3 +215,33 @@ def test_tiles_with_something_left_over(first: str, target: str, dtype: str):
     assert "A_cache_cache" in str(schedule), "rows are loaded as registers"
     found = schedule.compile(target).emulate(a if "[M" in first else np.ascontiguousarray(a.T), b)
     np.testing.assert_allclose(found, a @ b, rtol=1e-5 if dtype == "f32" else 1e-13)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("stride", (1, 2))
+@pytest.mark.parametrize("target", ARM)
+def test_windows_of_channels_are_what_they_should_be(target: str, stride: int):
+    """Rows and columns at all edges; registers of any length have masks for them."""
+    processor = "armv7" if target == "armv7" else "aarch64"
+    if qemu.missing(processor):
+        pytest.skip(f"{qemu.missing(processor)} is not installed")
+    generator = np.random.default_rng(0)
+    program = operators().depthwise.program(None, {"S": stride, "P": 1})
+    given = [generator.random(shape).astype(np.float32) for shape in ((1, 3, 37, 39), (3, 3, 3))]
+    sizes = {d: n for t, a in zip(program.inputs, given) for d, n in zip(t.shape, a.shape)}
+    schedule = tx.Schedule(program, {v: sizes[v] for v in program.sizes}).auto(target)
+    assert ("vectorize_scalable" in schedule.script()) == (target in ("aarch64+sve", "a64fx"))
+    np.testing.assert_allclose(schedule.compile(target).emulate(*given), interpret(program, given)[0], rtol=1e-4)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("target", ("aarch64", "armv7"))
+def test_sums_over_triangles_are_what_they_should_be(target: str):
+    """Conditions between loops are asked in 32 bits, without what both sides have."""
+    if qemu.missing(target):
+        pytest.skip(f"{qemu.missing(target)} is not installed")
+    generator = np.random.default_rng(0)
+    program = operators().attention_causal.program()
+    given = [generator.random((2, 53, 16)).astype(np.float32) for _ in range(3)]
+    schedule = tx.Schedule(program, {v: {"B": 2, "L": 53, "D": 16}[v.name] for v in program.sizes}).auto(target)
+    np.testing.assert_allclose(schedule.compile(target).emulate(*given), interpret(program, given)[0], rtol=1e-4)
