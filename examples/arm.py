@@ -1,8 +1,8 @@
-"""A small convolutional network, trained by code for AArch64 in QEMU, beside the same training on this machine.
+"""A small convolutional network, trained by code for ARM processors in QEMU, beside the same training on this machine.
 
 Run with `python examples/arm.py`; it needs scikit-learn for the images, and on Debian: qemu-user gcc-aarch64-linux-gnu
-libc6-dev-arm64-cross. A step is compiled ahead of time for the other processor, a C program makes all steps, and both curves must agree
-to 1e-4.
+libc6-dev-arm64-cross, for armv7 gcc-arm-linux-gnueabihf libc6-dev-armhf-cross. A step is compiled ahead of time for the other processor, a
+C program makes all steps, and both curves must agree to 1e-4.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from sklearn.datasets import load_digits
 from texpr import nn
 
 BATCH, TOLERANCE = 32, 1e-4
-EMULATORS = {"aarch64": "max", "aarch64+sve": "max,sve-default-vector-length=64"}
-"""Targets, and the processor that QEMU is to be."""
+AARCH64, ARMV7 = ("aarch64-linux-gnu-gcc", "qemu-aarch64"), ("arm-linux-gnueabihf-gcc", "qemu-arm")
+EMULATORS = {"aarch64": (*AARCH64, "max"), "aarch64+sve": (*AARCH64, "max,sve-default-vector-length=64"), "a64fx": (*AARCH64, "a64fx"),
+             "armv7": (*ARMV7, "max")}
+"""Targets: the compiler of C, the emulator, and the processor that it is to be."""
 
 PROGRAM = """
 #include <stdio.h>
@@ -68,9 +70,10 @@ def trained_elsewhere(target: str, batches: list[tuple[np.ndarray, np.ndarray]])
                 file.write(x.tobytes() + y.tobytes())
         numbers = {"batch": BATCH, "steps": len(batches), "weights": (folder / "step.o.weights").stat().st_size}
         (folder / "train.c").write_text(PROGRAM % numbers)
-        build = ["aarch64-linux-gnu-gcc", "-O1", "-static", "train.c", "step.o", "-lm", "-o", "train"]
+        compiler, emulator, processor = EMULATORS[target]
+        build = [compiler, "-O1", "-static", "train.c", "step.o", "-lm", "-o", "train"]
         subprocess.run(build, cwd=folder, check=True)
-        command = ["qemu-aarch64", "-cpu", EMULATORS[target], "train"]
+        command = [emulator, "-cpu", processor, "train"]
         done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return [float(line) for line in done.stdout.split()]
 
