@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from bench.inner.assembly import inner_loops, kept
 from texpr.runtime import qemu
 
 CHOICE = """op choice(X: f32[N, C], t: i64[N] in 0..C, d: f32[N]) -> Y: f32[N, C] {
@@ -22,6 +23,17 @@ def test_powers_of_two_stay_in_vectors_beside_wider_indices(dtype: str):
     asm = s.compile(target="x86-64-v4").asm
     assert "vscalefp" in asm
     assert "vcvttss2si" not in asm and "vcvttsd2si" not in asm
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("level, least", [("x86-64-v3", 0.7), ("x86-64-v4", 0.0)])
+def test_constants_of_functions_come_from_memory_where_registers_are_few(level: str, least: float, dtype: str):
+    """erf has more of them than AVX2 has registers: nothing is put aside for them."""
+    op = tx.op(f"op gelu(X: {dtype}[N, D], b: {dtype}[D]) -> Y: {dtype}[N, D] {{ Y[n, d] = X[n, d] * (1 + erf(X[n, d] + b[d])) }}")
+    (loop,) = inner_loops(tx.schedule(op, N=64, D=1024).auto(level).compile(target=level).asm)
+    fused = [n for n in loop if n.startswith("vfm") or n.startswith("vfnm")]
+    assert len(fused) >= 16 and not kept(loop)
+    assert (sum("(%rip)," in n and "{1to" not in n for n in fused) > least * len(fused)) == (least > 0), loop
 
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")

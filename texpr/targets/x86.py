@@ -16,7 +16,7 @@ from texpr.targets import llvm
 from texpr.targets.base import Launch, Target
 from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
-from texpr.targets.function import Value
+from texpr.targets.function import Value, constant
 from texpr.targets.instructions import transposes
 from texpr.targets.rounding import saturated
 from texpr.targets.tiles import OF_FEATURE, PERMISSION, REGISTERS, TileEmitter, uses_tiles
@@ -170,6 +170,28 @@ class WideEmitter(TileEmitter):
         return Value(self.intrinsic(f"llvm.ldexp.{self.suffix(a)}.{self.suffix(whole)}", a.type, str(a), str(whole)), a.dtype, a.lanes)
 
 
+class FewRegisters(WideEmitter):
+    """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added come from
+    memory, as operands."""
+
+    def _call(self, e: Call) -> Value:
+        whole = e.dtype in (F32, F64) and self.lanes * e.dtype.bits == 256
+        if e.function != "fma" or not whole or not any(self.value(a).lanes for a in e.args):
+            return super()._call(e)
+        args = [self._where_used(a) if isinstance(a, Const) else self.broadcast(self.value(a), self.lanes) for a in e.args]
+        a = args[0]
+        return Value(self.intrinsic(f"llvm.fma.{self.suffix(a)}", a.type, *map(str, args)), a.dtype, a.lanes)
+
+    def _where_used(self, e: Const) -> Value:
+        """A constant for all lanes, from memory. LLVM would load it before the loop, and put aside what there is no register for then: it
+        leaves a load alone that is volatile.
+        """
+        a = constant(e.value, e.dtype, self.lanes)
+        name = f"@constant.{e.dtype}.{a.text.partition('0x')[2].rstrip(')')}"
+        self.declared[name] = f"{name} = private unnamed_addr constant {a}, align 32"
+        return Value(self.function.define(f"load volatile {a.type}, ptr {name}, align 32"), a.dtype, a.lanes)
+
+
 def _stands(number: float, which: str) -> bool:
     """Whether the number stands for itself: no NaN, and of the zeros the one that is chosen before the other."""
     return number == number and (number != 0 or (copysign(1, number) > 0) == (which == "max"))
@@ -179,6 +201,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
     # Without these, LLVM splits 512-bit vectors on some CPUs.
     width = target.machine.vector_bytes * 8
     attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
+    emitter = WideEmitter if width == 512 else FewRegisters
     # Code in this process is made for it after it was asked.
     check = PERMISSION if alone and uses_tiles(kernel) else ""
-    return emit_module(kernel, attributes, alone=alone, using=WideEmitter, check=check), ()
+    return emit_module(kernel, attributes, alone=alone, using=emitter, check=check), ()
