@@ -109,7 +109,8 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         width, height = any_length.tile_of(plan, nest.main.tensor.dtype)
     else:
         most = max(map(constant_extent, sharing), default=0)
-        width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), most, panel.stride(lane.var) != 1)
+        width, height = tile_of(plan, constant_extent(lane), lanes, _places(nest, panel), most, panel.stride(lane.var) != 1,
+                                nest.main.tensor.dtype.is_int)
     rows = [n for n in sharing if constant_extent(n) >= height]
     sharers = prod(map(constant_extent, sharing))
     joined = sum(lane.var in variables(i) for i in panel.indices) > 1
@@ -173,7 +174,8 @@ def _places(nest: Nest, panel: Access) -> int:
     return WAYS - 2 if any(step % ALIAS == 0 for step in apart) else MOST_ROWS
 
 
-def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0, across: bool = False) -> tuple[int, int]:
+def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: int = 0, across: bool = False,
+            whole: bool = False) -> tuple[int, int]:
     """Width and height of a tile: its sums, a row of the panel and a value for all lanes fit the registers.
 
     Three vectors load least per product; two or four where less is left over, or where a first cache has `places` for few rows alone.
@@ -181,9 +183,10 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
     Args:
         rows: how many there are, where tiles of another height may leave fewer over; 0 if that is not known.
         across: neighbouring lanes lie apart: of whole tiles of them squares are turned in registers, which is fast.
+        whole: sums are of whole numbers: a product takes a register of its own before it is added.
     """
     if plan.machine.vector_registers < 32:
-        return 2 * lanes, 4 if plan.machine.lane_products else 6
+        return 2 * lanes, 4 if plan.machine.lane_products else 5 if whole else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
     tiles = [(3, 8), (2, 12)] if plan.machine.lane_products else [(3, 8), (4, 6), (2, 12 if places >= 12 else WAYS), (2, WAYS)]
 
@@ -340,13 +343,14 @@ def _cut_rows(plan: Plan, c: _Contraction, by_rows: bool, tail: str) -> tuple[li
 
 def _lane_tail(plan: Plan, c: _Contraction) -> str:
     """What is left over of many tiles is filled up with zeros: one kind of tile is all there is. So is what parts of registers would hold,
-    if these are more than a tile has.
+    if these are more than a tile has and constants take registers too, or there are not so many for as many rows.
     """
     if plan.machine.scalable_bytes:
         return "clip"
     size, lanes = constant_extent(c.lane), plan.lanes(c.nest)
     registers = size % c.width // lanes + (size % lanes).bit_count()
-    ragged = plan.machine.loads_apart and size > c.width and registers > c.width // lanes
+    few = plan.machine.loads_apart or registers * (c.height + 1) >= plan.machine.vector_registers
+    ragged = few and size > c.width and registers > c.width // lanes
     return "pad" if ragged or _lane_waste(c.lane, c.width) <= size // FILLING else "peel"
 
 
