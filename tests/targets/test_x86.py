@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from bench.inner.assembly import inner_loops, kept
+from bench.inner.assembly import inner_loops, kept, products
+from texpr.lang import parse_kernel
 from texpr.runtime import qemu
+from texpr.targets.plain import becomes_registers
 
 CHOICE = """op choice(X: f32[N, C], t: i64[N] in 0..C, d: f32[N]) -> Y: f32[N, C] {
   Y[n, c] = (if c == t[n] then -d[n] else 0) + exp(X[n, c])
@@ -34,6 +36,25 @@ def test_constants_of_functions_come_from_memory_where_registers_are_few(level: 
     fused = [n for n in loop if n.startswith("vfm") or n.startswith("vfnm")]
     assert len(fused) >= 16 and not kept(loop)
     assert (sum("(%rip)," in n and "{1to" not in n for n in fused) > least * len(fused)) == (least > 0), loop
+
+
+@pytest.mark.parametrize("rows, fences", [(14, 1), (8, 0)])
+def test_a_second_term_waits_where_sums_fill_the_registers(rows: int, fences: int):
+    """The panel's row for it would be loaded beside the first one's, and 28 sums leave 4 registers."""
+    op = tx.op("op product(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
+    s = tx.schedule(op, M=4 * rows, N=64, K=64).contract().split("i", rows).split("j", 32).split("k", 2)
+    s = s.reorder("io", "jo", "ko", "ki", "ii", "ji").unroll("ki").unroll("ii").vectorize("ji")
+    kernel = s.compile(target="x86-64-v4")
+    assert kernel.artifact.emitted.count('fence syncscope("singlethread")') == fences and "mfence" not in kernel.asm
+    main = max(inner_loops(kernel.asm), key=len)
+    assert products(main) == 4 * rows and not kept(main)
+
+
+@pytest.mark.parametrize("place, stays", [("0", True), ("j", False)])
+def test_sums_are_in_registers_where_their_places_are_known(place: str, stays: bool):
+    kernel = parse_kernel("kernel f(X: f32[4, 8]) -> (Y: f32[8])\n  let T: f32[4, 8]  stack\n  for j in 0..4\n"
+                          f"    for i in 0..8 vector\n      T[{place}, i] += X[j, i]\n")
+    assert becomes_registers(kernel, *kernel.temporaries) is stays
 
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")

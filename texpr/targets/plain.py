@@ -87,6 +87,13 @@ def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:
     return at.tensor.scope == "stack" and variables(*at.indices) <= lanes
 
 
+def becomes_registers(kernel: Kernel, tensor: Tensor) -> bool:
+    """Whether a buffer is used at fixed places alone, so that it is in registers whatever stands between its uses."""
+    nodes = list(walk(kernel))
+    lanes = frozenset(n.var for n in nodes if isinstance(n, For) and n.kind == "vector")
+    return all(_is_fixed(n, lanes) for n in nodes if isinstance(n, Read | Store) and n.tensor is tensor)
+
+
 def _unconditional(root: Expr) -> set[int]:
     """The reads of a value that are not for one side of a choice alone."""
     found: set[int] = set()

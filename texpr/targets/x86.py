@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache, partial
 from math import copysign
 
 from texpr.ir.dtypes import BOOL, F32, F64, I32, DType
-from texpr.ir.expr import Call, Const, Max, Min
-from texpr.ir.loop import Kernel
+from texpr.ir.expr import Call, Const, Max, Min, Tensor
+from texpr.ir.loop import Kernel, Store
 from texpr.ir.machine import Machine
 from texpr.runtime import host
 from texpr.targets import llvm
@@ -18,6 +19,7 @@ from texpr.targets.cpu import emit_module
 from texpr.targets.execute import in_qemu
 from texpr.targets.function import Value, constant
 from texpr.targets.instructions import transposes
+from texpr.targets.plain import becomes_registers
 from texpr.targets.rounding import saturated
 from texpr.targets.tiles import OF_FEATURE, PERMISSION, REGISTERS, TileEmitter, uses_tiles
 
@@ -36,6 +38,9 @@ _CROSSED = ("sapphirerapids", "emeraldrapids", "graniterapids")
 _PAIRED = ("znver",)
 """Processors on which vdpbf16ps adds products faster than fused multiply-adds of f32 do, as the limits that `python -m bench.x86` prints
 tell; on Emerald Rapids it adds half as many."""
+
+FILLING = 28
+"""Sums in registers beside which two rows of what they share have no place: two of two registers, and a value for all lanes."""
 
 SHARE = 16 << 20
 """Bytes of a third level of cache that a core can count on."""
@@ -106,6 +111,31 @@ class WideEmitter(TileEmitter):
     """AVX-512 has instructions for a product with a power of two, and for extremes; stores past the caches wait for sfence."""
 
     adds_addresses = True
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self._added: tuple[str, set[tuple[Tensor, int]]] = "", set()
+        self._in_registers = cache(partial(becomes_registers, kernel))
+
+    def assignment(self, s: Store) -> None:
+        if s.update == "add" and self.lane is not None and s.tensor.scope == "stack":
+            first = self._flat(s.tensor, s.indices).without(self.lane)
+            if not first.terms:
+                self._in_order(s.tensor, first.constant)
+        super().assignment(s)
+
+    def _in_order(self, tensor: Tensor, first: int) -> None:
+        """Sums that fill the registers leave none to what a second term of them needs, which LLVM would load beside the first one's: it
+        orders loads by such a fence, which is no instruction.
+        """
+        (block, added), here = self._added, self.function.block
+        again = (tensor, first) in added
+        if block == here and again and len(added) >= FILLING and self._in_registers(tensor):
+            self.function.emit('fence syncscope("singlethread") acq_rel')
+        if block != here or again:
+            added = set()
+        added.add((tensor, first))
+        self._added = here, added
 
     def drained(self) -> list[str]:
         self.declared["llvm.x86.sse.sfence"] = "declare void @llvm.x86.sse.sfence()"
