@@ -396,8 +396,10 @@ def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> 
     if plan.step("reorder", *order):
         if rows is not None and _is_short_window(nest, rows):
             window = qualified(nest.reduction[-1])
-            # All rows together hold what the window slides over; where no operand comes from memory, a row after the other.
-            by_rows = plan.machine.loads_apart and plan.step("reorder", *inside, window, inner)
+            # All rows together hold what the window slides over; where there are registers for it, or no operand comes from memory, a row
+            # after the other: the window is held then.
+            held = plan.machine.loads_apart or plan.machine.vector_registers >= 32
+            by_rows = held and plan.step("reorder", *inside, window, inner)
             inside.insert(len(inside) if by_rows else 0, window)
         if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
             in_pairs(plan, order[-3])
