@@ -13,8 +13,13 @@ from texpr.ir.build import add
 from texpr.ir.expr import index
 from texpr.ir.interpret_loop import ORDERS
 from texpr.ir.loop import For, If
+from texpr.ir.machine import Machine
 from texpr.ir.shapes import evaluate_size
+from texpr.ir.show_loop import show_kernel
 from texpr.ir.traverse import statements
+from texpr.passes.guards import drop_guards
+from texpr.passes.unroll import expand_unrolled
+from texpr.schedule import auto
 from texpr.schedule.loops import find_loops, loops_around, replace_loops
 
 TRIANGLES = {
@@ -117,3 +122,12 @@ def test_default_schedules_of_triangles_compute_them(length: int):
     assert s.certificate() and "separate(" in s.script()
     q, k = np.random.default_rng(0).integers(-8, 8, (2, length, 8)).astype("f4")  # sums of small integers are exact in any order
     np.testing.assert_array_equal(s.compile()(q, k), tx.interpret(operator, q, k))
+
+
+def test_terms_that_end_with_the_row_are_no_pairs():
+    """Those would ask for the end of each row; cut where conditions begin, terms of all rows have none, and the last are written out."""
+    op = tx.op("op causal(e: f32[N, N], V: f32[N, D]) -> O: f32[N, D] { O[i, d] = sum(j in 0..i + 1: e[i, j] * V[j, d]) }")
+    machine = Machine(vector_bytes=64, vector_registers=32, caches=(48 << 10, 2 << 20), cores=2)
+    steps, kernel = auto(tx.schedule(op, N=64, D=64).kernel, machine)
+    assert not [step for step in steps if step.name == "split" and step.args[0] == "O.j"] and 'separate("O.j")' in map(str, steps)
+    assert "if" in show_kernel(kernel) and "if" not in show_kernel(drop_guards(expand_unrolled(kernel)))

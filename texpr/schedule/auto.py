@@ -401,7 +401,9 @@ def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> 
             held = plan.machine.loads_apart or plan.machine.vector_registers >= 32
             by_rows = held and plan.step("reorder", *inside, window, inner)
             inside.insert(len(inside) if by_rows else 0, window)
-        if rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows):
+        # Of terms that end with the row, pairs would keep the conditions that loops of their own do without.
+        tile = rows is not None and not plan.machine.lane_products and _is_product(nest, best, rows)
+        if tile and integer(plan.loop(order[-3]).extent) is not None:
             in_pairs(plan, order[-3])
         if rows is None and 1 < prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
             inside += terms
