@@ -27,10 +27,12 @@ from texpr.passes.guards import drop_guards
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
+from texpr.passes.unswitch import unswitch
 from texpr.passes.widen import widened
 
 TENSOR_PASSES: list[Callable[[Program], Program]] = [inline_calls, desugar, hoist]
-LOOP_PASSES: list[Callable[[Kernel], Kernel]] = [place, expand_unrolled, drop_guards, lambda k: chunk_vectors(k, 16), insert_polls]
+LOOP_PASSES: list[Callable[[Kernel], Kernel]] = [
+    place, expand_unrolled, drop_guards, unswitch, lambda k: chunk_vectors(k, 16), insert_polls]
 
 
 def same(program: Program, original: Program, arrays: list[np.ndarray]) -> None:
@@ -118,7 +120,7 @@ def test_widened(name):
 
 def test_a_kernel_with_nothing_to_do_is_the_same_object():
     kernel = lower(PROGRAMS["matmul"])
-    for one in (expand_unrolled, drop_guards):
+    for one in (expand_unrolled, drop_guards, unswitch):
         assert one(kernel) is kernel
 
 

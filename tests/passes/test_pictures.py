@@ -12,12 +12,14 @@ from texpr.ir.loop import For
 from texpr.ir.show_loop import show_kernel
 from texpr.ir.show_tensor import show_program
 from texpr.ir.traverse import statements
+from texpr.lang import parse_kernel
 from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
+from texpr.passes.unswitch import unswitch
 
 OPS = vars(tx.load(Path(__file__).parents[1] / "compiler" / "operators.tx"))
 
@@ -114,6 +116,42 @@ def test_unroll_and_guards(golden):
     s = tx.schedule(tx.op(TEXTS["stencil"]), M=7, N=3).split("i", 4).unroll("ii").unroll("j")
     unrolled = expand_unrolled(s.kernel)
     golden(f"{show_kernel(unrolled)}\n{show_kernel(drop_guards(unrolled))}")
+
+
+def test_the_last_tile_of_a_triangle_is_written_out():
+    """Of a tail that all rows but one need, the loop stays."""
+    triangle, tail = (
+        parse_kernel("kernel f(X: f32[4, 9]) -> (Y: f32[3])\n  for i in 0..2\n    for k in 0..3\n"
+                     + "".join(f"      if {at} < {end}\n        Y[{j}] += X[i, k]\n" for j, (at, end) in enumerate(conditions)))
+        for conditions in ((("2 * i + k", "1 + i * 2"), ("k", 2), ("k", 3)), (("2 * k", 5), ("2 * k + 1", 5), ("k", 3))))
+    assert expand_unrolled(tail) is tail
+    assert show_kernel(drop_guards(expand_unrolled(triangle))) == """\
+kernel f(X: f32[4, 9]) -> (Y: f32[3])
+  for i in 0..2
+    Y[0] += X[i, 0]
+    Y[1] += X[i, 0]
+    Y[2] += X[i, 0]
+    Y[1] += X[i, 1]
+    Y[2] += X[i, 1]
+    Y[2] += X[i, 2]
+"""
+
+
+def test_a_condition_on_the_loops_around_is_asked_once():
+    def after(*body: str) -> list[str]:
+        lines = "".join(f"      {line}\n" for line in body)
+        kernel = parse_kernel(f"kernel f(X: f32[4, 9]) -> (Y: f32[3])\n  for i in 0..4\n    for k in 0..9\n{lines}")
+        return show_kernel(unswitch(kernel)).splitlines()[2:]
+
+    first, last = "Y[0] += X[i, k]", "Y[2] += X[i, k]"
+    one, other = ("if i < 3", "  Y[1] += X[i, k]"), ("if i < 2", "  Y[1] += X[i, k]")
+    held, loop = f"        {one[1].strip()}", "      for k in 0..9"
+    assert after(first, *one, last, *one) == [
+        "    if i < 3", loop, f"        {first}", held, f"        {last}", held,
+        "    if not i < 3", loop, f"        {first}", f"        {last}"]
+    for body in (one, (first, *one, *other), (first, "if k < 3", one[1]), (first, "if X[i, 0] < 3.0", one[1])):
+        stays = ["    for k in 0..9", *(f"      {line}" for line in body)]
+        assert after(*body) == stays, "it is for all, one of several, or of the iteration or data"
 
 
 @pytest.mark.parametrize(

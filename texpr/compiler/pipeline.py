@@ -31,6 +31,7 @@ from texpr.passes.polls import SHORT, insert_polls, most_work, work
 from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
 from texpr.passes.unroll import expand_unrolled
+from texpr.passes.unswitch import unswitch
 from texpr.poly.certify import Certificate, certify
 from texpr.runtime.cache import shared
 from texpr.runtime.spec import Duration
@@ -81,6 +82,7 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     common: list[KernelPass] = [place, offset_signed, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
     if target.gpu:
         return [place, gather_launches, check_arrivals, *common[1:]]
+    common.insert(common.index(cut_vectors), unswitch)
     return [*common, share_nests, insert_polls] if target.native else common
 
 
