@@ -15,9 +15,13 @@ from texpr.schedule.separate import bounds_of
 
 
 def separated(plan: Plan) -> None:
-    """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more."""
+    """Separate the loops of triangles, inner ones first: what bounds these says nothing of the loops around any more. Those that lost their
+    edges have been.
+    """
+    before = {step.args for step in plan.steps if step.name == "separate"}
     for name in _names(plan.kernel):
-        plan.step("separate", name)
+        if (name,) not in before:
+            plan.step("separate", name)
 
 
 def _names(kernel: Kernel) -> list[str]:
