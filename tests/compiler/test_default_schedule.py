@@ -434,7 +434,7 @@ def test_neighbours_under_a_short_window_load_what_they_share_once():
     s = tx.schedule(tx.op(DEPTHWISE), N=2, H=20, W=26, C=32, R=3, Q=3).auto("x86-64-v4")
     assert s.script().splitlines()[1:] == [
         'split("Y.x", 8, tail="peel")', 'reorder("Y.n", "Y.y", "Y.xo", "Y.r", "Y.q", "Y.xi", "Y.c")',
-        'unroll("Y.q")', 'unroll("Y.xi")', 'vectorize("Y.c")', 'reorder("Y.y", "Y.n")', 'parallel("Y.y")']
+        'reorder("Y.xi", "Y.q", "Y.c")', 'unroll("Y.xi")', 'unroll("Y.q")', 'vectorize("Y.c")', 'reorder("Y.y", "Y.n")', 'parallel("Y.y")']
     asm = s.compile("x86-64-v4").asm
     loops = re.findall(r"^(\.L\w+):((?:(?!^\.L\w+:).)*?\bj\w+\s+\1\b)", asm, re.M | re.S)
     inner = max((body for _, body in loops), key=lambda body: body.count("vfmadd"))
