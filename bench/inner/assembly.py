@@ -41,7 +41,8 @@ def inner_loops(assembly: str) -> list[list[str]]:
 
 def _of_function(assembly: str) -> list[list[str]]:
     for frame in {name for found in _FRAME.findall(assembly) for name in found if name}:
-        assembly = re.sub(rf"{frame}\b", "frame", assembly)
+        counts = re.search(rf"\t{frame}, {frame}\b", assembly)  # it holds an address for some time, and other values too
+        assembly = assembly if counts else re.sub(rf"{frame}\b", "frame", assembly)
     blocks = _blocks(assembly)
     found = _loops(blocks)
     inner = [loop for header, loop in found.items() if not any(other in loop for other in found if other is not header)]

@@ -171,7 +171,8 @@ def test_the_stack_is_seen():
     ("", "add\tr2, sp, #136\n\tvldmia\tr2, {d16, d17}", True), ("", "add\tr2, sp, #136\n\tvld1.64\t{d16, d17}, [r2:128]", True),
     ("", "add\tx8, sp, #80\n\tldr\tz11, [x8, #1, mul vl]", True), ("", "add\tx8, sp, #80\n\tldr\tz11, [x8, x9]", False),
     ("", "add\tr2, sp, #136\n\tmov\tr2, r3\n\tvldmia\tr2, {d16, d17}", False),
-    ("mov\tx29, sp", "str\tq0, [x29, #-16]", True), ("", "ldr\tz1, [sp, #3, mul vl]", True), ("add\tx29, sp, #16", "ldr\tx0, [x29]", True)))
+    ("mov\tx29, sp", "str\tq0, [x29, #-16]", True), ("", "ldr\tz1, [sp, #3, mul vl]", True), ("add\tx29, sp, #16", "ldr\tx0, [x29]", True),
+    ("add\tx29, sp, #16\n\tsubs\tx29, x29, #1", "ldr\tx0, [x29]", False)))
 def test_what_stays_on_the_stack_is_told_from_tensors_there(first: str, instruction: str, fixed: bool):
     (loop,) = inner_loops(f"kernel:\n\t{first or 'nop'}\n.L1:\n\t{instruction}\n\tjne\t.L1\n\tret\nother:\n\tmovq\t%rsp, %rbp\n\tret\n")
     assert bool(kept(loop)) == fixed, loop
