@@ -54,6 +54,8 @@ def test_what_asks_for_its_next_vectors_is_plain():
 PRODUCT = "op product(A: f32[N, N], B: f32[N, N]) -> C: f32[N, N] { C[i, j] = sum(k: A[i, k] * B[k, j]) }"
 WINDOW = """op window(X: f32[2, N, 14, 14], F: f32[N, N, 3, 3]) -> Y: f32[2, N, 14, 14] {
   Y[n, o, y, x] = sum(c, r, s: X[n, c, y + r - 1, x + s - 1 | 0] * F[o, c, r, s]) }"""
+POINTS = "op points(X: f32[8, N, 56, 56], F: f32[256, N]) -> Y: f32[8, 256, 56, 56] { Y[n, o, y, x] = sum(c: X[n, c, y, x] * F[o, c]) }"
+"""Rows and columns are counted as one, and which lanes of a copy are there is asked of the row."""
 
 
 @pytest.mark.parametrize(("text", "size", "expected"), [
@@ -61,7 +63,7 @@ WINDOW = """op window(X: f32[2, N, 14, 14], F: f32[N, N, 3, 3]) -> Y: f32[2, N, 
     ("op rows(X: f32[N, N]) -> y: f32[N] { y[i] = sum(j: X[i, j]) }", 64, True),
     ("op columns(X: f32[N, N]) -> y: f32[N] { y[j] = sum(i: X[i, j]) }", 4096, False),
     ("op some(c: bool[N], X: f32[N, N]) -> y: f32[N] { y[i] = sum(j: if c[j] then X[i, j] else 0) }", 64, False),
-    (PRODUCT, 999, True),
+    (PRODUCT, 999, True), (POINTS, 64, False),
     (SCALED.format(of="N", at="i"), 1024, False),
 ])
 def test_sums_in_registers_are_seen(text: str, size: int, expected: bool):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from texpr.ir.expr import Expr, Read, Select, Tensor, Var
+from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Select, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, variables, walk
 from texpr.passes.flatten import flat_index
@@ -51,11 +51,16 @@ def sums_in_registers(kernel: Kernel) -> bool:
             case Store():
                 if not _is_left_alone(s, around):
                     return False
-            case If() if around.lanes & set(variables(s.cond)):  # of a vector's lanes: no branch, stores under a mask
+            case If() if around.lanes & set(variables(s.cond)) and not _divides(s.cond):  # of lanes: no branch, stores under a mask
                 stack += [(each, around) for each in s.body]
             case If():
                 return False
     return True
+
+
+def _divides(e: Expr) -> bool:
+    """Whether lanes would be divided one by one where LLVM does not see what the quotient is compared with."""
+    return any(isinstance(n, FloorDiv | Mod) for n in walk(e))
 
 
 @dataclass(frozen=True, slots=True)
