@@ -34,8 +34,8 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
     is legal.
 
     A loop that stands in several places gets the second form in each. What other loops read of the tensor, or the caller does, stays as it
-    is; the loop then has a tensor of its own. In the first form one nest is joined with the first place, and the others read what this
-    leaves: `peel` gives the tile that meets an operand first a loop of its own, which copies it on the way.
+    is; the loop then has a tensor of its own. With `recompute=False` one nest is joined with the first place, and the others read what
+    this leaves: `peel` gives the tile that meets an operand first a loop of its own, which copies it on the way.
 
     Args:
         tensor: a tensor, or for the first form one equation of it (`T.1`).
@@ -50,7 +50,7 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
         label = _is_label(kernel, tensor)
         if recompute is False or label or all(_is_candidate(kernel, tensor, n) for n in found):
             try:
-                return _merged(kernel, tensor, [n.var for n in found])
+                return _merged(kernel, tensor, [n.var for n in found], recompute is None)
             except ScheduleError:
                 if recompute is False or label:
                     raise
@@ -61,14 +61,18 @@ def compute_at(kernel: Kernel, tensor: str, loop: str | Var, *, recompute: bool 
     return kernel
 
 
-def _merged(kernel: Kernel, tensor: str, at: Sequence[Var]) -> Kernel:
-    """Every nest of the tensor joined with the loop that is like it; loops that are left then read what these have produced."""
+def _merged(kernel: Kernel, tensor: str, at: Sequence[Var], all_of_them: bool) -> Kernel:
+    """Every nest of the tensor joined with the loop that is like it; loops that are left then read what these have produced.
+
+    Args:
+        all_of_them: no loop may be left.
+    """
     for k, var in enumerate(at):
         loop = next((n for n in all_loops(kernel) if n.var is var), None)
         if loop is None:
             raise ScheduleError(f"`{var.name}` stands in nests of `{tensor}` itself, and these were joined", code="compute_at",
                                 help="name a loop that uses the tensor")
-        if not k or _beside(kernel, tensor, path_to(kernel, loop)) is not None:
+        if all_of_them or not k or _beside(kernel, tensor, path_to(kernel, loop)) is not None:
             kernel = _merged_at(kernel, tensor, loop)
     return kernel
 
