@@ -327,6 +327,9 @@ def test_an_array_that_a_plan_knows_stays():
     np.testing.assert_array_equal(f(x).numpy(), np.full((64, 64), 7))
 
 
+RUNNING = "error[running]: `function` is called while it runs, by an operator of its own or by a signal handler"
+
+
 def test_a_program_that_is_called_by_what_it_runs_is_refused():
     """Both runs would write the same memory."""
     def again(x: np.ndarray) -> np.ndarray:
@@ -338,8 +341,9 @@ def test_a_program_that_is_called_by_what_it_runs_is_refused():
     expected = f(x).numpy()
     nested.append(True)
     for each in (f, lambda x: f(x[::-1])):
-        with pytest.raises(tx.CallError, match="is called while it runs"):
+        with pytest.raises(tx.CallError) as error:
             each(x)
+        assert str(error.value).startswith(RUNNING)
     nested.clear()
     np.testing.assert_array_equal(f(x).numpy(), expected)
 

@@ -19,12 +19,12 @@ LINE = 64
 
 
 class Accesses(Expressions):
-    """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `unchanging` the tensors nobody writes."""
+    """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `changing` what may be written meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
-        self.unchanging: frozenset[Tensor] = frozenset()
+        self.changing: frozenset[Tensor] = frozenset()
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
@@ -62,8 +62,8 @@ class Accesses(Expressions):
         return self._from_memory(Value(text, tensor.dtype, lanes), element)
 
     def _loaded(self, tensor: Tensor, instruction: str) -> str:
-        """What a load gives; of a tensor that the kernel never writes it is loaded once."""
-        return self.function.pure(instruction) if tensor in self.unchanging else self.function.define(instruction)
+        """What a load gives; of a tensor that nobody writes meanwhile it is loaded once."""
+        return self.function.define(instruction) if tensor in self.changing else self.function.pure(instruction)
 
     def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
         """Lanes that are every second element of memory, or some lanes each the same element, from runs of memory; None for others.

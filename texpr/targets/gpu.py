@@ -188,8 +188,8 @@ class GpuEmitter(Emitter):
         else:
             self._serial(loop, constant(0, I64), self.index(loop.extent))
 
-    def unchanging_in(self, loop: For) -> frozenset[Tensor]:
-        return self.unchanging  # other threads may write what this one only reads
+    def changing_in(self, loop: For) -> frozenset[Tensor]:
+        return self.changing  # other threads may write what this one only reads
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
         """Where a condition differs between lanes, all of them together if it holds for all, else one after the other: no masks."""

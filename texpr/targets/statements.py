@@ -48,7 +48,7 @@ class Emitter(Accesses):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.kernel = kernel
-        self.contract, self.unchanging = kernel.contract, frozenset(kernel.inputs)
+        self.contract, self.changing = kernel.contract, _written(*kernel.body)
         self.functions: list[str] = []
         self.rare_functions: dict[str, str] = {}
         self.in_worker = False
@@ -199,11 +199,11 @@ class Emitter(Accesses):
         f.lines.append("")
         self.variables[loop.var] = self.cast(Value(var, t), I64)
         self.looping += 1
-        outer, self.unchanging = self.unchanging, self.unchanging_in(loop)
+        outer, self.changing = self.changing, self.changing_in(loop)
         with f.region():
             self.loop_body(loop)
         self.looping -= 1
-        self.unchanging = outer
+        self.changing = outer
         f.emit(f"{following} = add nuw nsw {register_type(t)} {var}, 1")
         f.lines[hole] = f"  {var} = phi {register_type(t)} [ {first.text}, %{before} ], [ {following}, %{f.block} ]"
         more = f.define(f"icmp ne {register_type(t)} {following}, {stop.text}")
@@ -223,11 +223,9 @@ class Emitter(Accesses):
             end = self.extreme("max", end, constant(0, I64))
         return self.cast(end, t)
 
-    def unchanging_in(self, loop: For) -> frozenset[Tensor]:
-        """The tensors that nobody writes while a loop runs: copies, in loops that only read them."""
-        nodes = list(walk(loop))
-        read, written = ({n.tensor for n in nodes if isinstance(n, kind)} for kind in (Read, Store))
-        return (self.unchanging | read) - written
+    def changing_in(self, loop: For) -> frozenset[Tensor]:
+        """The tensors that may be written while a loop runs: not copies, in loops that only read them."""
+        return _written(loop)
 
     def loop_body(self, loop: For) -> None:
         """One iteration of a loop that counts."""
@@ -345,6 +343,18 @@ class Emitter(Accesses):
         """Whether a buffer is small enough for the stack."""
         count = integer(product(tensor.shape))
         return tensor.scope != "heap" and count is not None and count * tensor.dtype.bytes <= STACK_BYTES
+
+
+def _written(*body: Stmt) -> frozenset[Tensor]:
+    """What statements write."""
+    found: set[Tensor] = set()
+    for s in statements(*body):
+        match s:
+            case Store():
+                found.add(s.tensor)
+            case ExternCall():
+                found.update(s.outputs)
+    return frozenset(found)
 
 
 def _unpacking(name: str, types: list[str]) -> str:
