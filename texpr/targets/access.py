@@ -19,12 +19,14 @@ LINE = 64
 
 
 class Accesses(Expressions):
-    """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `changing` what may be written meanwhile."""
+    """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `changing` what may be written meanwhile,
+    None for all but the inputs."""
 
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
-        self.changing: frozenset[Tensor] = frozenset()
+        self.inputs: frozenset[Tensor] = frozenset()
+        self.changing: frozenset[Tensor] | None = None
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
@@ -63,7 +65,8 @@ class Accesses(Expressions):
 
     def _loaded(self, tensor: Tensor, instruction: str) -> str:
         """What a load gives; of a tensor that nobody writes meanwhile it is loaded once."""
-        return self.function.define(instruction) if tensor in self.changing else self.function.pure(instruction)
+        stays = tensor in self.inputs or (self.changing is not None and tensor not in self.changing)
+        return self.function.pure(instruction) if stays else self.function.define(instruction)
 
     def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
         """Lanes that are every second element of memory, or some lanes each the same element, from runs of memory; None for others.

@@ -188,7 +188,7 @@ class GpuEmitter(Emitter):
         else:
             self._serial(loop, constant(0, I64), self.index(loop.extent))
 
-    def changing_in(self, loop: For) -> frozenset[Tensor]:
+    def changing_in(self, loop: For) -> frozenset[Tensor] | None:
         return self.changing  # other threads may write what this one only reads
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:

@@ -48,7 +48,7 @@ class Emitter(Accesses):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.kernel = kernel
-        self.contract, self.changing = kernel.contract, _written(*kernel.body)
+        self.contract, self.inputs = kernel.contract, frozenset(kernel.inputs)
         self.functions: list[str] = []
         self.rare_functions: dict[str, str] = {}
         self.in_worker = False
@@ -223,9 +223,9 @@ class Emitter(Accesses):
             end = self.extreme("max", end, constant(0, I64))
         return self.cast(end, t)
 
-    def changing_in(self, loop: For) -> frozenset[Tensor]:
-        """The tensors that may be written while a loop runs: not copies, in loops that only read them."""
-        return _written(loop)
+    def changing_in(self, loop: For) -> frozenset[Tensor] | None:
+        """The tensors that may be written while a loop runs: not copies, in loops that only read them. No call stands in a loop."""
+        return frozenset(s.tensor for s in statements(loop) if isinstance(s, Store))
 
     def loop_body(self, loop: For) -> None:
         """One iteration of a loop that counts."""
@@ -343,18 +343,6 @@ class Emitter(Accesses):
         """Whether a buffer is small enough for the stack."""
         count = integer(product(tensor.shape))
         return tensor.scope != "heap" and count is not None and count * tensor.dtype.bytes <= STACK_BYTES
-
-
-def _written(*body: Stmt) -> frozenset[Tensor]:
-    """What statements write."""
-    found: set[Tensor] = set()
-    for s in statements(*body):
-        match s:
-            case Store():
-                found.add(s.tensor)
-            case ExternCall():
-                found.update(s.outputs)
-    return frozenset(found)
 
 
 def _unpacking(name: str, types: list[str]) -> str:
