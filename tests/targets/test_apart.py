@@ -19,6 +19,12 @@ TARGETS = (("aarch64", "aarch64"), ("aarch64+sve", "aarch64"), ("a64fx", "aarch6
 everywhere = pytest.mark.parametrize("target, processor", TARGETS)
 
 
+def needs(processor: str) -> None:
+    """Skip a test where no emulator of the processor is installed."""
+    if qemu.missing(processor):
+        pytest.skip(f"{qemu.missing(processor)} is not installed")
+
+
 def functions(kernel: tx.CompiledKernel) -> int:
     """How many nests have a function."""
     return len(set(re.findall(r"^define [^@]*@\"[^\"]*\.nest\d+\"", kernel.text, re.MULTILINE)))
@@ -27,8 +33,7 @@ def functions(kernel: tx.CompiledKernel) -> int:
 @pytest.mark.qemu
 @everywhere
 def test_each_of_two_nests_has_one(target: str, processor: str):
-    if qemu.missing(processor):
-        pytest.skip(f"{qemu.missing(processor)} is not installed")
+    needs(processor)
     generator = np.random.default_rng(0)
     given = [generator.random(shape).astype(np.float32) for shape in ((7, 9), (9, 9))]
     kernel = tx.schedule(TWO).compile(target)
@@ -40,8 +45,7 @@ def test_each_of_two_nests_has_one(target: str, processor: str):
 @everywhere
 def test_large_buffers_of_nests_are_theirs(target: str, processor: str):
     """So many terms come in blocks: rows are packed, and sums fetched and put back, by nests in the loop over blocks."""
-    if qemu.missing(processor):
-        pytest.skip(f"{qemu.missing(processor)} is not installed")
+    needs(processor)
     generator = np.random.default_rng(0)
     a, b = (generator.random(shape).astype(np.float32) for shape in ((70, 2100), (2100, 90)))
     kernel = tx.schedule(PRODUCT, M=70, K=2100, N=90).auto(target).compile(target)

@@ -178,9 +178,7 @@ out:
 }
 
 ; Slots, behind the word that the entry finds in front of them.
-define internal ptr @slots_in(ptr %spec, ptr %at) #1 {
-  %front.at = getelementptr %specification, ptr %spec, i64 0, i32 15
-  %word = load i64, ptr %front.at
+define internal ptr @slots_in(ptr %at, i64 %word) #1 {
   store i64 %word, ptr %at
   %slots = getelementptr i64, ptr %at, i64 1
   ret ptr %slots
@@ -274,7 +272,7 @@ entry:
 prepare:
   %words = add i64 %slot.count, 1
   %front = alloca i64, i64 %words
-  %slots = call ptr @slots_in(ptr %spec, ptr %front)
+  %slots = call ptr @slots_in(ptr %front, i64 %front.word)
   %lengths = alloca i64, i64 %all
   %objects = alloca ptr, i64 %outputs
   %sizes = getelementptr i64, ptr %slots, i64 %all
@@ -355,7 +353,9 @@ entry:
   %slot.count = add i64 %all, %size.count
   %words = add i64 %slot.count, 1
   %front = alloca i64, i64 %words
-  %slots = call ptr @slots_in(ptr %spec, ptr %front)
+  %front.at = getelementptr %specification, ptr %spec, i64 0, i32 15
+  %front.word = load i64, ptr %front.at
+  %slots = call ptr @slots_in(ptr %front, i64 %front.word)
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %loop ]

@@ -84,7 +84,7 @@ _DECLARATIONS = {
 def text(machine: str = platform.machine()) -> str:
     """The library's LLVM IR for a kind of machine, this one's by default."""
     layout = {"TUPLE_ITEMS": str(tuple.__basicsize__), "BYTES_DATA": str(bytes.__basicsize__ - 1)}
-    # 2 is for what runs seldom: a millisecond less of code generation for each function.
+    # 2 is for what runs seldom: making its code takes less time.
     attributes = ("\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }"
                   "\nattributes #2 = { nounwind noinline optnone }\n")
     parts = [source(part) for part in PARTS]
