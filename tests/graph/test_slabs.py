@@ -58,11 +58,11 @@ def test_a_block_is_asked_for_while_another_one_is_cut(monkeypatch):
     inner: list[np.ndarray] = []
     new = slabs._alone
 
-    def interrupted(size: int, alignment: int) -> np.ndarray:
+    def interrupted(size: int, alignment: int, wanted: int) -> np.ndarray:
         if not inner:
             inner.append(np.empty(0))
             inner[0] = block(LEAST)
-        return new(size, alignment)
+        return new(size, alignment, wanted)
 
     monkeypatch.setattr(slabs, "_alone", interrupted)
     blocks: list[np.ndarray] = []
@@ -84,6 +84,17 @@ def test_copies_begin_at_lines():
     copy = in_lines(value)
     np.testing.assert_array_equal(copy, value)
     assert start(copy) % ALIGNMENT == 0 and copy.flags.c_contiguous and not np.shares_memory(copy, value)
+
+
+def test_a_slab_that_no_memory_holds_is_said_to_be_what_was_asked_for(monkeypatch):
+    def none(*_: object) -> np.ndarray:
+        raise MemoryError
+
+    monkeypatch.setattr(slabs, "_rests", [])
+    monkeypatch.setattr(slabs.np, "empty", none)
+    with pytest.raises(tx.ResourceError) as caught:
+        block(LEAST)
+    assert str(caught.value) == "error[memory]: tensors of 65,536 bytes do not fit into memory"
 
 
 def test_what_no_memory_holds_is_refused():

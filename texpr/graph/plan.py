@@ -160,7 +160,7 @@ class Plan:
         """
         if not self._is_native or watching.get() is not None:
             return None
-        with (turn := self._turn).lock:
+        with (turn := self._turn).lock:  # `Turn.alone`, written out, for every call comes here
             function = self._functions.get(tuple(map(id, map(array_of, self._variables)))) or self._function()
             if turn.taken:
                 turn.refuse()

@@ -36,7 +36,7 @@ def _cut(size: int) -> np.ndarray:
     except IndexError:
         rest = _NOTHING
     if rest.size < size:
-        rest = _alone(SLAB, PAGE)
+        rest = _alone(SLAB, PAGE, size)
     _rests.append(rest[size:])
     return rest[:size]
 
@@ -48,7 +48,7 @@ def block(size: int) -> np.ndarray:
         ResourceError: there is not so much.
     """
     if not LEAST <= size <= MOST:
-        return _alone(size, ALIGNMENT)
+        return _alone(size, ALIGNMENT, size)
     return _cut(-(-size // ALIGNMENT) * ALIGNMENT)[:size]
 
 
@@ -59,10 +59,10 @@ def in_lines(value: np.ndarray) -> np.ndarray:
     return copy
 
 
-def _alone(size: int, alignment: int) -> np.ndarray:
+def _alone(size: int, alignment: int, wanted: int) -> np.ndarray:
     try:
         whole = np.empty(size + alignment, np.uint8)
     except (MemoryError, ValueError):
-        raise ResourceError(f"tensors of {size:,} bytes do not fit into memory", code="memory") from None
+        raise ResourceError(f"tensors of {wanted:,} bytes do not fit into memory", code="memory") from None
     start = -whole.ctypes.data % alignment
     return whole[start : start + size]
