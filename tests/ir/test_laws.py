@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.compare import assert_same_bits
 from tests.programs import axis, names
 from tests.strategies import Case, cases, scalar_exprs
-from texpr.ir.affine import linear, same_value
+from texpr.ir.affine import is_in_order, linear, same_value
 from texpr.ir.build import fold
 from texpr.ir.dtypes import F32, I64
 from texpr.ir.expr import Add, Expr, Read, Reduce, Tensor, Var, index, plain
@@ -19,7 +19,7 @@ from texpr.ir.interpret import interpret
 from texpr.ir.interpret_loop import ORDERS, interpret_kernel
 from texpr.ir.shapes import bind_sizes, evaluate_size
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import children, equal, postorder, rewrite, substitute, walk, with_children
+from texpr.ir.traverse import children, equal, identical, postorder, rewrite, substitute, walk, with_children
 from texpr.ir.verify import verify_kernel, verify_program
 from texpr.passes.lower import lower
 
@@ -83,6 +83,12 @@ affine = st.recursive(
 @given(affine, environments)
 def test_the_linear_form_keeps_the_value(e: Expr, env: dict[Var, int]):
     assert evaluate_size(linear(e).expr(), env) == evaluate_size(e, env) and same_value(e, linear(e).expr())
+
+
+@given(st.one_of(exprs, affine))
+def test_what_is_in_order_is_its_linear_form(e: Expr):
+    for each in (e, linear(e).expr()):
+        assert not is_in_order(each) or identical(each, linear(each).expr())
 
 
 def test_deep_expressions_do_not_recurse():

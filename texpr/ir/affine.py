@@ -70,6 +70,23 @@ def _times(term: Expr, c: int) -> Expr:
     return term if c == 1 else mul(term, index(c))
 
 
+def is_in_order(e: Expr) -> bool:
+    """Whether `linear(e).expr()` is seen to give `e` again: a sum of positive multiples of different variables, a positive number last."""
+    if type(e) is Add and type(e.rhs) is Const and e.rhs.value > 0:
+        e = e.lhs
+    seen: set[Expr] = set()
+    while True:
+        term = e.rhs if type(e) is Add else e
+        if type(term) is Mul and type(term.rhs) is Const and term.rhs.value > 1:
+            term = term.lhs
+        if type(term) is not Var or term in seen:
+            return False
+        if type(e) is not Add:
+            return True
+        seen.add(term)
+        e = e.lhs
+
+
 def linear(e: Expr) -> Linear:
     """The normal form of an integer expression. Products of two terms, //, %, min, max, reads and so on are opaque terms."""
     return linear_sum([(e, 1)])

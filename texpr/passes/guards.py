@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from texpr.ir.affine import Linear, linear
+from texpr.ir.affine import Linear, is_in_order, linear
 from texpr.ir.build import FALSE, FOLDED, TRUE, conjuncts, fold, integer
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Add, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Node, Read, Sub, Var
@@ -92,7 +92,7 @@ def _decided(node: Expr, ranges: dict[Var, Expr]) -> Expr | None:
 
 def _tidy(i: Expr) -> Expr:
     """608 + x + 1 + j - 1   ->   x + j + 608"""
-    if not isinstance(i, Add | Sub) or isinstance(i.lhs, Var) and isinstance(i.rhs, Const) and i.rhs.value > 0:
+    if not isinstance(i, Add | Sub) or is_in_order(i):
         return i
     tidied = linear(i).expr()
     return i if equal(i, tidied) else tidied
