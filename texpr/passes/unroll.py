@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import TRUE, integer
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Node, Sub, Var, index
+from texpr.ir.expr import Compare, Const, Expr, Sub, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.reach import is_wild
-from texpr.ir.traverse import is_plain, rewrite, statements
+from texpr.ir.traverse import statements
 from texpr.passes.renew import folded, folded_anew
 
 FEW = 8
@@ -23,21 +24,46 @@ def expand_unrolled(kernel: Kernel) -> Kernel:
     for v in 0..2: if v < 1: S   if v < 2: T   ->   S[v := 0]; T[v := 0]; T[v := 1]
     """
 
-    def rule(node: Node) -> Node | None:
-        if not isinstance(node, For | If | Kernel):
-            return None
-        body: list[Stmt] = []
-        inside = not isinstance(node, Kernel)  # an outermost loop may be a launch, unless it holds loops for threads
-        for s in node.body:
-            single = isinstance(s, For) and _is_single(s) and (inside or _has_threads(s))
-            body += _copies(s) if isinstance(s, For) and (s.kind == "unroll" or single or _asks_which(s)) else (s,)
-        return None if all(a is b for a, b in zip(body, node.body)) and len(body) == len(node.body) else replace(node, body=tuple(body))
-
-    return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
+    # An outermost loop may be a launch, unless it holds loops for threads.
+    body = _all(kernel.body, {}, False, inside=False)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
-def _is_single(loop: For) -> bool:
-    return loop.kind == "serial" and integer(loop.extent) == 1
+def _all(body: tuple[Stmt, ...], values: Mapping[Var, Expr], anew: bool, inside: bool = True) -> tuple[Stmt, ...]:
+    """Statements where variables have these values, written out: itself where nothing changes.
+
+    Args:
+        anew: the result is to stand beside another copy.
+    """
+    new = tuple(n for s in body for n in _expanded(s, values, anew, inside))
+    return body if len(new) == len(body) and all(a is b for a, b in zip(new, body)) else new
+
+
+def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> Sequence[Stmt]:
+    """One statement. Every copy of what stands inside is written once, however many loops around it are unrolled."""
+    match s:
+        case If(cond, body):
+            cond, body = _at(cond, values), _all(body, values, anew)
+            return () if getattr(cond, "value", None) is False else (s,) if cond is s.cond and body is s.body else (If(cond, body),)
+        case For(var, extent, body):
+            extent = _at(extent, values)
+            if s.kind == "unroll" or _is_single(s, extent) and (inside or s.kind == "parallel" or _has_threads(s)):
+                n = integer(extent)
+                assert n is not None, "an unrolled loop has a constant extent"
+                return [new for k in range(n) for new in _all(body, {**values, var: index(k)}, anew or k > 0)]
+            own = replace(var) if anew else var
+            body = _all(body, {**values, var: own} if anew else values, anew)
+            loop = s if body is s.body and own is var and extent is s.extent else replace(s, var=own, extent=extent, body=body)
+            return _copies(loop) if _asks_which(loop) else (loop,)
+    return (folded_anew(s, values),) if anew else (folded(s, values),) if values else (s,)
+
+
+def _at(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+    return folded(e, values) if values and type(e) is not Const else e
+
+
+def _is_single(loop: For, extent: Expr) -> bool:
+    return loop.kind in ("serial", "parallel") and integer(extent) == 1
 
 
 def _has_threads(loop: For) -> bool:
