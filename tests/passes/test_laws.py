@@ -24,6 +24,7 @@ from texpr.ir.verify import verify_kernel, verify_program
 from texpr.passes import desugar, hoist, inline_calls, lower, polls, specialize
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
+from texpr.passes.invariants import invariants_first
 from texpr.passes.place import place
 from texpr.passes.polls import insert_polls
 from texpr.passes.unroll import expand_unrolled
@@ -32,7 +33,7 @@ from texpr.passes.widen import widened
 
 TENSOR_PASSES: list[Callable[[Program], Program]] = [inline_calls, desugar, hoist]
 LOOP_PASSES: list[Callable[[Kernel], Kernel]] = [
-    place, expand_unrolled, drop_guards, unswitch, lambda k: chunk_vectors(k, 16), insert_polls]
+    place, expand_unrolled, drop_guards, unswitch, lambda k: chunk_vectors(k, 16), lambda k: invariants_first(k, 8), insert_polls]
 
 
 def same(program: Program, original: Program, arrays: list[np.ndarray]) -> None:
@@ -120,7 +121,7 @@ def test_widened(name):
 
 def test_a_kernel_with_nothing_to_do_is_the_same_object():
     kernel = lower(PROGRAMS["matmul"])
-    for one in (expand_unrolled, drop_guards, unswitch):
+    for one in (expand_unrolled, drop_guards, unswitch, lambda k: invariants_first(k, 8)):
         assert one(kernel) is kernel
 
 

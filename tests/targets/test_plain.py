@@ -56,20 +56,35 @@ WINDOW = """op window(X: f32[2, N, 14, 14], F: f32[N, N, 3, 3]) -> Y: f32[2, N, 
   Y[n, o, y, x] = sum(c, r, s: X[n, c, y + r - 1, x + s - 1 | 0] * F[o, c, r, s]) }"""
 POINTS = "op points(X: f32[8, N, 56, 56], F: f32[256, N]) -> Y: f32[8, 256, 56, 56] { Y[n, o, y, x] = sum(c: X[n, c, y, x] * F[o, c]) }"
 """Rows and columns are counted as one, and which lanes of a copy are there is asked of the row."""
+COLUMNS = "op columns(X: f32[N, N]) -> y: f32[N] { y[j] = sum(i: X[i, j]) }"
+NORM = """op norm(X: f32[8, N, 28, 28], m: f32[N], v: f32[N], w: f32[N], b: f32[N]) -> Y: f32[8, N, 28, 28] {
+  Y[n, c, y, x] = max((X[n, c, y, x] - m[c]) / sqrt(v[c] + 1e-5) * w[c] + b[c], 0) }"""
+UPDATE = """op update(W: f32[N, N, 1, 1], rate: f64, G: f32[32, N, 16, 16], X: f32[32, N, 16, 16]) -> V: f32[N, N, 1, 1] {
+  V[o, c, r, s] = W[o, c, r, s] - f32(rate) * sum(n, y, x: G[n, o, y, x] * X[n, c, y, x]) }"""
 
 
 @pytest.mark.parametrize(("text", "size", "expected"), [
     (PRODUCT, 64, True), (WINDOW, 64, True),
     ("op rows(X: f32[N, N]) -> y: f32[N] { y[i] = sum(j: X[i, j]) }", 64, True),
-    ("op columns(X: f32[N, N]) -> y: f32[N] { y[j] = sum(i: X[i, j]) }", 4096, False),
+    (COLUMNS, 4096, False),
     ("op some(c: bool[N], X: f32[N, N]) -> y: f32[N] { y[i] = sum(j: if c[j] then X[i, j] else 0) }", 64, False),
     (PRODUCT, 999, True), (POINTS, 64, False),
-    (SCALED.format(of="N", at="i"), 1024, False),
+    (SCALED.format(of="N", at="i"), 1024, True), (NORM, 64, True), (UPDATE, 64, True),
 ])
 def test_sums_in_registers_are_seen(text: str, size: int, expected: bool):
     program, target = tx.op(text).program(), find_target("native")
     final = pipeline.prepared(tx.Schedule(program, dict.fromkeys(program.sizes, size)).auto().kernel, target)
     assert sums_in_registers(final) is expected
+
+
+@pytest.mark.parametrize(("text", "size"), [(SCALED.format(of="N", at="i"), 1024), (NORM, 64)])
+def test_what_stays_the_same_is_read_before_loops(text: str, size: int):
+    """So few passes make the longest loop as short as all of them."""
+    native = find_target("native")
+    _, few = emitted(tx.op(text), size, scheduled=True)
+    code = [llvm.generate(each, native.triple, native.cpu, native.features).assembly
+            for each in (few, few.replace(llvm.REGISTERS, llvm.BY_FUNCTION))]
+    assert max(map(len, inner_loops(code[0]))) <= 1.05 * max(map(len, inner_loops(code[1])))
 
 
 @pytest.mark.parametrize(("text", "size"), [(PRODUCT, 64), (PRODUCT, 999), (WINDOW, 64)])

@@ -22,6 +22,7 @@ from texpr.passes import desugar, hoist, inline_calls, lower, specialize
 from texpr.passes.arrivals import check_arrivals, check_asynchronous
 from texpr.passes.chunk import chunk_vectors
 from texpr.passes.guards import drop_guards
+from texpr.passes.invariants import invariants_first
 from texpr.passes.launches import gather_launches
 from texpr.passes.math import expand_math
 from texpr.passes.narrow import narrow
@@ -76,6 +77,9 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def expand_functions(kernel: Kernel) -> Kernel:
         return expand_math(kernel, target.machine.functions, target.machine.fma)
 
+    def read_before(kernel: Kernel) -> Kernel:
+        return invariants_first(kernel, target.machine.vector_registers // 2)
+
     def fitting(kernel: Kernel) -> Kernel:
         return check_asynchronous(check_scopes(kernel, target.machine), target.machine)
 
@@ -83,6 +87,7 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     if target.gpu:
         return [place, gather_launches, check_arrivals, *common[1:]]
     common.insert(common.index(cut_vectors), unswitch)
+    common.append(read_before)
     return [*common, share_nests, insert_polls] if target.native else common
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from texpr.ir.expr import Expr, FloorDiv, Mod, Read, Select, Tensor, Var
 from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
-from texpr.ir.traverse import children, variables, walk
+from texpr.ir.traverse import children, equal, statements, variables, walk
 from texpr.passes.flatten import flat_index
 
 
@@ -39,15 +39,15 @@ def sums_in_registers(kernel: Kernel) -> bool:
     places of buffers, so that they are in registers; all else that is read moves with the loop around it, so that no load could be moved
     out of it, but for what is done to a sum in the iteration that makes it.
     """
-    stack = [(s, _Around(None, frozenset(), frozenset())) for s in kernel.body]
+    stack = [(s, _Around()) for s in kernel.body]
     while stack:
         s, around = stack.pop()
         match s:
             case For(kind="vector"):
                 stack += [(each, replace(around, lanes=around.lanes | {s.var})) for each in s.body]
             case For():
-                own = frozenset(each.tensor for each in s.body if isinstance(each, Alloc))
-                stack += [(each, _Around(s.var, own, around.lanes)) for each in s.body]
+                inside = _Around(s, *_known(s), around.lanes)
+                stack += [(each, inside) for each in s.body]
             case Store():
                 if not _is_left_alone(s, around):
                     return False
@@ -65,26 +65,53 @@ def _divides(e: Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """The loops around a statement: the variable of the innermost that counts, the buffers that an iteration of it has, and variables of
-    lanes."""
+    """The loops around a statement.
 
-    innermost: Var | None
-    buffers: frozenset[Tensor]
-    lanes: frozenset[Var]
+    Attributes:
+        loop: the innermost that counts, if there is one.
+        buffers: those that an iteration of it has.
+        has_loops: whether others that count stand in it.
+        lanes: variables of vector loops.
+    """
+
+    loop: For | None = None
+    buffers: frozenset[Tensor] = frozenset()
+    has_loops: bool = True
+    lanes: frozenset[Var] = frozenset()
+
+    @property
+    def innermost(self) -> Var | None:
+        """The variable of the loop."""
+        return None if self.loop is None else self.loop.var
+
+    def moves(self, s: Store) -> bool:
+        """Whether each iteration of it writes an element of its own, once."""
+        if self.loop is None or self.loop.var not in variables(*s.indices):
+            return False
+        stores = [each for each in statements(*self.loop.body) if isinstance(each, Store) and each.tensor is s.tensor]
+        return sum(equal(each.indices, s.indices) for each in stores) == 1
+
+
+def _known(loop: For) -> tuple[frozenset[Tensor], bool]:
+    """The buffers that an iteration has, and whether loops that count stand in it."""
+    return (frozenset(s.tensor for s in loop.body if isinstance(s, Alloc)),
+            any(isinstance(s, For) and s.kind != "vector" for s in loop.body))
 
 
 def _is_left_alone(s: Store, around: _Around) -> bool:
     nodes = list(walk(s.value))
     reads = {id(n): n for n in nodes if isinstance(n, Read)}
     if s.update is not None:
-        if not _is_fixed(s, around.lanes) or (any(isinstance(n, Select) for n in nodes) and reads.keys() != _unconditional(s.value)):
+        fixed = _is_fixed(s, around.lanes) or around.moves(s)
+        if not fixed or (any(isinstance(n, Select) for n in nodes) and reads.keys() != _unconditional(s.value)):
             return False
     elif any(r.tensor in around.buffers for r in reads.values()):
         return True
-    if around.innermost is None:
+    if around.innermost is None or (_is_fixed(s, around.lanes) and around.has_loops):  # what comes before the loops inside
         return True
-    ends = any(r.tensor.scope != "global" for r in reads.values())  # sums, whose numbers of the whole kernel are few beside their terms
-    return all(_is_fixed(r, around.lanes) or around.innermost in variables(*r.indices) or (ends and not r.indices) for r in reads.values())
+    # What a whole kernel has one of is seldom read where other loops stand beside, or sums end.
+    few = any(r.tensor.scope != "global" for r in reads.values()) or around.has_loops
+    return all(_is_fixed(r, around.lanes) or around.innermost in variables(*r.indices) or (few and not r.indices) for r in reads.values())
 
 
 def _is_fixed(at: Read | Store, lanes: frozenset[Var]) -> bool:

@@ -1,0 +1,113 @@
+"""What innermost loops read again and again in the same place is read once, before them, with what is computed of it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from texpr.ir.build import integer
+from texpr.ir.expr import Call, Expr, Node, Read, Select, Tensor, Var
+from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, variables, walk
+
+
+def invariants_first(kernel: Kernel, most: int) -> Kernel:
+    """for k in 0..n: S(f(A[i]), k)   ->   let t   t[] = f(A[i])   for k in 0..n: S(t[], k)
+
+    Loop-invariant code motion elsewhere. A value is moved where every iteration needs it, and some iteration runs, so that nothing is read
+    that was not read before. It goes on outwards over loops that hold nothing else that counts: before others it would take a register
+    from them. Arithmetic that reads no memory is left to code generation, which moves it by itself.
+
+    Args:
+        most: values that a loop may be relieved of. Of more none is moved: they would wait on the stack.
+    """
+    made: set[Tensor] = set()
+
+    def rule(node: Node) -> Node | None:
+        if not isinstance(node, For | If | Kernel):
+            return None
+        body = [new for s in node.body for new in (_apart(s, made, most) if isinstance(s, For) else (s,))]
+        return None if len(body) == len(node.body) else replace(node, body=tuple(body))
+
+    return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
+
+
+def _apart(loop: For, made: set[Tensor], most: int) -> Sequence[Stmt]:
+    """What is computed before a loop, and the loop with the rest.
+
+    Args:
+        made: the scalars of this pass, to which more are added.
+    """
+    if loop.kind != "serial" or (integer(loop.extent) or 0) < 1:
+        return (loop,)
+    if any(isinstance(s, For) and s.kind != "vector" for s in loop.body) and not any(isinstance(s, Store) and s.tensor in made
+                                                                                    for s in loop.body):
+        return (loop,)
+    below = list(statements(*loop.body))
+    own = frozenset({loop.var, *(n.var for n in below if isinstance(n, For))})
+    written = frozenset(s.tensor for s in below if isinstance(s, Store))
+    parts = {s: list(_invariant(s.value, own, written)) for s in _stores(loop, below, made)}
+    whole = {s.tensor for s, found in parts.items() if s.tensor in made and found == [s.value]}
+    values = dict.fromkeys(v for s, found in parts.items() if s.tensor not in whole for v in found)
+    if not whole and not values or len(values) > most:
+        return (loop,)
+    scalars = {v: _scalar(v, made) for v in values}
+    moved = [s for s in loop.body if isinstance(s, Alloc | Store) and s.tensor in whole]
+    moved += [s for v, t in scalars.items() for s in (Alloc(t), Store(t, (), v, equation=-1))]
+    rest = replace(loop, body=tuple(s for s in loop.body if s not in moved))
+    reads: dict[Node, Node] = {v: Read(t) for v, t in scalars.items()}
+    return *moved, rewrite(rest, reads.get)
+
+
+def _scalar(value: Expr, made: set[Tensor]) -> Tensor:
+    found = Tensor(f"once{len(made)}", value.dtype, (), scope="stack")
+    made.add(found)
+    return found
+
+
+def _stores(loop: For, below: Sequence[Stmt], made: Collection[Tensor]) -> Iterator[Store]:
+    """The stores of every iteration of an innermost loop; of a loop around one, those that were moved there."""
+    counting = [n for n in below if isinstance(n, For) and n.kind != "vector"]
+    for s in loop.body:
+        if counting:
+            inside: Sequence[Stmt] = (s,) if len(counting) == 1 and isinstance(s, Store) and s.tensor in made else ()
+        else:
+            inside = s.body if isinstance(s, For) and (integer(s.extent) or 0) >= 1 else (s,)
+        yield from (each for each in inside if isinstance(each, Store))
+
+
+def _invariant(root: Expr, own: frozenset[Var], written: frozenset[Tensor]) -> Iterator[Expr]:
+    """The largest parts of a value that read memory and are the same in all iterations, but for what one side alone of a choice reads."""
+    if all(_moves(read, own) for read in _reads(root)):  # most of all values
+        return
+    stack, seen = [root], set()
+    while stack:
+        e = stack.pop()
+        if id(e) in seen:
+            continue
+        seen.add(id(e))
+        read = tensors(e)
+        if read and own.isdisjoint(variables(e)) and written.isdisjoint(read):
+            yield e
+        elif isinstance(e, Select):
+            stack.append(e.cond)
+        elif read and not (isinstance(e, Read) or (isinstance(e, Call) and e.function == "rarely")):
+            stack += [c for c in children(e) if isinstance(c, Expr)][::-1]
+
+
+def _reads(root: Expr) -> Iterator[Read]:
+    """The reads of a value, those of their indices aside."""
+    stack: list[Node] = [root]
+    seen: set[Node] = set()
+    while stack:
+        e = stack.pop()
+        if type(e) is Read:
+            yield e
+        elif e not in seen:
+            seen.add(e)
+            stack += children(e)
+
+
+def _moves(read: Read, own: frozenset[Var]) -> bool:
+    """Whether a variable of the loop is seen in the indices of a read."""
+    return any(type(n) is Var and n in own for n in walk(*read.indices))
