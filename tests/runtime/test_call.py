@@ -397,6 +397,14 @@ def test_large_outputs_use_memory_again():
     assert np._core.multiarray.get_handler_name() == "default_allocator"
 
 
+@pytest.mark.parametrize("elements", [1 << 14, (1 << 14) + 1, 1 << 18])
+def test_outputs_that_threads_share_begin_at_a_line(elements: int):
+    """Where rows end in the middle of lines, threads would take lines from each other, and each second vector would lie in two."""
+    one = np.ones(elements, np.float32)
+    held = [make() for make in (lambda: add(one, one), lambda: add(one, B=one)) for _ in range(5)]
+    assert all(a.ctypes.data % 64 == 0 for a in held)
+
+
 def test_something_else_may_take_what_does_not_fit():
     library = kernels.link(kernels.ADD, "add")
     arguments = Argument("A", F32, ("N",)), Argument("B", F32, ("N",)), Argument("C", F32, ("N",), True)

@@ -217,10 +217,11 @@ no:
   ret i1 false
 }
 
-; Large arrays live in our memory, where freed blocks wait for the next call. What NumPy used before, or null if nothing was changed.
+; Arrays of 64 KB and more live in our memory, where freed blocks wait for the next call, and begin at whole lines. What NumPy used before,
+; or null if nothing was changed.
 define internal ptr @choose_memory(ptr %spec, i64 %bytes) #1 {
 entry:
-  %large = icmp uge i64 %bytes, 1048576
+  %large = icmp uge i64 %bytes, 65536
   br i1 %large, label %set, label %leave
 set:
   %handler.at = getelementptr %specification, ptr %spec, i64 0, i32 12

@@ -13,7 +13,9 @@ from texpr.runtime import native
 
 # Places in NumPy's table of C functions, which is stable.
 _NEW_FROM_DESCR, _SET_HANDLER = 94, 304
-LARGE = 1 << 20  # bytes from which on outputs come from our memory, as in `arguments.ll`
+LARGE = 1 << 16
+"""Bytes from which on outputs come from our memory, as in `arguments.ll`: they begin at a whole line, so that threads which write parts of
+rows do not take lines from each other. For smaller ones that takes longer than it saves."""
 
 
 class _Handler(ctypes.Structure):
