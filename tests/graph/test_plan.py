@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr import ops
+from texpr import nn, ops
 from texpr.graph import Capture, Plan, Variable, multiply_adds, operations, timing_table
 from texpr.graph.fusion import tensor_bytes
 from texpr.graph.kernels import kernel_for
 from texpr.graph.memory import lifetimes, make_arena
+from texpr.graph.passes.flatten import shape_of
 from texpr.ir.dtypes import F32, F64, I64
 from texpr.ir.expr import Tensor, index, plain
 from texpr.ir.shapes import bind_sizes
@@ -230,3 +231,14 @@ def test_tensors_of_one_recurrence_begin_apart_and_share_a_kernel():
         assert len(set(targets)) == len(targets), "a tensor is computed by one kernel"
         for got, want in zip(plan(*arrays), tx.ops.lstm(*arrays)):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def test_sums_of_what_was_just_computed_come_first():
+    """The gradient of a bias reads what the product before it has written, which products of megabytes would push out of the caches."""
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
+    plan = nn.TrainingStep(model, nn.CrossEntropyLoss(), nn.optim.SGD(model.parameters(), lr=0.1)).plan(((128, 64), F32), ((128,), I64))
+    launches = list(zip(plan.launches, plan.launches[1:]))
+    biases = [(before, n) for before, n in launches if n.program.name == "sum" and shape_of(n.outputs[0]) == (64,)]
+    assert len(biases) == 2
+    for before, n in biases:
+        assert set(before.outputs) & set(n.inputs)

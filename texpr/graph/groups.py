@@ -18,6 +18,8 @@ from texpr.passes.renew import over_tensors
 Equations = tuple[Equation | Invoke, ...]
 MOST_EQUATIONS = 12
 """Of a kernel that several tensors share: compiling takes longer with each."""
+MUCH_SMALLER = 16
+"""How many times as much a kernel reads of what is near as it uses beside, if it leaves that near."""
 
 
 @dataclass(eq=False, slots=True)
@@ -193,8 +195,9 @@ def _merge(into: Group, group: Group, groups: list[Group]) -> None:
 
 
 def ordered(groups: Sequence[Group]) -> list[Group]:
-    """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then. What a sweep
-    alone reads is computed last where that needs less memory: it is near then, too.
+    """Producers first; where there is a choice, the group that shares most memory with the one before it, for it is near then: first of all
+    sums of that alone, which leave it there for the next one. What a sweep alone reads is computed last where that needs less memory: it is
+    near then, too.
     """
     readers = _readers(groups)
     done: set[Group] = set()
@@ -204,12 +207,19 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
     while waiting:
         ready = [g for g in waiting if g.before <= done]
         ready = [g for g in ready if not _waits(g, readers, done)] or ready
-        best = max(ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in near))
+        sums = [g for g in ready if _only_sums(g, near)]
+        best = max(sums or ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in near))
         waiting.remove(best)
         done.add(best)
         result.append(best)
-        near = {*best.sources, *best.targets}
+        near = {*(near if sums else ()), *best.sources, *best.targets}
     return result
+
+
+def _only_sums(group: Group, near: Collection[Tensor]) -> bool:
+    """Whether a group reads what is near, but for a small part, and makes little of it."""
+    there, elsewhere = (sum(tensor_bytes(t) for t in group.sources if (t in near) == wanted) for wanted in (True, False))
+    return elsewhere + sum(map(tensor_bytes, group.targets)) <= there // MUCH_SMALLER
 
 
 def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:
