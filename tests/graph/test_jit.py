@@ -297,6 +297,23 @@ def test_too_many_arrays_are_refused_and_left_alone():
     assert (y == 5).all()
 
 
+def test_what_cannot_be_traced_leaves_nothing():
+    f = tx.jit(lambda x: x.reshape(7))
+    for _ in range(2):
+        with pytest.raises(tx.CallError):
+            f(np.ones(3, np.float32))
+    assert not f._traces
+
+
+@pytest.mark.parametrize(("given", "found"), [([1, 2], "a list"), (3, "a int"), (np.ones(4, np.float32), r"float32\[4\]"),
+                                              (np.ones(3), r"float64\[3\]")])
+def test_plans_say_what_they_were_given(given: object, found: str):
+    capture = Capture("one")
+    plan = Plan(capture, [capture.input("x", (3,), F32) + 1])
+    with pytest.raises(tx.CallError, match=rf"the plan takes float32\[3\], found {found}$"):
+        plan(given)
+
+
 def test_numbers_by_default_are_arguments_of_each_call():
     f, x = tx.jit(lambda x, s=2.0: x * s), np.ones(3, np.float32)
     for _ in range(4):

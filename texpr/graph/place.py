@@ -248,3 +248,9 @@ def place_for(name: str | None, variables: Iterable[Variable], assigned: Iterabl
 def on_host(array: Any) -> np.ndarray:
     """An array as NumPy's: itself, or a copy of what lies on a device."""
     return array.numpy() if isinstance(array, gpu.DeviceArray) else array
+
+
+def shown(value: Any) -> str:
+    """An array by its dtype and shape, anything else by its type."""
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__}" if shape is None else f"{value.dtype}{list(shape)}"

@@ -23,7 +23,7 @@ from texpr.graph.layouts import laid_out
 from texpr.graph.memory import in_place, lifetimes, make_arena
 from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
 from texpr.graph.passes.flatten import shape_of, with_views
-from texpr.graph.place import Host, OnDevice, Place, Scalars, device_of, on_host, place_for
+from texpr.graph.place import Host, OnDevice, Place, Scalars, device_of, on_host, place_for, shown
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.turn import Turn
@@ -142,8 +142,8 @@ class Plan:
             raise CallError(f"the plan takes {len(self.inputs)} arrays, found {len(arrays)}", code="arguments")
         with self._turn.alone():
             for slot, array in zip(self.inputs, arrays):
-                if array.shape != slot.shape or array.dtype != slot.dtype:
-                    raise CallError(f"the plan takes {slot.dtype}{list(slot.shape)}, found {array.dtype}{list(array.shape)}", code="shape")
+                if getattr(array, "shape", None) != slot.shape or array.dtype != slot.dtype:
+                    raise CallError(f"the plan takes {shown(slot)}, found {shown(array)}", code="shape")
             if isinstance(self.place, OnDevice):
                 return self._queued(self.place, arrays)
             for slot, array in zip(self.inputs, arrays):

@@ -162,13 +162,14 @@ class Jitted:
     def _traces_for(self, key: tuple, named: Mapping[str, tuple[Tree, list[Any]]]) -> list[Trace]:
         """The traces for arguments of one structure, first of all the one that holds now."""
         with self._lock:
-            traces = self._traces.setdefault(key, [])
+            traces = self._traces.get(key, [])
             trace = next((t for t in traces if t.holds), None)
             if trace is None:
                 trace = self._traced(named)
             else:
                 traces.remove(trace)
             traces[:] = [trace, *traces][:MOST_VARIANTS]
+            self._traces[key] = traces
             self._traces.move_to_end(key)
             if len(self._traces) > MOST_TRACES:
                 self._traces.popitem(last=False)
