@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import texpr as tx
 from tests.compare import assert_same_bits
 from texpr.ir.interpret_loop import interpret_kernel
 from texpr.ir.loop import Kernel, Store
@@ -61,6 +62,7 @@ for i in 0..3
     "for i in 0..3\n  for j in 0..8\n    Y[i, j] += X[i, j]",  # nothing is the same
     "for i in 0..3 parallel\n  Y[i, 0] = b",  # each thread reads for itself
     "for i in 0..3\n  Y[i, 0] = b\n  for j in 0..8\n    Y[i, j] = X[i, j]",  # would take a register from the loop inside
+    "for i in 0..3 vector\n  for j in 0..8\n    Y[i, j] = X[i, j] * a[i]",  # each lane has its own
 ])
 def test_values_that_stay_where_they_are(body: str):
     k = kernel(body)
@@ -88,3 +90,13 @@ def test_what_goes_on_leaves_its_place():
 def test_more_values_than_there_are_registers_for_stay():
     k = kernel("for i in 0..3\n  for j in 0..8\n    Y[i, j] = X[i, j] * a[i] + b")
     assert invariants_first(k, 1) is k and invariants_first(k, 2) is not k
+
+
+@pytest.mark.parametrize("extent", ["M", "5"])
+def test_loops_in_lanes_are_right(extent: str):
+    """Under the mask of a ragged vector, too."""
+    op = tx.op(f"op f(X: f32[{extent}, 6], a: f32[{extent}]) -> Y: f32[{extent}, 6] {{ Y[i, j] = X[i, j] * a[i] }}")
+    X, a = np.random.default_rng(0).random((5, 6), np.float32), np.arange(5, dtype=np.float32)
+    for factor in (2, 4):
+        kernel = tx.schedule(op).vectorize("i", factor).compile()
+        np.testing.assert_array_equal(kernel(X, a), X * a[:, None])

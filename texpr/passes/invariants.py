@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Call, Expr, Node, Read, Select, Tensor, Var
-from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, variables, walk
 
 
@@ -29,7 +29,12 @@ def invariants_first(kernel: Kernel, most: int) -> Kernel:
         body = [new for s in node.body for new in (_apart(s, made, most) if isinstance(s, For) else (s,))]
         return None if len(body) == len(node.body) else replace(node, body=tuple(body))
 
-    return rewrite(kernel, rule, keep=is_plain)  # type: ignore[return-value]
+    return rewrite(kernel, rule, keep=lambda n: is_plain(n) or _is_one(n))  # type: ignore[return-value]
+
+
+def _is_one(node: Node) -> bool:
+    """Whether all iterations run at once: each lane would need a scalar of its own."""
+    return isinstance(node, For) and (node.kind == "vector" or node.kind.startswith(INSTRUCTION))
 
 
 def _apart(loop: For, made: set[Tensor], most: int) -> Sequence[Stmt]:
