@@ -100,3 +100,15 @@ def test_loops_in_lanes_are_right(extent: str):
     for factor in (2, 4):
         kernel = tx.schedule(op).vectorize("i", factor).compile()
         np.testing.assert_array_equal(kernel(X, a), X * a[:, None])
+
+
+def test_a_value_that_is_a_part_of_another_one_is_read_beside_it():
+    op = tx.op("""fn g(t, x) = x * sqrt(t) + t
+        op f(a: f32[9], X: f32[9, 33], b: f32) -> Y: f32[9, 33] { Y[i, j] = g(a[i] * b, X[i, j]) }""")
+    text = show_kernel(invariants_first(tx.schedule(op).kernel, 8))
+    assert "Y[i, j] = X[i, j] * once0 + once1" in text and "once0 = sqrt(a[i] * once2)" in text and "once1 = a[i] * once2" in text
+
+
+def test_one_element_is_one_value_however_often_it_is_written():
+    found = invariants_first(kernel("for i in 0..3\n  for j in 0..8\n    Y[i, j] = X[i, j] * b + X[i, j] / b + a[i] + a[i] * X[i, j]"), 2)
+    assert [s.tensor.name for s in statements(found) if isinstance(s, Store)] == ["once0", "once1", "Y"]

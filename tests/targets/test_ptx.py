@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import texpr as tx
 from tests.targets.cases import CASES, Case, conv2d, kernel_of, matmul
 from texpr.ir.build import integer
 from texpr.support.errors import CompileError
@@ -98,3 +99,10 @@ def test_unknown_processor():
     with pytest.raises(CompileError) as error:
         find_target("sm_81")
     assert "there is no target 'sm_81'" in str(error.value) and "did you mean 'sm_8" in str(error.value)
+
+
+def test_a_launch_of_one_thread_is_one():
+    """Where the loop of threads has one iteration, what stands in it is still in a kernel."""
+    op = tx.op("op rows(X: f32[N, M]) -> y: f32[N] { y[i] = sum(j: X[i, j]) }")
+    text = tx.schedule(op, N=1, M=70).parallel("i").compile("sm_80").asm
+    assert ".entry" in text and "st.global" in text

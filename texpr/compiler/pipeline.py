@@ -77,13 +77,16 @@ def loop_passes(target: Target) -> Sequence[KernelPass]:
     def expand_functions(kernel: Kernel) -> Kernel:
         return expand_math(kernel, target.machine.functions, target.machine.fma)
 
+    def written_out(kernel: Kernel) -> Kernel:
+        return expand_unrolled(kernel, launches=target.gpu)
+
     def read_before(kernel: Kernel) -> Kernel:
         return invariants_first(kernel, target.machine.vector_registers // 2)
 
     def fitting(kernel: Kernel) -> Kernel:
         return check_asynchronous(check_scopes(kernel, target.machine), target.machine)
 
-    common: list[KernelPass] = [place, offset_signed, expand_unrolled, drop_guards, narrow, cut_vectors, fitting, expand_functions]
+    common: list[KernelPass] = [place, offset_signed, written_out, drop_guards, narrow, cut_vectors, fitting, expand_functions]
     if target.gpu:
         return [place, gather_launches, check_arrivals, *common[1:]]
     common.insert(common.index(cut_vectors), unswitch)

@@ -19,7 +19,7 @@ Equations = tuple[Equation | Invoke, ...]
 MOST_EQUATIONS = 12
 """Of a kernel that several tensors share: compiling takes longer with each."""
 MUCH_SMALLER = 16
-"""How many times as much a kernel reads of what is near as it uses beside, if it leaves that near."""
+"""One part of so many that is used beside does not push what is near out of the caches."""
 
 
 @dataclass(eq=False, slots=True)
@@ -207,7 +207,7 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
     while waiting:
         ready = [g for g in waiting if g.before <= done]
         ready = [g for g in ready if not _waits(g, readers, done)] or ready
-        sums = [g for g in ready if _only_sums(g, near)]
+        sums = [g for g in ready if g.reduces and _stays_near(g, near)]
         best = max(sums or ready, key=lambda g: sum(tensor_bytes(t) for t in g.sources if t in near))
         waiting.remove(best)
         done.add(best)
@@ -216,10 +216,10 @@ def ordered(groups: Sequence[Group]) -> list[Group]:
     return result
 
 
-def _only_sums(group: Group, near: Collection[Tensor]) -> bool:
-    """Whether a group reads what is near, but for a small part, and makes little of it."""
+def _stays_near(group: Group, near: Collection[Tensor]) -> bool:
+    """Whether a group reads what is near, and uses so little beside that it is near afterwards, too."""
     there, elsewhere = (sum(tensor_bytes(t) for t in group.sources if (t in near) == wanted) for wanted in (True, False))
-    return elsewhere + sum(map(tensor_bytes, group.targets)) <= there // MUCH_SMALLER
+    return MUCH_SMALLER * (elsewhere + sum(map(tensor_bytes, group.targets))) <= there
 
 
 def _readers(groups: Sequence[Group]) -> dict[Tensor, list[Group]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Call, Expr, Node, Read, Select, Tensor, Var
+from texpr.ir.expr import Call, Const, Expr, Node, Read, Select, Tensor, Var
 from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, variables, walk
 
@@ -54,14 +54,33 @@ def _apart(loop: For, made: set[Tensor], most: int) -> Sequence[Stmt]:
     parts = {s: list(_invariant(s.value, own, written)) for s in _stores(loop, below, made)}
     whole = {s.tensor for s, found in parts.items() if s.tensor in made and found == [s.value]}
     values = dict.fromkeys(v for s, found in parts.items() if s.tensor not in whole for v in found)
-    if not whole and not values or len(values) > most:
+    same: dict[object, Expr] = {}
+    for v in values:
+        same.setdefault(_key(v), v)
+    if not whole and not values or len(same) > most:
         return (loop,)
-    scalars = {v: _scalar(v, made) for v in values}
+    scalars = {key: _scalar(v, made) for key, v in same.items()}
     moved = [s for s in loop.body if isinstance(s, Alloc | Store) and s.tensor in whole]
-    moved += [s for v, t in scalars.items() for s in (Alloc(t), Store(t, (), v, equation=-1))]
+    moved += [s for key, t in scalars.items() for s in (Alloc(t), Store(t, (), same[key], equation=-1))]
     rest = replace(loop, body=tuple(s for s in loop.body if s not in moved))
-    reads: dict[Node, Node] = {v: Read(t) for v, t in scalars.items()}
-    return *moved, rewrite(rest, reads.get)
+    return *moved, _with(rest, {v: scalars[_key(v)] for v in values})
+
+
+def _key(value: Expr) -> object:
+    """Equal for reads that are seen to be of one element, which texts write again and again; else the value itself."""
+    if isinstance(value, Read) and all(isinstance(i, Var | Const) for i in value.indices):
+        return value.tensor, tuple(i if isinstance(i, Var) else i.value for i in value.indices)  # type: ignore[union-attr]
+    return value
+
+
+def _with(loop: For, scalars: Mapping[Expr, Tensor]) -> For:
+    """The loop with scalars in the place of values, of which some may be parts of others: the largest first."""
+    while scalars:
+        inside = {n for v in scalars for n in walk(*children(v))}
+        reads: dict[Node, Node] = {v: Read(t) for v, t in scalars.items() if v not in inside}
+        loop = rewrite(loop, reads.get)
+        scalars = {v: t for v, t in scalars.items() if v in inside}
+    return loop
 
 
 def _scalar(value: Expr, made: set[Tensor]) -> Tensor:
@@ -83,7 +102,7 @@ def _stores(loop: For, below: Sequence[Stmt], made: Collection[Tensor]) -> Itera
 
 def _invariant(root: Expr, own: frozenset[Var], written: frozenset[Tensor]) -> Iterator[Expr]:
     """The largest parts of a value that read memory and are the same in all iterations, but for what one side alone of a choice reads."""
-    if all(_moves(read, own) for read in _reads(root)):  # most of all values
+    if all(_moves(read, own) for read in _reads(root)):  # as in most values: this is found out faster than what follows
         return
     stack, seen = [root], set()
     while stack:

@@ -18,14 +18,15 @@ FEW = 8
 """Iterations of a triangle's last tile, at most, where what each does is all that is written."""
 
 
-def expand_unrolled(kernel: Kernel) -> Kernel:
+def expand_unrolled(kernel: Kernel, *, launches: bool = True) -> Kernel:
     """for v in 0..2 unroll: S   ->   S[v := 0]; S[v := 1]        for w: for v in 0..1: S   ->   for w: S[v := 0]
 
     for v in 0..2: if v < 1: S   if v < 2: T   ->   S[v := 0]; T[v := 0]; T[v := 1]
-    """
 
-    # An outermost loop may be a launch, unless it holds loops for threads.
-    body = _all(kernel.body, {}, False, inside=False)
+    Args:
+        launches: an outermost loop may be a launch: one of a single iteration stays, unless it holds loops for threads.
+    """
+    body = _all(kernel.body, {}, False, inside=not launches)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
@@ -34,6 +35,7 @@ def _all(body: tuple[Stmt, ...], values: Mapping[Var, Expr], anew: bool, inside:
 
     Args:
         anew: the result is to stand beside another copy.
+        inside: no loop among them is a launch.
     """
     new = tuple(n for s in body for n in _expanded(s, values, anew, inside))
     return body if len(new) == len(body) and all(a is b for a, b in zip(new, body)) else new
@@ -44,18 +46,24 @@ def _expanded(s: Stmt, values: Mapping[Var, Expr], anew: bool, inside: bool) -> 
     match s:
         case If(cond, body):
             cond, body = _at(cond, values), _all(body, values, anew)
-            return () if getattr(cond, "value", None) is False else (s,) if cond is s.cond and body is s.body else (If(cond, body),)
+            if getattr(cond, "value", None) is False:
+                return ()
+            return (s,) if cond is s.cond and body is s.body else (If(cond, body),)
         case For(var, extent, body):
             extent = _at(extent, values)
-            if s.kind == "unroll" or _is_single(s, extent) and (inside or s.kind == "parallel" or _has_threads(s)):
-                n = integer(extent)
-                assert n is not None, "an unrolled loop has a constant extent"
-                return [new for k in range(n) for new in _all(body, {**values, var: index(k)}, anew or k > 0)]
+            if s.kind == "unroll" or _is_single(s, extent) and (inside or _has_threads(s)):
+                return _iterations(replace(s, extent=extent), values, anew)
             own = replace(var) if anew else var
             body = _all(body, {**values, var: own} if anew else values, anew)
             loop = s if body is s.body and own is var and extent is s.extent else replace(s, var=own, extent=extent, body=body)
-            return _copies(loop) if _asks_which(loop) else (loop,)
+            return _iterations(loop, {}, False) if _asks_which(loop) else (loop,)
     return (folded_anew(s, values),) if anew else (folded(s, values),) if values else (s,)
+
+
+def _iterations(loop: For, values: Mapping[Var, Expr], anew: bool) -> list[Stmt]:
+    n = integer(loop.extent)
+    assert n is not None, "an unrolled loop has a constant extent"
+    return [new for k in range(n) for new in _all(loop.body, {**values, loop.var: index(k)}, anew or k > 0)]
 
 
 def _at(e: Expr, values: Mapping[Var, Expr]) -> Expr:
@@ -67,7 +75,7 @@ def _is_single(loop: For, extent: Expr) -> bool:
 
 
 def _has_threads(loop: For) -> bool:
-    return any(isinstance(n, For) and n.kind == "parallel" for n in statements(loop))
+    return any(isinstance(n, For) and n.kind == "parallel" for n in statements(*loop.body))
 
 
 def _asks_which(loop: For) -> bool:
@@ -86,19 +94,3 @@ def _of_iterations(c: Expr, var: Var) -> Compare | None:
         return None
     form = linear(Sub(c.lhs, c.rhs))
     return replace(c, lhs=Linear(form.terms, 0).expr(), rhs=index(-form.constant)) if [t for t, _ in form.terms] == [var] else None
-
-
-def _copies(loop: For) -> list[Stmt]:
-    extent = integer(loop.extent)
-    assert extent is not None, "an unrolled loop has a constant extent"
-    result: list[Stmt] = []
-    for k in range(extent):
-        for s in loop.body:
-            new = (folded_anew if k else folded)(s, {loop.var: index(k)})
-            if not _never(new):
-                result.append(new)
-    return result
-
-
-def _never(s: Stmt) -> bool:
-    return isinstance(s, If) and getattr(s.cond, "value", None) is False

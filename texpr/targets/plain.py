@@ -10,6 +10,9 @@ from texpr.ir.loop import Alloc, For, If, Kernel, Poll, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, equal, statements, variables, walk
 from texpr.passes.flatten import flat_index
 
+FEW_STORES = 32
+"""Of one tensor in a loop, whose elements are compared with each other."""
+
 
 def is_plain(kernel: Kernel) -> bool:
     """Whether a kernel only stores elements of its outputs, each computed from elements that move with the innermost loop.
@@ -89,7 +92,7 @@ class _Around:
         if self.loop is None or self.loop.var not in variables(*s.indices):
             return False
         stores = [each for each in statements(*self.loop.body) if isinstance(each, Store) and each.tensor is s.tensor]
-        return sum(equal(each.indices, s.indices) for each in stores) == 1
+        return len(stores) <= FEW_STORES and sum(equal(each.indices, s.indices) for each in stores) == 1
 
 
 def _known(loop: For) -> tuple[frozenset[Tensor], bool]:
