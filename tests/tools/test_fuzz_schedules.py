@@ -107,6 +107,14 @@ def test_terms_past_the_end_of_a_sum_change_nothing(dtype):
     assert examine(case, case.chooser()).finding is None
 
 
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["f32", "f8e4m3", "f8e5m2"])
+def test_parts_without_terms_change_nothing(dtype, op):
+    """They are the largest numbers where a type has no infinity."""
+    text = f"op f(X: {dtype}[N], S: {dtype}[M]) -> Y: {dtype}[M] {{ Y[i] = S[i]  Y[j%2|clamp] {op}= X[j] for j in 0..N }}"
+    assert found(text, 'split("j", 3)\nrfactor("ji")') == ""
+
+
 def test_a_case_is_cut_down():
     steps = tuple(parse_script('split("i", 4, tail="peel")\nunroll("ii")\nsplit("j", 7)\nparallel("io")'))
     case = Case(SUM.replace("{ ", "{\n  ").replace(" }", "\n}"), (("N", 5), ("M", 3)), steps)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from texpr.ir.dtypes import BOOL, I64, DType, int_range
+from texpr.ir.dtypes import BOOL, I64, DType, int_range, most
 from texpr.ir.expr import (
     Add,
     And,
@@ -96,10 +96,14 @@ class Terms:
         """What a comparison of floats says: anything, but the same of the same floats."""
         return bool((self(*parts) * 0x9E3779B97F4A7C15 >> 40) & 1)
 
-    def joined(self, operation: str, a: int, b: int) -> int:
-        """`a operation b` where neither order nor grouping matters; for max and min no repetition does either."""
+    def joined(self, operation: str, a: int, b: int, largest: float = float("inf")) -> int:
+        """`a operation b` where neither order nor grouping matters; for max and min no repetition does either.
+
+        Args:
+            largest: value of their type, for those that have no infinity.
+        """
         bag = [*self._members(operation, a), *self._members(operation, b)]
-        neutral = [self("const", value) for value in _NEUTRAL[operation]]
+        neutral = [self("const", value) for value in _NEUTRAL.get(operation, (largest if operation == "min" else -largest,))]
         bag = [m for m in bag if m not in neutral]
         members = tuple(sorted(set(bag) if operation in ("max", "min") else bag))
         if len(members) <= 1:
@@ -119,7 +123,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 _BINARY: dict[type, Callable[[int, int], int]] = {
     Add: lambda a, b: a + b, Sub: lambda a, b: a - b, Mul: lambda a, b: a * b, Max: max, Min: min,
     FloorDiv: lambda a, b: a // b if b else 0, Mod: lambda a, b: a % b if b else 0}
-_NEUTRAL = {"add": (0.0, -0.0), "mul": (1.0,), "max": (float("-inf"),), "min": (float("inf"),)}
+_NEUTRAL = {"add": (0.0, -0.0), "mul": (1.0,)}
 _UPDATE: dict[str, type] = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 _SYMBOL: dict[type, str] = {Add: "add", Sub: "sub", Mul: "mul", Div: "div", FloorDiv: "floordiv", Mod: "mod", Pow: "pow"}
 
@@ -241,7 +245,7 @@ class Machine:
         indices, value, at = [self.value(i) for i in s.indices], self.value(s.value), [self.value(e) for e in s.at]
         tensor, update, combined = s.tensor, s.update, None
         if update is not None:
-            combined = self._joining(update) if self._free(s) else self._binary(_UPDATE[update], tensor.dtype)
+            combined = self._joining(update, tensor.dtype) if self._free(s) else self._binary(_UPDATE[update], tensor.dtype)
         cast = self._cast(s.value.dtype, tensor.dtype)
         # Sums begin with +0, so terms past the end, which are +0, leave every bit as it is.
         kept = self.terms("const", 0.0) if update == "add" and tensor.dtype.is_float else None
@@ -270,8 +274,8 @@ class Machine:
         """The updates have no order, as the terms see it."""
         return s.tensor.dtype.is_float and s.update in ("add", "mul") and (self.terms.loose or s.reassoc)
 
-    def _joining(self, update: str) -> Callable[[int, int], int]:
-        return lambda a, b: self.terms.joined(update, a, b)
+    def _joining(self, update: str, t: DType) -> Callable[[int, int], int]:
+        return lambda a, b: self.terms.joined(update, a, b, most(t))
 
     # Expressions.
 
@@ -337,7 +341,7 @@ class Machine:
 
     def _binary(self, kind: type, t: DType) -> Callable[[int, int], int]:
         if kind in (Max, Min) and t.is_float:
-            return self._joining("max" if kind is Max else "min")
+            return self._joining("max" if kind is Max else "min", t)
         if not t.is_float:
             exact, wrapped = _BINARY[kind], self._cast(I64, t) if t.is_int else None
             return exact if wrapped is None or t == I64 else lambda a, b: wrapped(exact(a, b))
