@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Call, Const, Expr, Node, Read, Select, Tensor, Var
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Kernel, Stmt, Store, has_lanes
 from texpr.ir.traverse import children, is_plain, rewrite, statements, tensors, variables, walk
 
 
@@ -34,7 +34,7 @@ def invariants_first(kernel: Kernel, most: int) -> Kernel:
 
 def _is_one(node: Node) -> bool:
     """Whether all iterations run at once: each lane would need a scalar of its own."""
-    return isinstance(node, For) and (node.kind == "vector" or node.kind.startswith(INSTRUCTION))
+    return isinstance(node, For) and (has_lanes(node.kind) or node.kind.startswith(INSTRUCTION))
 
 
 def _apart(loop: For, made: set[Tensor], most: int) -> Sequence[Stmt]:
