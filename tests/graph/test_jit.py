@@ -305,13 +305,16 @@ def test_what_cannot_be_traced_leaves_nothing():
     assert not f._traces
 
 
-@pytest.mark.parametrize(("given", "found"), [([1, 2], "a list"), (3, "a int"), (np.ones(4, np.float32), r"float32\[4\]"),
-                                              (np.ones(3), r"float64\[3\]")])
+@pytest.mark.parametrize(("given", "found"), [([1, 2], "list"), (3, "int"), (np.ones(4, np.float32), "float32[4]"),
+                                              (np.ones(3), "float64[3]")])
 def test_plans_say_what_they_were_given(given: object, found: str):
     capture = Capture("one")
     plan = Plan(capture, [capture.input("x", (3,), F32) + 1])
-    with pytest.raises(tx.CallError, match=rf"the plan takes float32\[3\], found {found}$"):
+    with pytest.raises(tx.CallError) as error:
         plan(given)
+    assert str(error.value) == f"""\
+error[shape]: the plan takes float32[3], found {found}
+  help: np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another shape"""
 
 
 def test_numbers_by_default_are_arguments_of_each_call():

@@ -253,4 +253,4 @@ def on_host(array: Any) -> np.ndarray:
 def shown(value: Any) -> str:
     """An array by its dtype and shape, anything else by its type."""
     shape = getattr(value, "shape", None)
-    return f"a {type(value).__name__}" if shape is None else f"{value.dtype}{list(shape)}"
+    return type(value).__name__ if shape is None else f"{value.dtype}{list(shape)}"

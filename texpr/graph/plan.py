@@ -143,7 +143,8 @@ class Plan:
         with self._turn.alone():
             for slot, array in zip(self.inputs, arrays):
                 if getattr(array, "shape", None) != slot.shape or array.dtype != slot.dtype:
-                    raise CallError(f"the plan takes {shown(slot)}, found {shown(array)}", code="shape")
+                    raise CallError(f"the plan takes {shown(slot)}, found {shown(array)}", code="shape",
+                                    help="np.asarray(x, dtype) makes an array of another dtype, x.reshape one of another shape")
             if isinstance(self.place, OnDevice):
                 return self._queued(self.place, arrays)
             for slot, array in zip(self.inputs, arrays):
@@ -234,8 +235,7 @@ class Plan:
             self._compute()
 
     def _compute(self) -> None:
-        if self._slow_checks:
-            self._check_rest(self._checked)
+        self._check_rest(self._checked)
         if isinstance(self.place, OnDevice):
             self._take_turns()
             self._scalars.copy()

@@ -15,7 +15,7 @@ from texpr.runtime import native
 _NEW_FROM_DESCR, _SET_HANDLER = 94, 304
 LARGE = 1 << 16
 """Bytes from which on outputs come from our memory, as in `arguments.ll`: they begin at a whole line, so that threads which write parts of
-rows do not take lines from each other. For smaller ones that takes longer than it saves."""
+rows do not take lines from each other. Few smaller ones are shared, and NumPy's allocator is exchanged for each."""
 
 
 class _Handler(ctypes.Structure):
