@@ -29,6 +29,8 @@ EXPORTS = (
     "tx_set_memory",
     "tx_set_main_thread",
     "tx_watch_interrupts",
+    "tx_hold",
+    "tx_release",
     "tx_after_fork",
     "tx_numpy_malloc",
     "tx_numpy_calloc",
