@@ -15,34 +15,31 @@ from texpr import ahead
 from texpr.compiler import on_device, pipeline, stored
 from texpr.compiler.extern import extern_functions, externs_of, knowing
 from texpr.compiler.overwriting import overwritten
+from texpr.compiler.refuse import check_requirements, input_checks, refuse_endless, refuse_far, refuse_huge, refuse_many
 from texpr.compiler.resources import occupancy_of
+from texpr.compiler.scratch import is_self_contained, scratch_bytes, with_scratch
 from texpr.compiler.stored import Built
 from texpr.ir.build import integer
 from texpr.ir.dtypes import ML_DTYPES, numpy_dtype
-from texpr.ir.expr import Expr, Mul, Tensor, Var
-from texpr.ir.extern import is_extern
-from texpr.ir.loop import For, Kernel
-from texpr.ir.reach import USUAL_SIZE, check_reach, has_products, programs_of
+from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.loop import Kernel
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
 from texpr.ir.show_loop import show_kernel
-from texpr.ir.tensor import Invoke, Program
-from texpr.ir.traverse import statements, variables, walk
+from texpr.ir.tensor import Program
+from texpr.ir.traverse import variables
 from texpr.passes import specialize
-from texpr.passes.inline import inline_calls
 from texpr.poly.certify import Certificate
 from texpr.runtime import callable, gpu, loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
-from texpr.support.errors import CallError, CertificateWarning, CompileError, ResourceError, ScheduleError
+from texpr.support.errors import CallError, CertificateWarning, CompileError, ScheduleError
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, symbol_of
 
 MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
-
-
 UNPROVEN = ("every step was proven, these loops as a whole are not: compare with tx.interpret, or report them; "
             "tx.options(certify=False) stops asking")
 """The way out of a certificate that is not found."""
@@ -167,7 +164,7 @@ class CompiledKernel(callable.Callable):
         return self._build(key)
 
     def overwriting(self) -> CompiledKernel:
-        """This kernel, to be made for callers who place outputs in the memory of inputs (`overwrites`), unless it was made already."""
+        """This kernel, to be made for callers who place its arrays (`overwrites`, `scratch`), unless it was made already."""
         self._overwriting = self.target.native and "_built" not in self.__dict__
         return self
 
@@ -175,6 +172,16 @@ class CompiledKernel(callable.Callable):
     def overwrites(self) -> tuple[tuple[int, int], ...]:
         """Positions of inputs, and of outputs that may lie in their memory: the kernel computes the same, and the input is gone."""
         return self._built.overwrites if self._overwriting else ()
+
+    @property
+    def self_contained(self) -> bool:
+        """Whether it asks neither for memory nor for functions of others: once begun it ends, unless Ctrl-C interrupts it."""
+        return self._built.self_contained
+
+    @property
+    def scratch(self) -> tuple[int, ...]:
+        """Bytes of buffers that callers give behind the outputs: of a kernel that was made for those who place its arrays."""
+        return self._built.scratch
 
     def ready(self) -> CompiledKernel:
         """This kernel, made now and not when it is called first.
@@ -190,11 +197,12 @@ class CompiledKernel(callable.Callable):
     def _build(self, key: str) -> Built:
         over = overwritten(pipeline.certified_loops(self.kernel)) if self._overwriting else ()
         final = replace(pipeline.prepared(self.kernel, self.target), overwrites=over)
+        final = with_scratch(final) if self._overwriting else final
         with pipeline.object_code(final, self.target, kept=not key) as code:
             certificate = self._prove()
             buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
-            duration, brief_up_to = pipeline.duration(final), pipeline.brief_up_to(final)
-            built = Built(code(), certificate, buffers, duration, brief_up_to, externs, over)
+            duration, brief, needs = pipeline.duration(final), pipeline.brief_up_to(final), (is_self_contained(final), scratch_bytes(final))
+            built = Built(code(), certificate, buffers, duration, brief, externs, over, *needs)
         if key:
             stored.keep(key, built)
         return built
@@ -326,6 +334,7 @@ class CompiledKernel(callable.Callable):
         arguments += [_argument(t, caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.native:
+            assert not self._built.scratch, "the kernel was made for callers who give it memory"
             spec = replace(spec, duration=self._built.duration, brief_up_to=self._built.brief_up_to)
             for buffer in self._built.buffers:
                 refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
@@ -448,49 +457,3 @@ def _extent(e: Expr) -> Extent:
         return e.name
     used = variables(e)
     return Computed(show(e), lambda sizes: evaluate_size(e, {v: sizes[v.name] for v in used}))
-
-
-def refuse_huge(name: str, tensors: Sequence[Tensor], sizes: Mapping[Var, int]) -> None:
-    """Raise ResourceError for an array whose bytes do not fit the arithmetic of addresses, before anything wraps."""
-    for t in tensors:
-        refuse_many(name, t.name, t.dtype.bytes, [evaluate_size(e, sizes) for e in t.shape])
-
-
-def refuse_many(name: str, array: str, item: int, extents: Sequence[int]) -> None:
-    """Raise ResourceError for an array of so many elements of `item` bytes that addresses would wrap."""
-    if prod(extents) * item >= 1 << 62:
-        raise ResourceError(f"{name}: `{array}` would have {' * '.join(map(str, extents))} elements", code="size")
-
-
-def refuse_far(program: Program, sizes: Mapping[Var, int]) -> None:
-    """Raise ResourceError where index arithmetic would not fit 64 bits at these sizes."""
-    if has_products(program) or any(n >= USUAL_SIZE for n in sizes.values()):
-        calls = any(isinstance(e, Invoke) for e in program.equations)
-        check_reach(inline_calls(program) if calls and not any(map(is_extern, programs_of(program))) else program, sizes)
-
-
-def refuse_endless(kernel: Kernel, sizes: Mapping[Var, int]) -> None:
-    """Raise ResourceError for a joined loop that counts further than 64 bits do at these sizes."""
-    known = {v: n for v in kernel.sizes for size, n in sizes.items() if size.name == v.name}
-    for e in (e for loop in statements(kernel) if isinstance(loop, For) for e in walk(loop.extent)):
-        if isinstance(e, Mul) and variables(e) <= known.keys() and (count := evaluate_size(e, known)) >= 1 << 62:
-            raise ResourceError(f"{kernel.name}: a loop would have {show(e)} = {count} iterations", code="size")
-
-
-def check_requirements(name: str, requires: tuple[Expr, ...], sizes: Mapping[Var, int]) -> None:
-    """Raise CallError for the first requirement that the sizes do not meet."""
-    for requirement in requires:
-        if not evaluate_size(requirement, sizes):
-            used = ", ".join(f"{v.name} = {sizes[v]}" for v in sorted(variables(requirement), key=lambda v: v.name))
-            raise CallError(f"{name} requires {show(requirement)}, and {used}", code="require")
-
-
-def input_checks(inputs: tuple[Tensor, ...], sizes: Mapping[Var, int]) -> tuple[Check, ...]:
-    """Checks of what inputs declare of their values: ranges first, then that they are distinct."""
-    checks: list[Check] = []
-    for k, t in enumerate(inputs):
-        if t.value_range is not None:
-            lo, hi = (evaluate_size(e, sizes) for e in t.value_range)
-            checks.append(RangeCheck(k, t.name, lo, hi))
-    checks += [DistinctCheck(k, t.name, evaluate_size(t.shape[-1], sizes)) for k, t in enumerate(inputs) if t.distinct and t.dims]
-    return tuple(checks)

@@ -17,7 +17,8 @@ import numpy as np
 
 from texpr import lang
 from texpr.compiler import stored
-from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel, check_requirements, input_checks, refuse_far, refuse_huge
+from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
+from texpr.compiler.refuse import check_requirements, input_checks, refuse_far, refuse_huge
 from texpr.compiler.schedule import Schedule, scripted
 from texpr.compiler.shapes import Kernels
 from texpr.compiler.signature import Constant, Parameter, Signature, signature_of

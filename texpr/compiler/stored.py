@@ -48,6 +48,8 @@ class Built:
         brief_up_to: sizes up to which a `long` one is brief, as `pipeline.brief_up_to` has it.
         externs: it calls functions of this process, which its loops name.
         overwrites: positions of inputs, and of outputs that may lie in their memory.
+        self_contained: it cannot fail, as `scratch.is_self_contained` has it.
+        scratch: bytes of buffers that the caller gives.
     """
 
     code: bytes
@@ -56,7 +58,9 @@ class Built:
     duration: Duration
     brief_up_to: int
     externs: bool
-    overwrites: tuple[tuple[int, int], ...] = ()
+    overwrites: tuple[tuple[int, int], ...]
+    self_contained: bool
+    scratch: tuple[int, ...]
 
 
 def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
@@ -91,9 +95,11 @@ def find(key: str, program: Program) -> Built | None:
 def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
         case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
-              "brief_up_to": int(brief), "externs": bool(externs), "overwrites": list(over)} if code:
+              "brief_up_to": int(brief), "externs": bool(externs), "overwrites": list(over), "self_contained": bool(alone),
+              "scratch": list(scratch)} if code and all(isinstance(n, int) for n in scratch):
             sizes = {v.name: v for v in program.sizes}
-            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs, tuple(map(_pair, over)))
+            return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs, tuple(map(_pair, over)),
+                         alone, tuple(scratch))
     return None
 
 
@@ -115,7 +121,8 @@ def keep(key: str, built: Built) -> None:
     """Keep a kernel."""
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
     data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
-            "externs": built.externs, "overwrites": built.overwrites}
+            "externs": built.externs, "overwrites": built.overwrites, "self_contained": built.self_contained,
+            "scratch": built.scratch}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 

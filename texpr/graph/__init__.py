@@ -15,11 +15,13 @@ a Program or a list that can be printed:
    All follow a cost model (bytes saved against operations done again) and keep their decisions: `Plan.explain()`.
 3. `launches`, `kernels`: each group is a Program whose tensors are named by position, so that groups of one structure (layers of one
    shape) are compiled once. Kernels are scheduled by `auto()`, proven, and cached on disk as all kernels are.
-4. `memory`: one block, places from lifetimes, 64-byte aligned; views are other tensors' memory, and what is computed element by element
-   may be written over what is not needed any more.
-5. `Plan`: the kernels and the checks of values are entries of one table that native code walks through (`runtime.steps`). Variables are
-   written to their spare arrays and exchanged at the end, so a run that is interrupted changes nothing; it begins anew where the handler
-   of the signal does not raise: so no kernel may write data or variables, and tensors in the block are computed again.
+4. `last`: kernels that cannot fail and write new values of variables over the old ones come behind all others.
+   `memory`: one block, places from lifetimes, 64-byte aligned, buffers of kernels among them; views are other tensors' memory, and what is
+   computed element by element may be written over what is not needed any more.
+5. `Plan`: the kernels and the checks of values are entries of one table that native code walks through (`runtime.steps`). A run that is
+   interrupted there changes nothing; it begins anew where the handler of the signal does not raise: so no kernel of it may write data or
+   variables, and tensors in the block are computed again. The last kernels are a table of their own: Ctrl-C waits until they are done and
+   other variables have been exchanged for their second arrays (`runtime.held`).
 
 Nothing here names an operator: fusion sees equations, their axes and their indices.
 """
@@ -28,8 +30,9 @@ from texpr.graph.capture import Capture
 from texpr.graph.cost import multiply_adds, operations
 from texpr.graph.fusion import Decision
 from texpr.graph.passes import PASSES
-from texpr.graph.plan import Plan, Timing, timing_table
+from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
+from texpr.graph.timing import Timing, timing_table
 from texpr.graph.variable import Variable, active_capture
 
 __all__ = ["PASSES", "Capture", "Decision", "Plan", "Symbolic", "Timing", "Variable", "active_capture", "multiply_adds", "operations",

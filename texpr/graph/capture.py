@@ -14,7 +14,7 @@ import numpy as np
 
 from texpr import autodiff, ops
 from texpr.compiler import Op
-from texpr.compiler.kernel import check_requirements
+from texpr.compiler.refuse import check_requirements
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture
 from texpr.ir.dtypes import DType, from_numpy, number, stored

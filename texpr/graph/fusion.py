@@ -34,7 +34,7 @@ class Decision:
     """Whether a tensor was fused into those who read it, and why.
 
     Attributes:
-        kind: `keep`, `inline`, `parts`, `epilogue`, `together` or `sweep`.
+        kind: `keep`, `inline`, `parts`, `epilogue`, `together`, `sweep` or `over`.
         tensor: what is computed.
         readers: the tensors that are computed from it.
         saved: bytes that need not move.
@@ -52,12 +52,13 @@ class Decision:
 
     def __str__(self) -> str:
         into = ", ".join(self.readers)
-        numbers = f"; saves {_amount(self.saved)}" + (f", computes {self.extra:,} operations again" if self.extra else "")
+        numbers = f"; saves {amount(self.saved)}" + (f", computes {self.extra:,} operations again" if self.extra else "")
         told = numbers if self.fused and (self.saved or self.extra) else ""
         return f"{self.kind} {self.tensor} -> {into}: {'yes' if self.fused else 'no'}, {self.reason}{told}"
 
 
-def _amount(size: int) -> str:
+def amount(size: int) -> str:
+    """Bytes in words."""
     return f"{size} bytes" if size < 1024 else f"{size / 1024:.1f} KiB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MiB"
 
 
@@ -222,7 +223,7 @@ class Fusion:
         if extra and any(e is not None and self._is_alone(e, producer) for e in (self._ending(producer, t) for t in reads(producer))):
             return no("it ends a reduction, and would be done again by each reader")
         if extra > FLOPS_PER_BYTE * max(0, saved):
-            return no(f"{extra:,} operations would be done again to save {_amount(max(0, saved))}")
+            return no(f"{extra:,} operations would be done again to save {amount(max(0, saved))}")
         return Decision("inline", tensor.name, names, True, saved, extra, "computed where it is read")
 
     def _parts(self) -> None:

@@ -12,7 +12,8 @@ from texpr.graph.groups import Group, as_program, grouped, ordered
 from texpr.graph.kernels import kernel_for
 from texpr.graph.passes.flatten import shape_of
 from texpr.graph.sweeps import flat, length_of, swept
-from texpr.ir.expr import Tensor, Var
+from texpr.ir.dtypes import U8
+from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import bind_sizes
 from texpr.ir.tensor import Program
 from texpr.runtime.steps import SWEPT
@@ -31,6 +32,7 @@ class Launch:
         operations: float operations of one run.
         lengths: of a sweep, how many elements each part has, which is the kernel's only size.
         whole: the same kernel for pieces of `SWEPT` elements, if some part has so many.
+        scratch: what the kernel needs besides, while it runs.
     """
 
     program: Program
@@ -40,11 +42,34 @@ class Launch:
     operations: int
     lengths: tuple[int, ...] = ()
     whole: CompiledKernel | None = None
+    scratch: tuple[Tensor, ...] = ()
 
     @property
     def overwrites(self) -> tuple[tuple[int, int], ...]:
         """Positions of inputs, and of outputs that may lie in their memory."""
-        return () if self.lengths else self.kernel.overwrites
+        first, *others = (k.overwrites for k in self.kernels)
+        pairs = [p for p in first if all(p in more for more in others)]
+        inputs, outputs = len(self.program.inputs), len(self.program.outputs)
+        return tuple((k * inputs + i, k * outputs + j) for k in range(len(self.lengths) or 1) for i, j in pairs)
+
+    def with_scratch(self) -> Launch:
+        """The same with the tensors that its kernel wants, once that is there."""
+        assert not any(k.scratch for k in self.kernels) or not self.lengths, "pieces of a sweep share no memory"
+        sizes = () if self.lengths else self.kernel.scratch
+        return replace(self, scratch=tuple(Tensor(f"scratch{k}", U8, plain(index(n))) for k, n in enumerate(sizes))) if sizes else self
+
+    @property
+    def self_contained(self) -> bool:
+        """Whether it cannot fail: it asks neither for memory nor for functions of others."""
+        return all(k.self_contained for k in self.kernels)
+
+    @property
+    def kernels(self) -> tuple[CompiledKernel, ...]:
+        """Those that run: of a sweep, the one for whole pieces and the one for the rest, where there are such."""
+        if not self.lengths:
+            return (self.kernel,)
+        rest = any(n % SWEPT for n in self.lengths)
+        return (*((self.kernel,) if rest else ()), *((self.whole,) if self.whole else ()))
 
     def parts(self) -> Iterator[Launch]:
         """The calls of the kernel: one, or one for each part of a sweep."""

@@ -18,7 +18,7 @@ from texpr.ir.expr import Tensor, Var
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.spec import RangeCheck
-from texpr.runtime.steps import SWEPT, AnyEntry, Entry, RangeEntry, SweepEntry, function, sequence, sweep
+from texpr.runtime.steps import AnyEntry, Entry, RangeEntry, SweepEntry, function, sequence, sweep
 from texpr.schedule.auto import PARALLEL_WORK
 from texpr.support.errors import CallError
 from texpr.support.options import current
@@ -42,6 +42,10 @@ class Place(Protocol):
 
     def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
         """The default kernel for these sizes."""
+        ...
+
+    def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
+        """Launches with the memory that their kernels want of the program."""
         ...
 
     def block(self, size: int) -> Any:
@@ -79,6 +83,10 @@ class Host:
     def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
         """Machine code of this process."""
         return kernel_for(program, sizes)
+
+    def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
+        """Buffers that would be on the heap."""
+        return tuple(n.with_scratch() for n in launches)
 
     def block(self, size: int) -> np.ndarray:
         """Memory that begins at a whole line."""
@@ -124,6 +132,10 @@ class OnDevice:
     def kernel(self, program: Program, sizes: Mapping[Var, int]) -> CompiledKernel:
         """Code for the device's processor."""
         return kernel_for(program, sizes, self._target)
+
+    def with_scratch(self, launches: Sequence[Launch]) -> tuple[Launch, ...]:
+        """The launches: what kernels pass to each other comes from the allocator."""
+        return tuple(launches)
 
     def block(self, size: int) -> gpu.DeviceArray:
         """Memory of the device's allocator."""
@@ -202,9 +214,9 @@ def _entry(launch: Launch, arrays: Arrays) -> Entry | SweepEntry:
     if launch.lengths:
         parts = [[arrays[t] for t in (*part.inputs, *part.outputs)] for part in launch.parts()]
         shared = sum(launch.lengths) * len(launch.outputs) // len(launch.lengths) >= PARALLEL_WORK
-        rest = any(n % SWEPT for n in launch.lengths)
-        return sweep(launch.kernel.address if rest else 0, launch.whole.address if launch.whole else 0, parts, launch.lengths, shared)
-    return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs)))
+        address, whole = launch.kernel.address if launch.kernel in launch.kernels else 0, launch.whole.address if launch.whole else 0
+        return sweep(address, whole, parts, launch.lengths, shared)
+    return Entry(launch.kernel.address, tuple(arrays[t] for t in (*launch.inputs, *launch.outputs, *launch.scratch)))
 
 
 def place_of(name: str) -> Place:

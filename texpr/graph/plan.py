@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,67 +11,50 @@ from typing import Any
 import numpy as np
 
 from texpr import ahead
-from texpr.graph import recorded
 from texpr.graph.capture import Capture
+from texpr.graph.compiled import compiled, wanted
 from texpr.graph.drawing import draw, to_dot
 from texpr.graph.export import Exported, export
-from texpr.graph.fusion import fused
-from texpr.graph.kept import with_kept
-from texpr.graph.launches import Launch, Launches, make_launches, show_launches
-from texpr.graph.layouts import laid_out
+from texpr.graph.last import Order, in_order
+from texpr.graph.launches import Launch, show_launches
 from texpr.graph.memory import in_place, lifetimes, make_arena
-from texpr.graph.passes import FUSE, IN_PLACE, SWEEP, by_laws, optimized
+from texpr.graph.passes import IN_PLACE
 from texpr.graph.passes.flatten import shape_of, with_views
-from texpr.graph.place import Host, OnDevice, Place, Scalars, device_of, on_host, place_for, shown
+from texpr.graph.place import Host, OnDevice, Scalars, device_of, on_host, place_for, shown
 from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
+from texpr.graph.timing import Timing
 from texpr.graph.turn import Turn
 from texpr.graph.variable import Variable, array_of
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
 from texpr.ir.show_tensor import show_program
-from texpr.ir.tensor import Program
 from texpr.ir.verify import verify_program
 from texpr.runtime import gpu
 from texpr.runtime.checks import DTYPES as CHECKED
 from texpr.runtime.extern import take_error
 from texpr.runtime.gpu import DEFAULT_STREAM, HOST
+from texpr.runtime.held import held
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
 from texpr.support.collection import uncollected
 from texpr.support.errors import CallError, CompileError, ResourceError
 from texpr.support.files import write_file
 from texpr.support.options import current
 
-# Variables alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
+# Variables may alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
 _BINDINGS = 8
 
 _Step = Callable[[], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """What one launch costs.
-
-    Attributes:
-        name: of the kernel.
-        shapes: of its inputs and outputs.
-        milliseconds: median.
-        gflops: 10^9 float operations per second.
-    """
-
-    name: str
-    shapes: str
-    milliseconds: float
-    gflops: float
-
-
 class Plan:
     """A compiled program that owns its intermediate tensors.
 
-    A run is one native call, which calls the kernels in order. Variables that the program assigns to are written to their spare arrays
-    and exchanged when all kernels have succeeded: a run that is interrupted changes nothing. One run at a time; runs of other plans may
-    go on meanwhile.
+    A run is one native call, which calls the kernels in order, and, where variables are updated in place, another one for the kernels that
+    do so (`last`): these run when all others have succeeded, and cannot fail. Other variables that the program assigns to are written to
+    their spare arrays and exchanged then. So a run that fails or is interrupted changes nothing: Ctrl-C comes before all changes or waits
+    for the last of them. One run at a time; runs of other plans may go on meanwhile.
 
     On a device, kernels are queued and nobody waits for them until values are asked for (`value`); from its second run on, the launches
     are one graph.
@@ -106,16 +88,20 @@ class Plan:
         data, variables = inputs[: len(capture.inputs)], inputs[len(capture.inputs) : len(capture.inputs) + len(capture.variables)]
         constants = dict(zip(inputs[len(data) + len(variables) :], capture.constants.values()))
         with uncollected():
-            self.program, made = _compiled(self.captured, constants, self.place, opt, disable, reassociate)
-        self.launches, self.decisions = made.order, made.decisions
+            self.program, made = compiled(self.captured, constants, self.place, opt, disable, reassociate)
         self._variables, self._updates = dict(zip(capture.variables, variables)), dict(capture.updates)
         self._views = made.views
         here = {v: t for v, t in self._variables.items() if device_of(v.data) == HOST != self.place.name}
         self._scalars = Scalars(self.place, here)
         moved = {t: self.place.constant(a) for t, a in constants.items()}
-        level, left_out, _ = _wanted(opt, disable, reassociate)
+        level, left_out, _ = wanted(opt, disable, reassociate)
+        over = level >= 1 and IN_PLACE not in left_out
         with uncollected():  # kernels are compiled to know what they may write over
-            own = self._allocate(data, outputs, level >= 1 and IN_PLACE not in left_out)
+            updates = {self._variables[v]: t for v, t in self._updates.items()}
+            order = self.place.with_scratch(made.order)
+            self._order = in_order(order, updates, outputs, self._root) if over and self.place.name == HOST else Order(order)
+            self.launches, self.decisions = (*self._order.first, *self._order.last), (*made.decisions, *self._order.decisions)
+            own = self._allocate(data, outputs, over)
         self._fixed = own | moved | self._scalars.arrays
         self.inputs = tuple(self._fixed[t] for t in data)
         self.results = tuple(self._fixed[r.tensor] for r in results)
@@ -124,8 +110,13 @@ class Plan:
         self._checked: set[Tensor] = set()
         """Data inputs on a device whose values were checked."""
         self._check_values(capture, data, variables, constants)
-        self._bindings: dict[tuple[int, ...], _Step] = {}  # by the identities of the variables' arrays, which each keeps alive
+        # By the identities of the variables' arrays, which each keeps alive.
+        self._bindings: dict[tuple[int, ...], _Step] = {}
         self._functions: dict[tuple[int, ...], Callable[..., Any]] = {}
+        self._in_place = tuple(v for v, t in self._updates.items() if t in self._order.over)
+        self._exchanged = tuple(v for v in self._updates if v not in self._in_place)
+        self._left: _Step | None = None
+        """What a commit has to do."""
         self._is_native = isinstance(self.place, Host) and bool(self.results) and not self._slow_checks
         self._turn = Turn(self.captured.name)
 
@@ -150,7 +141,7 @@ class Plan:
             for slot, array in zip(self.inputs, arrays):
                 slot[...] = array
             self._compute()
-            self.commit()
+            self._commit()
             return tuple([r.copy() for r in self.results])
 
     def served(self, arrays: Sequence[object]) -> tuple[Any, ...] | None:
@@ -169,7 +160,7 @@ class Plan:
                 turn.taken = True
                 found = function(*arrays)
                 if found is not None and self._updates:
-                    self.commit()
+                    self._finish()
             finally:
                 turn.taken = False
         return found if found is None or len(self.results) > 1 else (found,)
@@ -186,7 +177,7 @@ class Plan:
         arrays = self._arrays(data | made)
         for launch in self.launches:
             place.bound(launch, arrays)(place.device.stream)
-        self.commit()
+        self._finish()
         return tuple(made[t] if t not in self._outputs[:k] else made[t].copy() for k, t in enumerate(self._outputs))
 
     def _take_turns(self) -> None:
@@ -223,10 +214,10 @@ class Plan:
         """
         with self._turn.alone():
             self._compute()
-            self.commit()
+            self._commit()
 
     def compute(self) -> None:
-        """Run without the assignments: variables keep their values until `commit`.
+        """Run without the assignments: variables keep their values until `commit`, for which inputs must stay as they are.
 
         Raises:
             CallError: a value outside its range.
@@ -242,12 +233,14 @@ class Plan:
         watcher = watching.get()
         if watcher is None:
             self._bound()()
+            self._left = self._finish
         else:
             self._watched(watcher)
+            self._left = self._exchange
 
     def _watched(self, watcher: Profile) -> None:
-        """Run kernel by kernel."""
-        arrays = self._arrays(self._apart())
+        """Run kernel by kernel, all of them on spare arrays: each may begin anew."""
+        arrays = self._arrays(self._apart() | {t: v.arrays()[1] for v, t in self._updates.items()})
         for tensor, check in self._ranges:
             check([arrays[tensor]], {})
         steps = [self.place.alone(n, arrays, self._fail_at([n])) for n in self.launches]
@@ -265,15 +258,41 @@ class Plan:
         return tuple(self._updates)
 
     def commit(self) -> None:
-        """Make what the last `compute` has written the values of the variables."""
-        for variable in self._updates:
-            variable.exchange()
+        """Let the variables have the values that follow from the last `compute`; nothing if they have.
+
+        Raises:
+            KeyboardInterrupt: before all variables have changed, or after.
+        """
+        with self._turn.alone():
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._left is not None:
+            self._left()
+
+    def _finish(self) -> None:
+        """Run the last launches, and exchange what they do not write over."""
+        with held:
+            if self._in_place:
+                for variable in self._in_place:
+                    variable.changes()
+                self._bound(True)()
+            for variable in self._exchanged:
+                variable.exchange()
+            self._left = None
+
+    def _exchange(self) -> None:
+        """The new values of all variables lie in their spare arrays."""
+        with held:
+            for variable in self._updates:
+                variable.exchange()
+            self._left = None
 
     def profile(self, repeats: int = 20) -> list[Timing]:
         """The time of each launch, measured on what the memory holds now; nothing is assigned."""
         rows = []
         with self._turn.alone():
-            arrays = self._arrays(self._apart())
+            arrays = self._arrays(self._apart() | {t: self.place.zeros(t) for t in self._order.over})
             for launch in self.launches:
                 step = self.place.alone(launch, arrays, self._fail_at([launch]))
                 step()
@@ -347,7 +366,7 @@ class Plan:
         """
         assigned = set(self._updates.values())
         root = self._root
-        steps = [([root(t) for t in n.inputs], [root(t) for t in n.outputs if t not in assigned]) for n in self.launches]
+        steps = [([root(t) for t in n.inputs], [root(t) for t in (*n.outputs, *n.scratch) if t not in assigned]) for n in self.launches]
         lives = lifetimes(steps, set(outputs))
         pairs = [n.overwrites if over else () for n in self.launches]
         self.arena = make_arena(lives, in_place([(s[0], n.outputs) for s, n in zip(steps, self.launches)], pairs, lives))
@@ -394,34 +413,36 @@ class Plan:
 
     def _arrays(self, instead: Mapping[Tensor, Any] | None = None) -> dict[Tensor, Any]:
         """All tensors as arrays, with those that the variables have now, and `instead` in the place of others."""
-        arrays = self._fixed | dict(instead or {})
+        arrays = dict(self._fixed)
         for variable, tensor in self._variables.items():
             if tensor not in self._scalars.arrays:
                 arrays[tensor] = variable.data
-        for variable, tensor in self._updates.items():
-            arrays[tensor] = variable.arrays()[1]
+        arrays |= {self._updates[v]: v.data for v in self._in_place} | {self._updates[v]: v.arrays()[1] for v in self._exchanged}
+        arrays |= instead or {}
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
 
-    def _bound(self) -> _Step:
-        """One run on the arrays that the variables have now."""
-        key = tuple(map(id, map(array_of, self._variables)))
+    def _bound(self, last: bool = False) -> _Step:
+        """One run on the arrays that the variables have now: of the first launches, or of the last ones."""
+        key = (last, *map(id, map(array_of, self._variables)))
         found = self._bindings.get(key)
         if found is None:
             if len(self._bindings) >= _BINDINGS:
                 self._bindings.clear()
-            failed = self._fail_at([*self._ranges, *self.launches])
+            launches, ranges = (self._order.last, ()) if last else (self._order.first, self._ranges)
             with uncollected():
-                found = self._bindings[key] = self.place.sequence(self.captured.name, self._ranges, self.launches, self._arrays(), failed)
+                found = self.place.sequence(self.captured.name, ranges, launches, self._arrays(), self._fail_at([*ranges, *launches]))
+                self._bindings[key] = found
         return found
 
     def _function(self) -> Callable[..., Any]:
-        """The same as a function of the data; None for what it does not take."""
+        """The run as a function of the data, but for what is left then; None for what it does not take."""
         assert isinstance(self.place, Host)
         if len(self._functions) >= _BINDINGS:
             self._functions.clear()
-        failed = self._fail_at([*self._ranges, *self.launches])
+        launches, ranges = self._order.first, self._ranges
         with uncollected():
-            found = self.place.function(self.captured.name, self._ranges, self.launches, self._arrays(), failed, self.inputs, self.results)
+            found = self.place.function(self.captured.name, ranges, launches, self._arrays(), self._fail_at([*ranges, *launches]),
+                                        self.inputs, self.results)
         return self._functions.setdefault(tuple(map(id, map(array_of, self._variables))), found)
 
     def _fail_at(self, entries: Sequence[tuple[Tensor, RangeCheck] | Launch]) -> Callable[[int], None]:
@@ -437,41 +458,6 @@ class Plan:
         return fail
 
 
-def _compiled(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, opt: int | None, disable: Collection[str] | None,
-              reassociate: bool | None) -> tuple[Program, Launches]:
-    """The program after all passes that are wanted, and its kernels, made now or found on disk."""
-    level, left_out, loose = _wanted(opt, disable, reassociate)
-    key = recorded.key_of(program, constants, (level, sorted(left_out), loose, place.name, place.sweeps))
-    found = recorded.find(key, program, place.kernel) if key else None
-    if found is None:
-        found = _made(program, constants, place, level, left_out, loose)
-        if key:
-            recorded.keep(key, program, *found)
-    return found
-
-
-def _made(program: Program, constants: Mapping[Tensor, np.ndarray], place: Place, level: int, left_out: Collection[str], loose: bool
-          ) -> tuple[Program, Launches]:
-    """The program after all passes of a level, and its kernels."""
-    better = optimized(program, constants, level, left_out, loose)
-    if level < 3 or FUSE in left_out:
-        return better, make_launches(better, False, False, place.kernel)
-    better, kept = with_kept(better)
-    better, decisions = fused(better)
-    if "algebra" not in left_out:
-        better = by_laws(better, loose)
-    better, layouts = laid_out(better)
-    made = make_launches(better, True, place.sweeps and SWEEP not in left_out, place.kernel)
-    return better, Launches(made.order, made.views, (*kept, *decisions, *layouts, *made.decisions))
-
-
-def _wanted(opt: int | None, disable: Collection[str] | None, reassociate: bool | None) -> tuple[int, Collection[str], bool]:
-    """What is not given, from the options."""
-    options = current()
-    return (options.opt if opt is None else opt, options.disable if disable is None else disable,
-            options.reassociate if reassociate is None else reassociate)
-
-
 def _value_checks(tensor: Tensor, rows: Iterable[int]) -> Iterator[Check]:
     """What calls ask of the values of an input."""
     if tensor.value_range is not None:
@@ -485,16 +471,3 @@ def _seconds(step: _Step) -> float:
     start = time.perf_counter()
     step()
     return time.perf_counter() - start
-
-
-def timing_table(rows: Sequence[Timing]) -> str:
-    """Timings as text, the most expensive first, equal ones added up."""
-    totals: dict[tuple[str, str], list[Timing]] = {}
-    for row in rows:
-        totals.setdefault((row.name, row.shapes), []).append(row)
-    lines = [f"{'operator':<28}{'calls':>6}{'ms':>10}{'GFLOP/s':>10}  shapes"]
-    for (name, shapes), same in sorted(totals.items(), key=lambda item: -sum(r.milliseconds for r in item[1])):
-        total = sum(r.milliseconds for r in same)
-        rate = sum(r.gflops * r.milliseconds for r in same) / max(total, 1e-9)
-        lines.append(f"{name:<28}{len(same):>6}{total:>10.3f}{rate:>10.2f}  {shapes}")
-    return "\n".join(lines)

@@ -47,9 +47,10 @@ class Leaf(Protocol):
 class Variable:
     """A tensor with a value, of a shape that never changes.
 
-    A step that assigns to it writes a second array and exchanges the two when the step is complete: a step that fails leaves the old
-    value, and no kernel writes what it reads. So take `data` anew after each step; an array taken before holds an older value. Both
-    begin at whole lines of memory.
+    A step that assigns to it writes the new value over the old one, once nothing can fail any more, or to a second array, which it
+    exchanges for the first one when it is complete (`Plan.explain()` says which): a step that fails leaves the old value. So take `data`
+    anew after each step; an array taken before holds the new value or an older one, and `data.copy()` keeps a value. Both begin at whole
+    lines of memory.
 
     Attributes:
         leaf: the lazy tensor that stands for the value, if there is one.
@@ -76,7 +77,7 @@ class Variable:
         self._spare: Any = None
         self.leaf: Leaf | None = None
 
-    def _changes(self) -> None:
+    def changes(self) -> None:
         """The value is about to be another one: computations that wait for this one keep it."""
         if self.leaf is not None:
             self.leaf.kept()
@@ -103,7 +104,7 @@ class Variable:
                             code="shape", help="a variable keeps its shape and dtype; make a new one")
         if isinstance(array, gpu.DeviceArray) and not isinstance(self._current, gpu.DeviceArray):
             array = array.numpy()
-        self._changes()
+        self.changes()
         self._current[...] = array
 
     def held(self) -> np.ndarray:
@@ -128,7 +129,7 @@ class Variable:
         """
         if gpu.full_name(device) != self.device:
             moved = _placed(self.held(), device)
-            self._changes()
+            self.changes()
             self._current, self._spare = moved, None
             Variable.moves += 1
             Structures.change()
@@ -155,14 +156,14 @@ class Variable:
     def convert(self, dtype: DType) -> None:
         """Let the value be of another dtype. Programs that were captured before are of the old one."""
         if dtype != self.dtype:
-            self._changes()
+            self.changes()
             self._current, self._spare = _placed(stored(self.numpy(), dtype), self.device), None
             self.dtype = dtype
             Structures.change()
 
     def exchange(self) -> None:
         """Make the array that a step has written the value."""
-        self._changes()
+        self.changes()
         self._current, self._spare = self._spare, self._current  # type: ignore[assignment]
 
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:

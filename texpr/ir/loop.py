@@ -207,6 +207,7 @@ class Kernel(Node):
         contract: `a * b + c` may be rounded once (a fused multiply-add).
         program: the equations that it was lowered from, if that is known.
         overwrites: positions of inputs and of outputs that callers may place in the memory of these inputs.
+        scratch: temporaries, and buffers of loops, for which callers give memory, from a whole line on.
     """
 
     parts: ClassVar = ("body",)
@@ -220,6 +221,7 @@ class Kernel(Node):
     requires: tuple[Expr, ...] = ()
     program: Program | None = None
     overwrites: tuple[tuple[int, int], ...] = ()
+    scratch: tuple[Tensor, ...] = ()
 
 
 def is_bulk(s: Node) -> TypeGuard[For]:

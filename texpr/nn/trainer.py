@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from texpr.nn.progress import Progress
 from texpr.nn.recent import Recent
 from texpr.nn.resume import Run, load_run, save_run
 from texpr.nn.training import LossFunction, TrainingStep, captured_loss, first_bad_layer
+from texpr.runtime.held import held
 from texpr.support.errors import CallError, Error
 
 
@@ -200,12 +201,8 @@ class Trainer:
             data.go_to(run.first_epoch + run.epoch, run.position)
             for batch in shown.batches(run.epoch, data, data.left):
                 loss = self._train_on(batch, run)
-                run.position += 1
-                if self.step.pending == 0:
-                    self._tell(listeners, loss, run)
             if self.step.pending:
-                self._flush(run)
-                self._tell(listeners, loss, run)
+                self._counted(self.step.flush, loss, run)
             if not run.position:
                 raise CallError("the data have no batches", code="data", help="a loader must give batches whenever it is iterated over")
             values = run.averages.means()
@@ -218,27 +215,37 @@ class Trainer:
             for listener in listeners:
                 run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
 
-    def _tell(self, listeners: Sequence[Callback], loss: float, run: Run) -> None:
-        run.steps += 1
-        for listener in listeners:
-            listener.on_step_end(self, run.steps, {"loss": loss})
+    def _counted(self, commit: Callable[[], bool], loss: float, run: Run) -> None:
+        """Assign and count that as one: Ctrl-C comes before, or once those who listen know of the update."""
+        before = run.steps
+        try:
+            with held:
+                run.skipped += not commit()
+                run.steps += self.step.pending == 0
+        finally:
+            if run.steps > before:
+                for listener in run.listeners:
+                    listener.on_step_end(self, run.steps, {"loss": loss})
 
     def _train_on(self, batch: Batch, run: Run) -> float:
         plan = self.step.plan(batch.x.spec, batch.y.spec)
         self._check_labels(batch, plan)
         _fill(plan, batch)
         loss = self.step.compute(plan)
-        if isfinite(loss) or self.on_nan == "ignore" or self.step.loss_scale is not None:
-            metrics = self._metrics(plan, batch)
-            run.skipped += not self.step.commit(plan)
-            if isfinite(loss) or self.on_nan == "ignore":
-                run.averages.add({"loss": loss, **metrics}, len(batch.x.array))
-        elif self.on_nan == "raise":
+        counts = isfinite(loss) or self.on_nan == "ignore"
+        assigns = counts or self.step.loss_scale is not None
+        if not assigns and self.on_nan == "raise":
             raise self._not_finite(loss, batch.x, run.epoch)
-        return loss
+        metrics = self._metrics(plan, batch) if assigns else {}
 
-    def _flush(self, run: Run) -> None:
-        run.skipped += not self.step.flush()
+        def commit() -> bool:
+            run.position += 1
+            if counts:
+                run.averages.add({"loss": loss, **metrics}, len(batch.x.array))
+            return self.step.commit(plan) if assigns else True
+
+        self._counted(commit, loss, run)
+        return loss
 
     def _metrics(self, plan: Plan, batch: Batch) -> dict[str, float]:
         return measure(self.metrics, plan.value(1), batch.y.array) if self.metrics else {}

@@ -22,6 +22,7 @@ from texpr.nn.optim import Optimizer
 from texpr.nn.parameter import Parameter
 from texpr.nn.precision import LossScale, MixedCapture, narrow_dtype
 from texpr.nn.recent import Recent
+from texpr.runtime.held import held
 from texpr.support.errors import CallError, CompileError
 
 LossFunction = Callable[[Any, Any], Any]
@@ -127,23 +128,24 @@ class TrainingStep:
         """The assignments of the last `compute`; False where they were left out, because gradients overflow f16."""
         if self.accumulate == 1:
             return self._assigned(plan)
-        plan.commit()
-        self._touched |= dict.fromkeys(p for p, total in self._sums.items() if total in plan.assigned)
-        self.pending, self._total = self.pending + 1, self._total + self._examples(plan)
-        return self.flush() if self.pending == self.accumulate else True
+        with held:
+            plan.commit()
+            self._touched |= dict.fromkeys(p for p, total in self._sums.items() if total in plan.assigned)
+            self.pending, self._total = self.pending + 1, self._total + self._examples(plan)
+        return self.flush() if self.pending >= self.accumulate else True
 
     def flush(self) -> bool:
         """Update by the gradients that were added up, if there are any; False where they overflow f16."""
         if not self.pending:
             return True
-        self.pending, total = 0, self._total
-        self._total = 0
         plan = self._plans.get_or_make(("update", self.optimizer.structure(), tuple(self._touched), Variable.moves), self._update)
-        self._touched = {}
         self.optimizer.prepare()
-        self._share.data[...] = 1 if self._adds() else 1 / total
+        self._share.data[...] = 1 if self._adds() else 1 / self._total
         plan.compute()
-        return self._assigned(plan)
+        with held:
+            assigned = self._assigned(plan)
+            self.reset()
+        return assigned
 
     def _assigned(self, plan: Plan) -> bool:
         if self.loss_scale is not None:
@@ -151,8 +153,9 @@ class TrainingStep:
             self.loss_scale.update(finite)
             if not finite:
                 return False
-        plan.commit()
-        self.optimizer.steps += 1
+        with held:
+            plan.commit()
+            self.optimizer.steps += 1
         return True
 
     def _examples(self, plan: Plan) -> int:

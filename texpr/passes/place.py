@@ -17,6 +17,8 @@ from texpr.passes.joined import joined_temporaries, with_joined
 
 STACK_BYTES = 16 * 1024
 """Larger buffers live on the heap."""
+LINE = 64
+"""Bytes of a line of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,5 +188,15 @@ def _scope(tensor: Tensor) -> str:
     """Where a buffer inside loops lives, unless the schedule said so."""
     if tensor.scope != "global":
         return tensor.scope
+    return "stack" if fits_stack(tensor) else "heap"
+
+
+def stride_of(tensor: Tensor) -> int:
+    """Bytes from one buffer of constant extents to the next one that callers give: whole lines of the cache."""
+    return -(-(integer(product(tensor.shape)) or 0) * tensor.dtype.bytes // LINE) * LINE
+
+
+def fits_stack(tensor: Tensor) -> bool:
+    """Whether a buffer may be on the stack of a thread: of constant extents, and small."""
     count = integer(product(tensor.shape))
-    return "stack" if count is not None and count * tensor.dtype.bytes <= STACK_BYTES else "heap"
+    return count is not None and count * tensor.dtype.bytes <= STACK_BYTES

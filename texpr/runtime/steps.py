@@ -21,7 +21,9 @@ SWEPT = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kernel at an address, on these arrays: inputs, then outputs, which overlap nothing else."""
+    """A kernel at an address, on these arrays: inputs, then outputs, then buffers for itself; the last two overlap nothing else, but for
+    outputs where the kernel may write over inputs.
+    """
 
     address: int
     arrays: tuple[np.ndarray, ...]

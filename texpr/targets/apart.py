@@ -42,7 +42,7 @@ class ApartEmitter(Emitter):
         self.beside = self.beside - {loop}
         # Large buffers of the nest itself are already there: they are not allocated in loops.
         made = (s.tensor for s in statements(loop) if isinstance(s, Alloc) and not self.on_stack(s.tensor))
-        self._apart(loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers)], free)
+        self._apart(loop, [*used, *(t for t in dict.fromkeys(made) if t in self.pointers and t not in used)], free)
 
     def _apart(self, loop: For, used: Sequence[Tensor], free: Sequence[Var]) -> None:
         """Call a function that finds these pointers and variables in memory: what comes beyond the first few arguments is there anyway, and

@@ -61,7 +61,7 @@ _METADATA = """!0 = distinct !{!0, !1}
 
 def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: type[Emitter] = Emitter, address_bits: int = 64,
                 check: str = "") -> str:
-    """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, sizes.
+    """The LLVM IR of `kernel`: a function `i32 texpr_NAME(ptr args)` over 8-byte slots: inputs, outputs, buffers that callers give, sizes.
 
     Args:
         attributes: function attributes of the target, such as `"target-cpu"="znver4"`.
@@ -71,7 +71,7 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
         check: defines `i1 @tx_fits()`, whether the processor is the right one; where it is not, the kernel returns 3.
     """
     emitter = using(kernel)
-    arguments = (*kernel.inputs, *kernel.outputs)
+    arguments = (*kernel.inputs, *kernel.outputs, *kernel.scratch)
     emitter.overwriting = {t for k, j in kernel.overwrites for t in (kernel.inputs[k], kernel.outputs[j])}
     parameters = [*(f"ptr{emitter.alone(t)} %t{k}" for k, t in enumerate(arguments)), *(f"i64 %n{k}" for k in range(len(kernel.sizes)))]
     name = symbol_of(kernel.name)

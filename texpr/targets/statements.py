@@ -25,7 +25,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.traverse import children, statements, tensors, walk
 from texpr.passes.flatten import flat_index
-from texpr.passes.place import STACK_BYTES
+from texpr.passes.place import fits_stack, stride_of
 from texpr.passes.renew import folded
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
@@ -305,7 +305,7 @@ class Emitter(Accesses):
         """The tensors and variables of the function around that a loop uses."""
         # Not `tensors` and `variables`, which remember what they find in every node: what is here is new, and asked for once.
         nodes = list(walk(loop))
-        own = {s.tensor for s in nodes if isinstance(s, Alloc)}
+        own = {s.tensor for s in nodes if isinstance(s, Alloc)}.difference(self.kernel.scratch)
         used = [t for t in dict.fromkeys(n.tensor for n in nodes if isinstance(n, Read | Store | Prefetch)) if t not in own]
         # Sizes are needed for strides and buffers even where no expression names them.
         needed = {n for n in nodes if isinstance(n, Var)}.union(self.kernel.sizes)
@@ -323,6 +323,9 @@ class Emitter(Accesses):
         self.pointers = dict(zip(used, parameters))
         self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
         self.in_worker = True
+        for tensor in (s.tensor for s in statements(loop) if isinstance(s, Alloc) and s.tensor in self.pointers):
+            at = self.function.define(f"mul i64 %lo, {stride_of(tensor)}")
+            self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr {self.pointers[tensor]}, i64 {at}")
         self._hoisted_buffers(loop)
         self._serial(loop, Value("%lo", I64), Value("%hi", I64))
         self.in_worker = False
@@ -341,8 +344,7 @@ class Emitter(Accesses):
 
     def on_stack(self, tensor: Tensor) -> bool:
         """Whether a buffer is small enough for the stack."""
-        count = integer(product(tensor.shape))
-        return tensor.scope != "heap" and count is not None and count * tensor.dtype.bytes <= STACK_BYTES
+        return tensor.scope != "heap" and fits_stack(tensor)
 
 
 def _unpacking(name: str, types: list[str]) -> str:

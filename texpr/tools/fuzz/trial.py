@@ -12,8 +12,8 @@ from time import process_time
 import numpy as np
 
 from texpr.autodiff import grad
-from texpr.compiler.kernel import check_requirements, input_checks
 from texpr.compiler.op import default_kernel
+from texpr.compiler.refuse import check_requirements, input_checks
 from texpr.compiler.uses import Uses
 from texpr.ir.dtypes import F32, F64, I32, U8, DType, numbers_of, numpy_dtype, stored
 from texpr.ir.expr import Call, Cast, Compare, Const, Div, FloorDiv, Mod, Node, Pow, Reduce, Tensor, Var
