@@ -6,7 +6,6 @@ import ctypes
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,8 @@ def test_a_freed_large_block_is_used_again(memory):
 
 
 OWN_FIRST = """
-from tests.runtime.test_memory import *
+import threading
+from tests.runtime.test_memory import functions
 
 alloc, free = functions()
 for size in (8_000, 300_000):
