@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+import numpy as np
 import pytest
 
 import texpr as tx
@@ -37,3 +38,14 @@ def test_nothing_outside_is_read_at_sizes_of_zero(text: str):
 @pytest.mark.parametrize("text", INSIDE)
 def test_a_reduction_that_reads_what_is_there_has_no_condition(text: str):
     assert "if " not in show_kernel(lower(tx.op(text).program())).partition("r in")[0].partition("Y.i")[0]
+
+
+def test_sums_and_conditions_as_deep_as_a_text_is_long():
+    """A sum of many terms is a tree that is as deep as it is long."""
+    terms = " + ".join(f"{k}.0 * A[i]" for k in range(1500))
+    chosen = "".join(f"if A[i] < {k}.5 then {k}.0 else " for k in range(90)) + "sum(k: A[k])"
+    f = tx.op(f"op f(A: f32[N]) -> (B: f32[N], C: f32[N]) {{ B[i] = {terms}   C[i] = {chosen} }}")
+    a = np.array([1, 7, 200], np.float32)
+    b, c = f(a)
+    np.testing.assert_allclose(b, a * np.float32(1500 * 1499 / 2), rtol=1e-5)
+    assert np.array_equal(c, np.array([1, 7, 208], np.float32))

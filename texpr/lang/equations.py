@@ -14,9 +14,10 @@ from texpr.lang import tree
 from texpr.lang.recurrent import likely_type, value_reading_itself
 from texpr.lang.reductions import axis_of, fresh, range_steps
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Scope, Steps, below, names_in, run
+from texpr.lang.scope import Scope, below, names_in
 from texpr.lang.values import Value, materialize
 from texpr.passes.ranges import needed_by, nested
+from texpr.support.descent import Steps, run
 from texpr.support.errors import CheckError
 
 UPDATES = {"=": None, "+=": "add", "*=": "mul", "max=": "max", "min=": "min"}

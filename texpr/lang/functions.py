@@ -10,8 +10,9 @@ from texpr.ir.functions import FUNCTIONS
 from texpr.ir.random import RANDOM
 from texpr.lang import tree
 from texpr.lang.advice import FUNCTIONS as FUNCTIONS_ELSEWHERE
-from texpr.lang.scope import Scope, Steps, unknown
+from texpr.lang.scope import Scope, unknown
 from texpr.lang.values import Value, describe, materialize
+from texpr.support.descent import Steps
 from texpr.support.errors import CheckError, ResourceError
 from texpr.support.spelling import counted
 

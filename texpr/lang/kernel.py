@@ -37,8 +37,9 @@ from texpr.lang.exact import ExactArithmetic
 from texpr.lang.lexer import as_source
 from texpr.lang.parser import parse_part
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope, run, unknown
+from texpr.lang.scope import Names, Scope, unknown
 from texpr.lang.shapes import bind_sizes, tensor
+from texpr.support.descent import run
 from texpr.support.errors import CheckError, ParseError
 from texpr.support.source import Source, Span
 

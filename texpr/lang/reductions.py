@@ -9,8 +9,9 @@ from texpr.ir.dtypes import BOOL, I64, DType
 from texpr.ir.expr import Axis, Cast, Expr, Reduce, Var, index
 from texpr.ir.show_expr import default_accumulator, show
 from texpr.lang import tree
-from texpr.lang.scope import Scope, Steps, Use, shown
+from texpr.lang.scope import Scope, Use, shown
 from texpr.lang.values import Value, describe, materialize, own_dtype
+from texpr.support.descent import Steps
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 from texpr.support.spelling import counted

@@ -1,6 +1,6 @@
 """Scalar expressions: from syntax to typed IR.
 
-Functions that descend are generators run by `scope.run`, so that the depth of a text never meets the depth of Python's stack.
+Functions that descend are generators run by `descent.run`, so that the depth of a text never meets the depth of Python's stack.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from texpr.lang import tree
 from texpr.lang.advice import GUARDS, conversion, letters
 from texpr.lang.functions import call
 from texpr.lang.reductions import reduction, widened
-from texpr.lang.scope import Names, Scope, Steps, Use, run, unknown
+from texpr.lang.scope import Names, Scope, Use, unknown
 from texpr.lang.values import Arithmetic, Value, as_i64, at, describe, literal, materialize
+from texpr.support.descent import Steps, run
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 from texpr.support.spelling import counted

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from texpr.ir.dtypes import DTYPES, DType
 from texpr.ir.expr import Expr, Tensor, Var
@@ -14,7 +14,6 @@ from texpr.support.errors import CheckError
 from texpr.support.source import Span
 from texpr.support.spelling import nearest
 
-Steps = Generator[Any, Any, Any]
 USUAL = {"float": "f32", "double": "f64", "half": "f16", "int": "i32", "long": "i64", "bfloat16": "bf16", "fp8": "f8e4m3", "f8": "f8e4m3",
          "e4m3": "f8e4m3", "float8": "f8e4m3", "float8_e4m3fn": "f8e4m3", "float8_e4m3": "f8e4m3", "float8e4m3fn": "f8e4m3",
          "f8e4m3fn": "f8e4m3", "e5m2": "f8e5m2", "float8_e5m2": "f8e5m2", "float8e5m2": "f8e5m2"}
@@ -159,16 +158,3 @@ def names_in(root: tree.Tree) -> dict[str, Span]:
         elif isinstance(node, tree.Access):
             found.setdefault(node.name.text, node.name.span)
     return found
-
-
-def run(steps: Steps) -> Any:
-    """Run a generator that yields the generators whose results it needs: recursion without Python's stack."""
-    stack, result = [steps], None
-    while stack:
-        try:
-            stack.append(stack[-1].send(result))
-            result = None
-        except StopIteration as finished:
-            stack.pop()
-            result = finished.value
-    return result

@@ -36,6 +36,7 @@ from texpr.ir.traverse import children, equal, free_variables, rewrite, substitu
 from texpr.passes.lazy import guarded_reads
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
+from texpr.support.descent import Steps, run
 from texpr.support.errors import CheckError
 
 
@@ -168,16 +169,17 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
         free = needed_by(axes, free_variables(reduced))
         return tuple(a for a in axes if a.var in free)
 
-    def visit(e: Expr, axes: tuple[Axis, ...], condition: tuple[Expr, ...], top: bool) -> Expr:
-        """`e` without reductions inside reductions or over fewer axes. Depth is bounded by the nesting limit of the text."""
+    def visit(e: Expr, axes: tuple[Axis, ...], condition: tuple[Expr, ...], top: bool) -> Steps:
+        """`e` without reductions inside reductions or over fewer axes."""
         match e:
             case Reduce():
                 inner = (*axes, *e.axes)
                 condition = _kept(condition, e, axes, requires)
                 known = [] if e.where is None else conjuncts(e.where)
                 condition = tuple(c for c in condition if not any(equal(c, k) for k in known))
-                where = _both(conjunction(*condition), visit(e.where, inner, condition, False) if e.where is not None else None)
-                reduced = replace(e, body=visit(e.body, inner, condition if where is None else (where,), False), where=where)
+                where = None if e.where is None else (yield visit(e.where, inner, condition, False))
+                where = _both(conjunction(*condition), where)
+                reduced = replace(e, body=(yield visit(e.body, inner, condition if where is None else (where,), False)), where=where)
                 if alone and top and len(needed(reduced, axes)) == len(axes):
                     return reduced
                 # Where the equation has no instance, its reads may be outside.
@@ -191,11 +193,12 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
                     reduced = replace(reduced, where=_both(some, reduced.where))
                 return extract(reduced, over)
             case Select(cond, then, orelse):
-                cond = visit(cond, axes, condition, False)
-                return replace(e, cond=cond, then=visit(then, axes, (*condition, cond), top),
-                               orelse=visit(orelse, axes, (*condition, negation(cond)), top))
-        below = children(e)
-        new = tuple(visit(c, axes, condition, top) if isinstance(c, Expr) else c for c in below)
+                cond = yield visit(cond, axes, condition, False)
+                then = yield visit(then, axes, (*condition, cond), top)
+                return replace(e, cond=cond, then=then, orelse=(yield visit(orelse, axes, (*condition, negation(cond)), top)))
+        below, new = children(e), []
+        for c in below:
+            new.append((yield visit(c, axes, condition, top)) if isinstance(c, Expr) else c)
         return e if all(a is b for a, b in zip(new, below)) else with_children(e, new)  # type: ignore[return-value]
 
     def extract(reduced: Reduce, over: tuple[Axis, ...]) -> Expr:
@@ -214,7 +217,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
         before.append(Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span))
         return Read(tensor, tuple(sub(a.var, a.lo) for a in over))
 
-    value = visit(equation.value, equation.axes, (), True)
+    value = run(visit(equation.value, equation.axes, (), True))
     return [*before, equation if value is equation.value else replace(equation, value=value)]
 
 

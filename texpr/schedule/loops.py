@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -171,11 +171,22 @@ def paths(kernel: Kernel) -> Iterator[tuple[tuple[For | If, ...], Stmt]]:
 
 def path_to(kernel: Kernel, loop: For) -> tuple[For | If, ...]:
     """The loops and conditions around `loop`, outermost first, and the loop itself as it is in the kernel."""
-    for above, _ in paths(kernel):
-        for k, n in enumerate(above):
-            if isinstance(n, For) and n.var is loop.var:
-                return above[: k + 1]
-    raise AssertionError(f"no loop {loop.var.name}")
+    return _paths_to_loops(kernel)[loop.var]
+
+
+@lru_cache(maxsize=64)
+def _paths_to_loops(kernel: Kernel) -> Mapping[Var, tuple[For | If, ...]]:
+    """For every variable the path to its first loop."""
+    found: dict[Var, tuple[For | If, ...]] = {}
+    stack: list[tuple[tuple[For | If, ...], Stmt]] = [((), s) for s in reversed(kernel.body)]
+    while stack:
+        above, node = stack.pop()
+        if isinstance(node, For | If):
+            path = (*above, node)
+            if isinstance(node, For):
+                found.setdefault(node.var, path)
+            stack += [(path, s) for s in reversed(node.body)]
+    return found
 
 
 def loops_around(kernel: Kernel, loop: For) -> tuple[For, ...]:
