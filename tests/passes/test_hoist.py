@@ -11,7 +11,8 @@ import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_loop import show_kernel
-from texpr.passes import lower
+from texpr.ir.traverse import equal
+from texpr.passes import hoist, lower
 
 OUTSIDE = [
     "op f(X: f32[N], Z: f32[M], V: f32[K]) -> Y: f32[K] { Y[i] = max(r in 1..M + 1: X[0]) }",
@@ -49,3 +50,8 @@ def test_sums_and_conditions_as_deep_as_a_text_is_long():
     b, c = f(a)
     np.testing.assert_allclose(b, a * np.float32(1500 * 1499 / 2), rtol=1e-5)
     assert np.array_equal(c, np.array([1, 7, 208], np.float32))
+
+
+def test_what_has_no_reduction_stays_as_it_is():
+    program = tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[if i < 1 then i - 1 + N else i - 1] }").program()
+    assert equal(hoist(program), program)

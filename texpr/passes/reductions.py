@@ -196,9 +196,10 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
                 cond = yield visit(cond, axes, condition, False)
                 then = yield visit(then, axes, (*condition, cond), top)
                 return replace(e, cond=cond, then=then, orelse=(yield visit(orelse, axes, (*condition, negation(cond)), top)))
-        below, new = children(e), []
+        below, found = children(e), []
         for c in below:
-            new.append((yield visit(c, axes, condition, top)) if isinstance(c, Expr) else c)
+            found.append((yield visit(c, axes, condition, top)) if isinstance(c, Expr) else c)
+        new = tuple(found)
         return e if all(a is b for a, b in zip(new, below)) else with_children(e, new)  # type: ignore[return-value]
 
     def extract(reduced: Reduce, over: tuple[Axis, ...]) -> Expr:
