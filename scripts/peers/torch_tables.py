@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -235,14 +235,24 @@ def lstm_cell(x: T, h: T, c: T, *weights: T) -> Any:
 
 
 def layer(f: Callable[..., Any], states: int, both: bool = False) -> Callable[..., Any]:
-    """A layer over time; states of two directions come stacked, and so do weights."""
+    """A layer over time; states of two directions come stacked, and so do weights. Lengths of sequences come last, if at all."""
     def run(x: T, *given: T) -> tuple[T, ...]:
+        if not given[-1].is_floating_point():
+            return each_alone(run, states, x, given)
         first, weights = given[:states], given[states:]
         first = first if both else tuple(s[None] for s in first)
         flat = [w[d] for d in (0, 1) for w in weights] if both else list(weights)
         found = f(x, first if states == 2 else first[0], flat, len(weights) == 4, 1, 0.0, False, both, False)
         return found if both else (found[0], *(s[0] for s in found[1:]))
     return run
+
+
+def each_alone(layer: Callable[..., Any], states: int, x: T, given: Sequence[T]) -> tuple[T, ...]:
+    """A layer on each sequence as long as it is, with zeros behind it."""
+    first, (*weights, lengths) = given[:states], given[states:]
+    every = [layer(x[:length, n : n + 1], *(s[n : n + 1] for s in first), *weights) for n, length in enumerate(lengths.tolist())]
+    outputs = [F.pad(y[:, 0], (0, 0, 0, len(x) - len(y))) for y, *_ in every]
+    return torch.stack(outputs, 1), *(torch.cat(each) for each in list(zip(*every))[1:])
 
 
 def recurrence(step: Callable[..., T], reverse: bool = False) -> Callable[..., T]:
@@ -270,5 +280,6 @@ SCANS: dict[str, Callable[..., Any]] = {
     "cummax": recurrence(larger), "cummin": recurrence(smaller),
     "moving_average": recurrence(lambda old, x, decay=0.9: (0.0 if old is None else decay * old) + (1 - decay) * x),
     "linear_scan": recurrence(lambda old, a, x: x if old is None else a * old + x),
+    "rnn_relu": layer(torch._VF.rnn_relu, 1),
 } | {name + ends: layer(getattr(torch._VF, f), 2 if name == "lstm" else 1, bool(ends))
      for name, f in (("rnn", "rnn_tanh"), ("gru", "gru"), ("lstm", "lstm")) for ends in ("", "_bidirectional")}
