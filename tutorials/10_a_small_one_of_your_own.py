@@ -15,18 +15,16 @@
 # # A small one of your own
 #
 # **Claim:** the ideas of texpr fit into 350 lines: a language of equations, an interpreter that says what they mean, proofs that nothing
-# outside of an array is read, machine code, a schedule that changes the speed and no bit, and gradients that are operators again. The
-# small one reads a part of texpr's language, so at the end the large one checks it.
-#
-# You need `texpr` and `matplotlib`. Nothing of texpr is used before the last section but the libraries that it stands on: lark, islpy,
-# llvmlite and NumPy.
+# outside of an array is read, machine code, a schedule that changes the speed and no bit, and gradients that are operators again. The small
+# one reads a part of texpr's language, so the large one checks it at the end. You need `texpr` and `matplotlib`.
 
 # %%
 import ctypes
 import itertools
+import operator
 import os
 import struct
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -44,73 +42,45 @@ SIDE, STEPS = (64, 50) if FAST else (512, 600)
 # %% [markdown]
 # ## 1. What an operator is
 #
-# An operator is a list of equations over tensors. A value is a number, an element of a tensor, a function of values, or a sum over an
-# index. An index is a variable and a constant; so is an extent, whose variable is a size. This is all: no statements, no order of
-# iterations, nothing that says how. `str` writes the text from which the same comes back.
+# An operator is a list of equations over tensors. A value is a number, an element, a function of values, or a sum over an index. An index
+# is a variable and a constant; so is an extent, whose variable is a size. No statements, no order, nothing that says how.
 
 # %%
-@dataclass(frozen=True)
-class Index:
+class Node:
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+    def __str__(self) -> str:
+        return shown(self)
+    __add__, __sub__, __mul__, __truediv__ = (lambda self, other, sign=sign: Call(sign, (self, other)) for sign in "+-*/")
+
+class Index(Node):
     name: str
     offset: int = 0
 
-    def __str__(self) -> str:
-        return self.name + (f" {'+' if self.offset > 0 else '-'} {abs(self.offset)}" if self.offset else "")
-
-
-@dataclass(frozen=True)
-class Num:
+class Num(Node):
     value: float
 
-    def __str__(self) -> str:
-        return repr(float(self.value))
-
-
-@dataclass(frozen=True)
-class Read:
+class Read(Node):
     tensor: str
     indices: tuple[Index, ...]
 
-    def __str__(self) -> str:
-        return f"{self.tensor}[{', '.join(map(str, self.indices))}]"
-
-
-@dataclass(frozen=True)
-class Call:
+class Call(Node):
     function: str
     arguments: tuple["Value", ...]
 
-    def __str__(self) -> str:
-        if self.function in "+-*/":
-            return f"({f' {self.function} '.join(map(str, self.arguments))})"
-        return f"{self.function}({', '.join(map(str, self.arguments))})"
-
-
-@dataclass(frozen=True)
-class Sum:
+class Sum(Node):
     variable: str
     body: "Value"
 
-    def __str__(self) -> str:
-        return f"sum({self.variable}: {self.body})"
+Value, Dims = Num | Read | Call | Sum, dict[str, tuple[Index, ...]]
 
-
-Value = Num | Read | Call | Sum
-Dims = dict[str, tuple[Index, ...]]
-
-
-@dataclass(frozen=True)
-class Equation:
+class Equation(Node):
     target: Read
     adds: bool
     value: Value
 
-    def __str__(self) -> str:
-        return f"{self.target} {'+=' if self.adds else '='} {self.value}"
-
-
-@dataclass(frozen=True)
-class Op:
+class Op(Node):
     name: str
     inputs: Dims
     outputs: Dims
@@ -125,17 +95,32 @@ class Op:
     def sizes(self) -> list[str]:
         return list(dict.fromkeys(d.name for dims in self.dims.values() for d in dims))
 
-    def __str__(self) -> str:
-        declared = {t: f"{t}: f64[{', '.join(map(str, dims))}]" for t, dims in self.dims.items()}
-        inputs, outputs = (", ".join(declared[t] for t in tensors) for tensors in (self.inputs, self.outputs))
-        lines = [*(f"let {declared[t]}" for t in self.lets), *map(str, self.equations)]
-        return "\n  ".join([f"op {self.name}({inputs}) -> ({outputs}) {{", *lines]) + "\n}"
-
+def shown(node: Node) -> str:
+    match node:
+        case Index(name, offset):
+            return name + (f" {'+' if offset > 0 else '-'} {abs(offset)}" if offset else "")
+        case Num(value):
+            return repr(float(value))
+        case Read(tensor, indices):
+            return f"{tensor}[{', '.join(map(str, indices))}]"
+        case Call(("+" | "-" | "*" | "/") as sign, (a, b)):
+            return f"({a} {sign} {b})"
+        case Call(function, (a,)):
+            return f"{function}({a})"
+        case Sum(variable, body):
+            return f"sum({variable}: {body})"
+        case Equation(target, adds, value):
+            return f"{target} {'+=' if adds else '='} {value}"
+        case Op():
+            declared = {t: f"{t}: f64[{', '.join(map(str, dims))}]" for t, dims in node.dims.items()}
+            inputs, outputs = (", ".join(map(declared.get, tensors)) for tensors in (node.inputs, node.outputs))
+            lines = [*(f"let {declared[t]}" for t in node.lets), *map(str, node.equations)]
+            return "\n  ".join([f"op {node.name}({inputs}) -> ({outputs}) {{", *lines]) + "\n}"
 
 # %% [markdown]
 # ## 2. From text
 #
-# The grammar is one that lark makes tables of. What it finds is put together bottom up by methods of the same names.
+# Lark makes tables of a grammar. What it finds is put together bottom up, by functions of the same names.
 
 # %%
 GRAMMAR = r"""
@@ -151,49 +136,21 @@ equation: read "=" sum      -> defines
 read: NAME "[" index ("," index)* "]"
 index: NAME | NAME "+" INT -> above | NAME "-" INT -> below
 %import common.CNAME -> NAME
-%import common.NUMBER
-%import common.INT
-%import common.WS
+%import common (NUMBER, INT, WS)
 %ignore WS
 """
-
 
 @lark.v_args(inline=True)
 class Builder(lark.Transformer):
     NAME, NUMBER, INT = str, float, int
     index, number, reduce = Index, Num, Sum
 
-    def above(self, name, offset):
-        return Index(name, offset)
-
-    def below(self, name, offset):
-        return Index(name, -offset)
-
-    def read(self, name, *indices):
-        return Read(name, indices)
-
-    def tensor(self, name, *dims):
-        return name, dims
-
-    def dims(self, *tensors):
-        return dict(tensors)
-
-    lets = dims
-
-    def call(self, name, argument):
-        return Call(name, (argument,))
-
-    def defines(self, target, value):
-        return Equation(target, False, value)
-
-    def updates(self, target, value):
-        return Equation(target, True, value)
-
-    def op(self, name, inputs, outputs, lets, *equations):
-        return Op(name, inputs, outputs, lets, equations)
-
-    add, sub, mul, div = (lambda self, a, b, sign=sign: Call(sign, (a, b)) for sign in "+-*/")
-
+    above, below = Index, staticmethod(lambda name, offset: Index(name, -offset))
+    read, call, tensor = (staticmethod(lambda name, *rest, make=make: make(name, rest)) for make in (Read, Call, lambda *both: both))
+    dims = lets = staticmethod(lambda *tensors: dict(tensors))
+    defines, updates = (staticmethod(lambda target, value, adds=adds: Equation(target, adds, value)) for adds in (False, True))
+    op = staticmethod(lambda name, inputs, outputs, lets, *equations: Op(name, inputs, outputs, lets, equations))
+    add, sub, mul, div = map(staticmethod, (operator.add, operator.sub, operator.mul, operator.truediv))
 
 PARSER = lark.Lark(GRAMMAR, parser="lalr", start="op", transformer=Builder())
 layer = PARSER.parse("""
@@ -211,44 +168,27 @@ assert PARSER.parse(str(layer)) == layer
 # to agree with it.
 
 # %%
-def reads(value: Value) -> Iterator[Read]:
-    match value:
-        case Read():
-            yield value
-        case Sum(_, body):
-            yield from reads(body)
-        case Call(_, arguments):
-            for a in arguments:
-                yield from reads(a)
-
-
-def accesses(equation: Equation) -> list[Read]:
-    return [equation.target, *reads(equation.value)]
-
+def reads(e: Node) -> list[Read]:
+    parts = e.arguments if isinstance(e, Call) else [e.body] if isinstance(e, Sum) else []
+    return [e] if isinstance(e, Read) else [r for part in parts for r in reads(part)]
 
 def ranges(op: Op, equation: Equation) -> dict[str, Index]:
     """The extent of every variable of an equation."""
     found: dict[str, Index] = {}
-    for access in accesses(equation):
+    for access in [equation.target, *reads(equation.value)]:
         for i, extent in zip(access.indices, op.dims[access.tensor], strict=True):
-            if not i.offset:
-                found.setdefault(i.name, extent)
+            found |= {} if i.offset or i.name in found else {i.name: extent}
     return found
-
 
 def bind(op: Op, arrays: tuple[np.ndarray, ...]) -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """The sizes of a call, and all its arrays."""
     sizes = {d.name: n - d.offset for dims, a in zip(op.inputs.values(), arrays, strict=True) for d, n in zip(dims, a.shape, strict=True)}
     made = {t: np.zeros([sizes[d.name] + d.offset for d in dims]) for t, dims in (op.outputs | op.lets).items()}
     return sizes, dict(zip(op.inputs, arrays)) | made
-
-
 FUNCTIONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "exp": np.exp, "log": np.log, "tanh": np.tanh}
-
 
 def place(access: Read, point: dict[str, int]) -> tuple[int, ...]:
     return tuple(point[i.name] + i.offset for i in access.indices)
-
 
 def evaluate(e: Value, point: dict[str, int], extents: dict[str, int], known: dict[str, np.ndarray]) -> float:
     match e:
@@ -261,7 +201,6 @@ def evaluate(e: Value, point: dict[str, int], extents: dict[str, int], known: di
         case Call(function, arguments):
             return FUNCTIONS[function](*(evaluate(a, point, extents, known) for a in arguments))
 
-
 def interpret(op: Op, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     sizes, known = bind(op, arrays)
     for equation in op.equations:
@@ -273,7 +212,6 @@ def interpret(op: Op, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
             result[at] = result[at] + new if equation.adds else new
     return tuple(known[t] for t in op.outputs)
 
-
 rng = np.random.default_rng(0)
 X, W, b = rng.standard_normal((5, 3)), rng.standard_normal((3, 4)), rng.standard_normal(4)
 np.testing.assert_allclose(interpret(layer, X, W, b)[0], np.tanh(X @ W + b), rtol=1e-14)
@@ -281,8 +219,8 @@ np.testing.assert_allclose(interpret(layer, X, W, b)[0], np.tanh(X @ W + b), rto
 # %% [markdown]
 # ## 4. Proofs
 #
-# May an operator be run at all? Each access asks a question about integers: is there a point of the iterations, for any sizes, at which an
-# index is not below its extent? isl answers such questions for all sizes at once. Where the answer is not "none", it has an example.
+# Is there a point of the iterations, for any sizes, at which an index is not below its extent? isl answers such questions for all sizes
+# at once, and where the answer is not "none", it has an example.
 
 # %%
 def prove(op: Op) -> None:
@@ -290,12 +228,11 @@ def prove(op: Op) -> None:
     for equation in op.equations:
         runs = ranges(op, equation)
         inside = " and ".join(f"0 <= {v} < {extent}" for v, extent in runs.items())
-        for access in accesses(equation):
+        for access in [equation.target, *reads(equation.value)]:
             for i, extent in zip(access.indices, op.dims[access.tensor]):
                 wrong = isl.Set(f"[{', '.join(op.sizes)}] -> {{ [{', '.join(runs)}] : {inside} and not 0 <= {i} < {extent} }}")
                 if not wrong.is_empty():
                     raise IndexError(f"{equation}\n  {access} is outside of {extent}, such as at {wrong.sample_point()}")
-
 
 prove(layer)
 BLUR = "op blur(X: f64[N]) -> (Y: f64[N - 2]) {{ Y[i] = (X[i] + X[i + 1] + X[i + {}]) / 3 }}"
@@ -308,12 +245,9 @@ except IndexError as error:
 # %% [markdown]
 # ## 5. Machine code
 #
-# Loops around stores, written as text of LLVM. Counters and sums lie in memory; LLVM's passes find registers for them. A function gets the
-# addresses of all tensors and the sizes.
-#
-# One thing can be chosen: the **order** of loops where a value is a sum. Elements begin at 0 then, and the loops, in any order, add terms
-# to them. Each element still adds its own terms one after the other, so no bit depends on the order, and the time does: where the last loop
-# runs along rows of memory, LLVM makes vectors of it.
+# Loops around stores, as text of LLVM, whose passes find registers for what lies in memory here. One thing can be chosen: the **order** of
+# loops where a value is a sum. Elements begin at 0 then, and the loops, in any order, add terms to them. Each element still adds its own
+# terms one after the other, so no bit depends on the order. The time does: where the last loop runs along rows, LLVM makes vectors of it.
 
 # %%
 class Emitter:
@@ -323,15 +257,13 @@ class Emitter:
     def emit(self, text: str) -> None:
         self.lines.append(f"  {text}")
 
-    def define(self, text: str) -> str:
+    def define(self, text: str, lines: list[str] | None = None) -> str:
         self.count += 1
-        self.emit(f"%r{self.count} = {text}")
+        (self.lines if lines is None else lines).append(f"  %r{self.count} = {text}")
         return f"%r{self.count}"
 
     def slot(self, kind: str) -> str:
-        self.count += 1
-        self.slots.append(f"  %s{self.count} = alloca {kind}")
-        return f"%s{self.count}"
+        return self.define(f"alloca {kind}", self.slots)
 
     def number(self, i: Index, of: dict[str, str]) -> str:
         return self.define(f"add i64 {of.get(i.name, '%' + i.name)}, {i.offset}")
@@ -339,7 +271,6 @@ class Emitter:
     def loop(self, extent: Index, body: Callable[[str], None]) -> None:
         """for k in 0..extent: body(k)"""
         counter, end = self.slot("i64"), self.number(extent, {})
-        self.count += 1
         head, inside, behind = (f"{part}{self.count}" for part in ("head", "inside", "behind"))
         self.emit(f"store i64 0, ptr {counter}\n  br label %{head}\n{head}:")
         k = self.define(f"load i64, ptr {counter}")
@@ -355,8 +286,8 @@ class Emitter:
         return self.define(f"getelementptr double, ptr %{access.tensor}, i64 {flat}")
 
     def add(self, place: str, value: str) -> None:
-        before = self.define(f"load double, ptr {place}")
-        self.emit(f"store double {self.define(f'fadd double {before}, {value}')}, ptr {place}")
+        total = self.define(f"fadd double {self.define(f'load double, ptr {place}')}, {value}")
+        self.emit(f"store double {total}, ptr {place}")
 
     def value(self, e: Value, point: dict[str, str], extents: dict[str, Index]) -> str:
         match e:
@@ -374,47 +305,33 @@ class Emitter:
                 self.loop(extents[v], lambda k: self.add(total, self.value(body, point | {v: k}, extents)))
                 return self.define(f"load double, ptr {total}")
 
-    def nest(self, order: list[str], extents: dict[str, Index], body: Callable[[dict[str, str]], None], point: dict[str, str]) -> None:
-        if not order:
-            body(point)
+    def nest(self, order: list[str], extents: dict[str, Index], e: Equation, point: dict[str, str]) -> None:
+        """The equation at every point, in loops of this order."""
+        if order:
+            self.loop(extents[order[0]], lambda k: self.nest(order[1:], extents, e, point | {order[0]: k}))
             return
-        self.loop(extents[order[0]], lambda k: self.nest(order[1:], extents, body, point | {order[0]: k}))
+        new, at = self.value(e.value, point, extents), self.address(e.target, point)
+        self.add(at, new) if e.adds else self.emit(f"store double {new}, ptr {at}")
 
     def equation(self, e: Equation, order: str) -> None:
         extents, left = ranges(self.op, e), [i.name for i in e.target.indices]
-
-        def assign(value: Value, adds: bool) -> Callable[[dict[str, str]], None]:
-            def run(point: dict[str, str]) -> None:
-                new, place = self.value(value, point, extents), self.address(e.target, point)
-                if adds:
-                    self.add(place, new)
-                else:
-                    self.emit(f"store double {new}, ptr {place}")
-
-            return run
-
         if order and isinstance(e.value, Sum) and not e.adds and {*order} == {*left, e.value.variable}:
-            self.nest(left, extents, assign(Num(0.0), False), {})
-            self.nest(list(order), extents, assign(e.value.body, True), {})
+            self.nest(left, extents, Equation(e.target, False, Num(0.0)), {})
+            self.nest(list(order), extents, Equation(e.target, True, e.value.body), {})
         else:
-            self.nest(left, extents, assign(e.value, e.adds), {})
+            self.nest(left, extents, e, {})
 
     def text(self, order: str) -> str:
         for equation in self.op.equations:
             self.equation(equation, order)
         arguments = ", ".join([*(f"ptr noalias %{t}" for t in self.op.dims), *(f"i64 %{n}" for n in self.op.sizes)])
         declared = [f"declare double @{f}(double)" for f in FUNCTIONS if len(f) > 1]
-        body = ["entry:", *self.slots, *self.lines, "  ret void"]
-        return "\n".join([*declared, f"define void @{self.op.name}({arguments}) {{", *body, "}"])
-
+        return "\n".join([*declared, f"define void @{self.op.name}({arguments}) {{", *self.slots, *self.lines, "  ret void", "}"])
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
-MACHINE = llvm.Target.from_default_triple().create_target_machine(opt=3, jit=True, cpu=llvm.get_host_cpu_name(),
-                                                                  features=llvm.get_host_cpu_features().flatten())
-LINKER = llvm.create_lljit_compiler(MACHINE)
-copies = itertools.count()
-
+MACHINE = llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=3, jit=True)
+LINKER, copies = llvm.create_lljit_compiler(MACHINE), itertools.count()
 
 def compiled(op: Op, order: str = "") -> Callable[..., tuple[np.ndarray, ...]]:
     """A function of arrays. What is not proven is not compiled."""
@@ -426,14 +343,11 @@ def compiled(op: Op, order: str = "") -> Callable[..., tuple[np.ndarray, ...]]:
     library = llvm.JITLibraryBuilder().add_object_img(MACHINE.emit_object(module)).add_current_process().export_symbol(op.name)
     code = library.link(LINKER, f"small{next(copies)}")
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(op.dims), *[ctypes.c_int64] * len(op.sizes))(code[op.name])
-
     def call(*arrays: np.ndarray, keep=code) -> tuple[np.ndarray, ...]:
         sizes, known = bind(op, tuple(np.ascontiguousarray(a, np.float64) for a in arrays))
         run(*(known[t].ctypes.data for t in op.dims), *(sizes[n] for n in op.sizes))
         return tuple(known[t] for t in op.outputs)
-
     return call
-
 
 product = PARSER.parse("op product(A: f64[N, K], B: f64[K, M]) -> (C: f64[N, M]) { C[i, j] = sum(k: A[i, k] * B[k, j]) }")
 A, B = rng.standard_normal((7, 5)), rng.standard_normal((5, 6))
@@ -451,7 +365,6 @@ for order in ("", "ijk", "ikj", "kij", "jki"):
 # %%
 suffixes = itertools.count(1)
 
-
 def again(e: Value, names: dict[str, str] | None = None) -> Value:
     """A copy whose sums run over variables of new names: those of the original may be in use where the copy stands."""
     match e, names or {}:
@@ -464,17 +377,11 @@ def again(e: Value, names: dict[str, str] | None = None) -> Value:
             return Call(function, tuple(again(a, new) for a in arguments))
     return e
 
-
-def times(a: Value, b: Value) -> Value:
-    return Call("*", (a, b))
-
-
 SLOPES = {  # of x, and of what the function gives there
     "exp": lambda x, y: again(y),
-    "log": lambda x, y: Call("/", (Num(1.0), again(x))),
-    "tanh": lambda x, y: Call("-", (Num(1.0), times(again(y), again(y)))),
+    "log": lambda x, y: Num(1.0) / again(x),
+    "tanh": lambda x, y: Num(1.0) - again(y) * again(y),
 }
-
 
 def shares(e: Value, d: Value, around: tuple[str, ...], y: Value | None = None) -> Iterator[tuple[Read, Value, tuple[str, ...]]]:
     """What each read in `e` gets, where `e`, whose value may be kept as `y`, gets `d`; and the variables of the sums around it."""
@@ -485,16 +392,15 @@ def shares(e: Value, d: Value, around: tuple[str, ...], y: Value | None = None) 
             yield from shares(body, d, (*around, v))
         case Call("+" | "-" as sign, (a, b)):
             yield from shares(a, d, around)
-            yield from shares(b, d if sign == "+" else times(Num(-1.0), d), around)
+            yield from shares(b, d if sign == "+" else Num(-1.0) * d, around)
         case Call("*", (a, b)):
-            yield from shares(a, times(d, again(b)), around)
-            yield from shares(b, times(d, again(a)), around)
+            yield from shares(a, d * again(b), around)
+            yield from shares(b, d * again(a), around)
         case Call("/", (a, b)):
-            yield from shares(a, Call("/", (d, again(b))), around)
-            yield from shares(b, times(Num(-1.0), Call("/", (times(d, again(e)), again(b)))), around)
+            yield from shares(a, d / again(b), around)
+            yield from shares(b, Num(-1.0) * d * again(e) / again(b), around)
         case Call(function, (x,)):
-            yield from shares(x, times(d, SLOPES[function](x, y or e)), around)
-
+            yield from shares(x, d * SLOPES[function](x, y or e), around)
 
 def gradient(op: Op) -> Op:
     """Of the same inputs and a gradient per output: a gradient per input."""
@@ -508,33 +414,24 @@ def gradient(op: Op) -> Op:
         left, kept_as = tuple(i.name for i in target.indices), target if target.tensor in op.lets and not equation.adds else None
         for read, share, around in shares(equation.value, Read(f"d{target.tensor}", target.indices), left, kept_as):
             for v in around:
-                if v not in [i.name for i in read.indices]:
-                    share = Sum(v, share)
+                share = share if v in [i.name for i in read.indices] else Sum(v, share)
             added.append(Equation(Read(f"d{read.tensor}", read.indices), True, share))
     return Op(f"{op.name}_grad", op.inputs | inputs, outputs, op.lets | lets, (*kept, *zeros, *added))
 
-
-print(gradient(layer))
-
-# %% [markdown]
-# It is an operator like any other: its text parses, its accesses are proven, it is interpreted and compiled. Is it right? The change of the
-# outputs along a direction says so.
-
-# %%
 backward = gradient(layer)
-assert PARSER.parse(str(backward)) == backward
+print(backward)
+assert PARSER.parse(str(backward)) == backward  # an operator like any other
+# Is it right? The change along a direction says so.
 dY, direction = rng.standard_normal((5, 4)), rng.standard_normal((5, 3))
-dX, dW, db = compiled(backward)(X, W, b, dY)
-h = 1e-6
-forward = compiled(layer)
-change = (forward(X + h * direction, W, b)[0] - forward(X - h * direction, W, b)[0]) / (2 * h)
+forward, dX = compiled(layer), compiled(backward)(X, W, b, dY)[0]
+change = (forward(X + 1e-6 * direction, W, b)[0] - forward(X - 1e-6 * direction, W, b)[0]) / 2e-6
 print(f"{np.vdot(change, dY):.9f} {np.vdot(direction, dX):.9f}")
 assert np.isclose(np.vdot(change, dY), np.vdot(direction, dX), rtol=1e-7)
 
 # %% [markdown]
 # ## 7. Training
 #
-# Two layers and a loss are one operator; what passes between them are lets. Its gradient trains it to tell two spirals apart.
+# Two layers and a loss are one operator. Its gradient trains it to tell two spirals apart.
 
 # %%
 network = PARSER.parse("""
@@ -585,28 +482,19 @@ for op, arrays in ((layer, (X, W, b)), (network, (points[:9], sign[:9], *weights
 
 # %% [markdown]
 # What is missing shows in the time. The order of loops was worth a factor; blocks that stay in caches, registers that hold sums, packed
-# operands and threads, each a step that is proven, are what the other tutorials are about.
+# operands and threads, each a proven step, are what the other tutorials are about.
 
 # %%
 A, B = rng.standard_normal((SIDE, SIDE)), rng.standard_normal((SIDE, SIDE))
 large = tx.op(str(product))
 runs = {order: compiled(product, order) for order in ("ijk", "jki", "ikj")} | {"texpr": large}
-rates = {}
 with tx.options(threads=1):
-    for name, run in runs.items():
-        seconds = []
-        for _ in range(5):
-            start = time.perf_counter()
-            run(A, B)
-            seconds.append(time.perf_counter() - start)
-        rates[name] = 2 * SIDE**3 / min(seconds) / 1e9
+    seconds = {name: min(timeit.repeat(lambda run=run: run(A, B), number=1, repeat=5)) for name, run in runs.items()}
+rates = {name: 2e-9 * SIDE**3 / each for name, each in seconds.items()}
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5))
 left.semilogy(losses)
 left.set(xlabel="step", ylabel="loss", title="two spirals, by a gradient of our own")
-bars = right.barh(list(rates), list(rates.values()))
-right.bar_label(bars, fmt="%.1f")
-right.set(xlabel="GFLOP/s", title=f"product of {SIDE} x {SIDE}, f64")
-right.margins(x=0.15)
-figure.tight_layout()
+right.bar_label(right.barh(list(rates), list(rates.values())), fmt="%.1f")
+right.set(xlabel="GFLOP/s", title=f"product of {SIDE} x {SIDE}, f64", xmargin=0.15)
 plt.show()
 assert rates["texpr"] > rates["ijk"]
