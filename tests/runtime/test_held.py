@@ -6,7 +6,7 @@ from tests.runtime.test_interrupt import run as run_script
 
 
 def run(script):
-    run_script(f"from texpr.runtime.held import held\n{script}")
+    run_script(f"from random import uniform\nfrom texpr.runtime.held import held\n{script}")
 
 
 def test_a_block_is_run_to_its_end_and_interrupted_then():
@@ -118,6 +118,51 @@ with held:
     middle = time.perf_counter()
 end = time.perf_counter()
 assert len(seen) == 1 and seen[0] > middle, seen
+print("ok")
+""")
+
+
+def test_a_handler_that_was_installed_a_moment_before_waits():
+    run("""
+steps = []
+for k in range(20):
+    with held:
+        pass
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with held:
+            signal.raise_signal(signal.SIGINT)
+            steps.append(k)
+    except KeyboardInterrupt:
+        continue
+assert len(steps) == 20, steps
+print("ok")
+""")
+
+
+def test_no_exception_of_another_signal_passes_by_an_end():
+    """Else a block would be held that nobody runs, and Ctrl-C would wait for ever."""
+    run("""
+class Alarm(Exception):
+    pass
+def alarm(*_):
+    raise Alarm
+signal.signal(signal.SIGALRM, alarm)
+with held:
+    pass
+for _ in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, uniform(2e-5, 3e-4))
+        while True:
+            with held:
+                pass
+    except Alarm:
+        pass
+    try:
+        signal.raise_signal(signal.SIGINT)
+        sys.exit("Ctrl-C waits")
+    except KeyboardInterrupt:
+        pass
 print("ok")
 """)
 

@@ -24,7 +24,7 @@ from texpr.runtime.slow import SlowCall
 from texpr.runtime.spec import CallSpec, RangeCheck
 from texpr.support.errors import ResourceError
 
-_FASTCALL, _KEYWORDS, NO_ARGUMENTS = 0x0080, 0x0002, 0x0004
+FASTCALL, _KEYWORDS, NO_ARGUMENTS = 0x0080, 0x0002, 0x0004
 _MOST_ARGUMENTS = 4096  # the native code keeps slots on the stack
 
 
@@ -64,7 +64,7 @@ def make_callable(
     words = _pack(entry, spec, failed=failed, slow=slow, wrap=wrap)
     # What a dispatcher calls nobody looks at.
     text = "" if otherwise is not None else _documentation(spec)
-    return builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, text, words, (failed, slow, wrap, spec, keep))
+    return builtin("tx_call", FASTCALL | _KEYWORDS, spec.name, text, words, (failed, slow, wrap, spec, keep))
 
 
 def make_function(entry: int, front: int, spec: CallSpec, failed: Callable[[], object], otherwise: Callable[..., object],
@@ -83,7 +83,7 @@ def make_function(entry: int, front: int, spec: CallSpec, failed: Callable[[], o
         return otherwise
     wrap = tuple if len(spec.outputs) > 1 else None
     words = _pack(entry, spec, failed=failed, slow=otherwise, wrap=wrap, front=front)
-    return builtin("tx_call", _FASTCALL | _KEYWORDS, spec.name, "", words, (failed, otherwise, spec, keep))
+    return builtin("tx_call", FASTCALL | _KEYWORDS, spec.name, "", words, (failed, otherwise, spec, keep))
 
 
 def make_runner(entry: int, spec: CallSpec, keep: object = None, failed: Callable[[], object] | None = None) -> Callable[..., Any]:
@@ -96,7 +96,7 @@ def make_runner(entry: int, spec: CallSpec, keep: object = None, failed: Callabl
         failed: called when the kernel could not finish, to raise; `ResourceError` unless given.
     """
     failed = failed or Failed(spec.name)
-    return builtin("tx_run", _FASTCALL, f"{spec.name}.run", "", _pack(entry, spec, failed=failed), (failed, keep))
+    return builtin("tx_run", FASTCALL, f"{spec.name}.run", "", _pack(entry, spec, failed=failed), (failed, keep))
 
 
 def _normal(spec: CallSpec) -> CallSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from texpr.runtime.call import NO_ARGUMENTS, builtin
+from texpr.runtime.call import FASTCALL, NO_ARGUMENTS, builtin
 
 
 class _Held:
@@ -14,22 +14,27 @@ class _Held:
     One that came before is raised where the block would begin. Blocks may stand in each other, and in several threads at once: Ctrl-C
     waits for all of them. A handler that is installed while the block runs is called at once.
 
+    Both ends are native code, not methods that call it: between it and the block Python could run the handler of another signal, whose
+    exception would pass by the other end, and Ctrl-C would wait for ever.
+
     Raises:
         KeyboardInterrupt: the user has pressed Ctrl-C before, and nothing of the block was run; or meanwhile, and all of it was.
     """
 
     __slots__ = ()
 
-    def __enter__(self) -> None:
-        _ends()[0]()
+    @property
+    def __enter__(self) -> Callable[[], None]:
+        return _ends()[0]
 
-    def __exit__(self, *_: object) -> None:
-        _ends()[1]()
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return _ends()[1]
 
 
 held = _Held()
 
 
 @cache
-def _ends() -> tuple[Callable[[], object], Callable[[], object]]:
-    return builtin("tx_hold", NO_ARGUMENTS, "hold", "", b"", ()), builtin("tx_release", NO_ARGUMENTS, "release", "", b"", ())
+def _ends() -> tuple[Callable[[], None], Callable[..., None]]:
+    return builtin("tx_hold", NO_ARGUMENTS, "hold", "", b"", ()), builtin("tx_release", FASTCALL, "release", "", b"", ())

@@ -19,6 +19,7 @@
 @last_look = internal global i64 0
 
 declare i32 @sigaction(i32, ptr, ptr)
+@_Py_NoneStruct = external global i8
 declare i64 @pthread_self()
 declare i32 @pthread_kill(i64, i32)
 
@@ -75,7 +76,7 @@ out:
 ; A METH_NOARGS function: from now on Ctrl-C waits. What came before is raised here, and then nothing is held.
 define ptr @tx_hold(ptr %self, ptr %nothing) #0 {
 entry:
-  call void @watch_again()
+  call void @tx_watch_interrupts()                        ; Python's handler may be a moment old
   br label %try
 try:                                                      ; kernels that saw the flag say so in their results and are run again
   %word = load atomic i64, ptr @tx_interrupted seq_cst, align 8
@@ -95,15 +96,22 @@ failed:
   call void @let_go()
   ret ptr null
 out:
-  call void @Py_IncRef(ptr %self)
-  ret ptr %self
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
 }
 
-; Another METH_NOARGS function: the end of that. After a fork nobody holds.
-define ptr @tx_release(ptr %self, ptr %nothing) #0 {
+; A METH_FASTCALL function, of what `__exit__` is given: the end of that, where what came meanwhile is raised. After a fork nobody holds.
+define ptr @tx_release(ptr %self, ptr %arguments, i64 %count) #0 {
+entry:
   call void @let_go()
-  call void @Py_IncRef(ptr %self)
-  ret ptr %self
+  %raised = call i32 @PyErr_CheckSignals()
+  %quiet = icmp eq i32 %raised, 0
+  br i1 %quiet, label %out, label %failed
+failed:
+  ret ptr null
+out:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
 }
 
 define internal void @let_go() #0 {

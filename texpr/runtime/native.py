@@ -66,6 +66,7 @@ PYTHON_API = (
     "Py_IncRef",
     "Py_DecRef",
     "PyTuple_Type",
+    "_Py_NoneStruct",
 )
 LARGEST_POOL = 256
 
