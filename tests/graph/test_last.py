@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -150,6 +151,50 @@ def test_the_array_stays_and_compute_alone_changes_nothing():
     assert (total.data == 4).all() and result == 8192 and total.data is before
 
 
+def test_a_compute_that_fails_leaves_nothing_to_commit():
+    x, k = np.ones((4096, 1), np.float32), np.arange(4)
+    total, capture = Variable(np.zeros(4096, np.float32), "total"), Capture()
+    which, table = capture.input("which", (4,), I64), capture.input("table", (4096, 1), F32)
+    rows = ops.embedding(table, which)
+    capture.assign(total, capture.variable(total) + ops.sum_all(rows))
+    plan = Plan(capture, [rows])
+    plan.inputs[0][...], plan.inputs[1][...] = k, x
+    plan.compute()
+    plan.inputs[0][...] = 5000
+    for fails in (plan.compute, lambda: plan(np.full(4, 5000), x)):
+        with pytest.raises(tx.CallError):
+            fails()
+        plan.commit()
+        assert not total.data.any()
+        plan.inputs[0][...] = k
+        plan.compute()
+    plan.commit()
+    assert (total.data == 4).all()
+
+
+def test_who_waits_for_an_old_value_is_served_before_any_value_changes():
+    """There may be no memory for the copy."""
+    class Waits:
+        def kept(self):
+            raise MemoryError
+
+    total, other, capture = Variable(np.zeros(4096, np.float32), "total"), Variable(np.zeros((64, 64), np.float32), "other"), Capture()
+    x = capture.input("x", (4096,), F32)
+    capture.assign(total, capture.variable(total) + x)
+    capture.assign(other, ops.transpose(capture.variable(other)) + 1.0)
+    plan = Plan(capture, [])
+    assert plan._in_place == (total,)
+    plan.inputs[0][...] = 1
+    for profiled in (False, True):
+        total.leaf, other.leaf = None, Waits()
+        with pytest.raises(MemoryError), tx.profile() if profiled else nullcontext():
+            plan.run()
+        assert not total.data.any() and not other.data.any()
+    other.leaf = None
+    plan.commit()
+    assert (total.data == 1).all() and (other.data == 1).all(), "it can be done once more"
+
+
 def test_what_waits_for_an_old_value_gets_it():
     model = network()
     before, waiting = model(DATA), model(tx.tensor(DATA))
@@ -169,6 +214,24 @@ def test_profiles_change_nothing_and_profiled_runs_do():
     assert (total.data == 2).all()
     plan.run()
     assert (total.data == 3).all()
+
+
+def test_results_are_there_behind_a_profile_and_no_new_values():
+    """It computes in memory of its own what else lies over what it came from."""
+    capture, total = Capture(), Variable(np.zeros((64, 64), np.float32), "total")
+    x = capture.input("x", (64, 64), F32)
+    slopes = ops.tanh(ops.matmul(x, x))
+    capture.assign(total, capture.variable(total) + slopes)
+    for results in ([slopes], [ops.sum_all(slopes)]):
+        plan = Plan(capture, results, opt=2)
+        assert plan.arena.over
+        plan.inputs[0][...] = np.linspace(-1, 1, 4096).reshape(64, 64)
+        plan.compute()
+        before = plan.value(0).copy()
+        plan.profile(2)
+        assert plan.value(0).tobytes() == before.tobytes()
+        plan.commit()
+        assert not total.data.any()
 
 
 def test_new_values_that_their_own_kernel_reads():

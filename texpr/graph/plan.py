@@ -157,7 +157,7 @@ class Plan:
             if turn.taken:
                 turn.refuse()
             try:
-                turn.taken = True
+                turn.taken, self._left = True, None
                 found = function(*arrays)
                 if found is not None and self._updates:
                     self._finish()
@@ -226,6 +226,7 @@ class Plan:
             self._compute()
 
     def _compute(self) -> None:
+        self._left = None
         self._check_rest(self._checked)
         if isinstance(self.place, OnDevice):
             self._take_turns()
@@ -245,6 +246,10 @@ class Plan:
             check([arrays[tensor]], {})
         steps = [self.place.alone(n, arrays, self._fail_at([n])) for n in self.launches]
         watcher.run(self.captured.name, self.launches, steps)
+        self._bring(arrays)
+
+    def _bring(self, arrays: Mapping[Tensor, Any]) -> None:
+        """Results that were computed in memory of their own."""
         for t in {*self._outputs} & self.arena.over.keys():
             self._fixed[t][...] = arrays[t]
 
@@ -258,7 +263,7 @@ class Plan:
         return tuple(self._updates)
 
     def commit(self) -> None:
-        """Let the variables have the values that follow from the last `compute`; nothing if they have.
+        """Let the variables have the values that follow from the last `compute`; nothing if they have, or if it failed.
 
         Raises:
             KeyboardInterrupt: before all variables have changed, or after.
@@ -271,33 +276,41 @@ class Plan:
             self._left()
 
     def _finish(self) -> None:
-        """Run the last launches, and exchange what they do not write over."""
+        """Run the last launches, and exchange what they do not write over, once nothing can fail any more."""
         with held:
-            if self._in_place:
-                for variable in self._in_place:
-                    variable.changes()
-                self._bound(True)()
+            self._announce()
+            last = self._bound(True) if self._in_place else None
+            self._left = None
+            if last is not None:
+                last()
             for variable in self._exchanged:
                 variable.exchange()
-            self._left = None
 
     def _exchange(self) -> None:
         """The new values of all variables lie in their spare arrays."""
         with held:
+            self._announce()
+            self._left = None
             for variable in self._updates:
                 variable.exchange()
-            self._left = None
+
+    def _announce(self) -> None:
+        """Copies are made for all who wait for old values: there may be no memory for them."""
+        for variable in self._updates:
+            variable.changes()
 
     def profile(self, repeats: int = 20) -> list[Timing]:
-        """The time of each launch, measured on what the memory holds now; nothing is assigned."""
+        """The time of each launch, measured on what the memory holds now; nothing is assigned, not by a `commit` afterwards either."""
         rows = []
         with self._turn.alone():
+            self._left = None
             arrays = self._arrays(self._apart() | {t: self.place.zeros(t) for t in self._order.over})
             for launch in self.launches:
                 step = self.place.alone(launch, arrays, self._fail_at([launch]))
                 step()
                 seconds = median(_seconds(step) for _ in range(repeats))
                 rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
+            self._bring(arrays)
         return rows
 
     def save(self, path: str | Path, *, header: str | Path | None = None, target: str = "native", weights: str = "inside",
