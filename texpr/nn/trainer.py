@@ -210,7 +210,8 @@ class Trainer:
                 values["skipped"] = float(run.skipped)
             if validation is not None:
                 values |= {f"val_{n}": v for n, v in self._measured(validation).items()}
-            run.end_epoch(values)
+            with held:
+                run.end_epoch(values)
             shown.epoch(run.epoch - 1, values)
             for listener in listeners:
                 run.ended |= listener.on_epoch_end(self, run.epoch - 1, values) is True
@@ -239,10 +240,11 @@ class Trainer:
         metrics = self._metrics(plan, batch) if assigns else {}
 
         def commit() -> bool:
+            assigned = self.step.commit(plan) if assigns else True
             run.position += 1
             if counts:
                 run.averages.add({"loss": loss, **metrics}, len(batch.x.array))
-            return self.step.commit(plan) if assigns else True
+            return assigned
 
         self._counted(commit, loss, run)
         return loss

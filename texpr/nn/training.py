@@ -148,15 +148,15 @@ class TrainingStep:
         return assigned
 
     def _assigned(self, plan: Plan) -> bool:
-        if self.loss_scale is not None:
-            finite = isfinite(plan.value(-1))
-            self.loss_scale.update(finite)
-            if not finite:
-                return False
+        """The assignments of an update, unless gradients overflow; the scale of the loss stays as it is until they are there."""
+        finite = self.loss_scale is None or isfinite(plan.value(-1))
         with held:
-            plan.commit()
-            self.optimizer.steps += 1
-        return True
+            if finite:
+                plan.commit()
+                self.optimizer.steps += 1
+            if self.loss_scale is not None:
+                self.loss_scale.update(finite)
+        return finite
 
     def _examples(self, plan: Plan) -> int:
         """What a batch counts."""

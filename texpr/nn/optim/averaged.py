@@ -13,6 +13,7 @@ from texpr.nn.arguments import number
 from texpr.nn.module import Module, structure
 from texpr.nn.parameter import Buffer
 from texpr.nn.recent import Recent
+from texpr.runtime.held import held
 
 
 class AveragedModel(Module):
@@ -40,11 +41,14 @@ class AveragedModel(Module):
         """Take in the model as it is now; it has the same structure."""
         count = int(self.n_averaged.numpy())
         self._share.data[...] = 1.0 if count == 0 else 1 / (count + 1) if self.decay is None else 1 - self.decay
-        self._updates.get_or_make((structure(self.module), structure(model)), lambda: self._captured(model)).run()
-        self.n_averaged.data[...] = count + 1
-        if not self.use_buffers:
-            for own, other in zip(self.module.buffers(), model.buffers()):
-                own.data = other.data
+        plan = self._updates.get_or_make((structure(self.module), structure(model)), lambda: self._captured(model))
+        plan.compute()
+        with held:
+            plan.commit()
+            self.n_averaged.data[...] = count + 1
+            if not self.use_buffers:
+                for own, other in zip(self.module.buffers(), model.buffers()):
+                    own.data = other.data
 
     def _captured(self, model: Module) -> Plan:
         capture = Capture("average")

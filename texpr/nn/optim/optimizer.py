@@ -16,6 +16,7 @@ from texpr.nn.optim.clipping import ClipNorm, ClipValue
 from texpr.nn.optim.group import Group, Limits
 from texpr.nn.parameter import Parameter
 from texpr.nn.recent import Recent
+from texpr.runtime.held import held
 from texpr.support.errors import CallError, CheckpointError
 
 
@@ -183,8 +184,10 @@ class Optimizer:
         for k, gradient in enumerate(gradients.values()):
             plan.fill(k, gradient.realize().value)
         self.prepare()
-        plan.run()
-        self.steps += 1
+        plan.compute()
+        with held:
+            plan.commit()
+            self.steps += 1
 
     def _step_on(self, parameters: Sequence[Parameter]) -> Plan:
         """A program that takes gradients and assigns to parameters."""
