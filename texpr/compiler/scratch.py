@@ -40,10 +40,13 @@ def is_self_contained(final: Kernel) -> bool:
 
 
 def _large(final: Kernel) -> Mapping[Tensor, int]:
-    """The buffers on the heap of which it is known how many there are, and how many."""
+    """The buffers on the heap of which it is known how many there are, and how many: of one that several loops make, as many as most."""
     if _is_scalable(final):  # each lane has buffers, of a length that the processor decides
         return {}
-    return dict.fromkeys(filter(_is_large, final.temporaries), 1) | dict(_allocated(final.body, 1))
+    found = dict.fromkeys(filter(_is_large, final.temporaries), 1)
+    for tensor, times in _allocated(final.body, 1):
+        found[tensor] = max(times, found.get(tensor, 0))
+    return found
 
 
 def _allocated(body: tuple[Stmt, ...], times: int) -> Iterator[tuple[Tensor, int]]:

@@ -323,7 +323,7 @@ class Emitter(Accesses):
         self.pointers = dict(zip(used, parameters))
         self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
         self.in_worker = True
-        for tensor in (s.tensor for s in statements(loop) if isinstance(s, Alloc) and s.tensor in self.pointers):
+        for tensor in dict.fromkeys(s.tensor for s in statements(loop) if isinstance(s, Alloc) and s.tensor in self.pointers):
             at = self.function.define(f"mul i64 %lo, {stride_of(tensor)}")
             self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr {self.pointers[tensor]}, i64 {at}")
         self._hoisted_buffers(loop)
