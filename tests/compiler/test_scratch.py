@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr import ops
 from texpr.compiler import pipeline
 from texpr.compiler.scratch import is_self_contained, scratch_bytes, with_scratch
+from texpr.graph import Capture, Plan
+from texpr.ir.dtypes import F32
 from texpr.ir.loop import For
 from texpr.runtime.steps import Entry, sequence
 from texpr.targets import emit_llvm, find_target
@@ -47,6 +50,17 @@ def test_no_more_is_written_than_what_is_given(name: str, threads: int):
     np.testing.assert_array_equal(y, x[:, ::-1] + x)
     for size, given in zip(sizes, memory):
         assert (given[size:] == 7).all(), "memory behind it"
+
+
+def test_kernels_of_programs_can_be_called():
+    capture = Capture()
+    plan = Plan(capture, [ops.matmul(capture.input("A", (512, 512), F32), capture.input("B", (512, 512), F32))])
+    (launch,) = plan.launches
+    assert launch.scratch
+    a, b = np.eye(512, dtype=np.float32)[::-1].copy(), np.arange(512 * 512, dtype=np.float32).reshape(512, 512)
+    np.testing.assert_array_equal(launch.kernel(a, b), b[::-1])
+    np.testing.assert_array_equal(launch.kernel(a, b, out=np.empty_like(b)), b[::-1])
+    np.testing.assert_array_equal(plan(a, b)[0], b[::-1])
 
 
 def prepared(s: tx.Schedule):

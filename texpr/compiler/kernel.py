@@ -194,6 +194,11 @@ class CompiledKernel(callable.Callable):
             raise ScheduleError(f"the loops of {self.name} are not proven", code="certificate")
         return self
 
+    @cached_property
+    def _called(self) -> CompiledKernel:
+        """The same for calls, which give no memory."""
+        return CompiledKernel(lambda: self.kernel, self.target, self.program, self.sizes, self._schedule)
+
     def _build(self, key: str) -> Built:
         over = overwritten(pipeline.certified_loops(self.kernel)) if self._overwriting else ()
         final = replace(pipeline.prepared(self.kernel, self.target), overwrites=over)
@@ -303,6 +308,8 @@ class CompiledKernel(callable.Callable):
             ResourceError: an array would be larger than any memory.
         """
         spec, sizes, packs = self._specification(shapes)
+        if self.target.native and self._built.scratch:
+            return self._called.bind(shapes, otherwise)
         if self.target.gpu:
             return partial(self._foreign, self._over_copies)
         if self.target.run is not None:
@@ -334,7 +341,6 @@ class CompiledKernel(callable.Callable):
         arguments += [_argument(t, caller_shape(t, sizes, packs), output=True) for t in program.outputs]
         spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
         if self.target.native:
-            assert not self._built.scratch, "the kernel was made for callers who give it memory"
             spec = replace(spec, duration=self._built.duration, brief_up_to=self._built.brief_up_to)
             for buffer in self._built.buffers:
                 refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
