@@ -246,10 +246,6 @@ class Plan:
             check([arrays[tensor]], {})
         steps = [self.place.alone(n, arrays, self._fail_at([n])) for n in self.launches]
         watcher.run(self.captured.name, self.launches, steps)
-        self._bring(arrays)
-
-    def _bring(self, arrays: Mapping[Tensor, Any]) -> None:
-        """Results that were computed in memory of their own."""
         for t in {*self._outputs} & self.arena.over.keys():
             self._fixed[t][...] = arrays[t]
 
@@ -300,17 +296,20 @@ class Plan:
             variable.changes()
 
     def profile(self, repeats: int = 20) -> list[Timing]:
-        """The time of each launch, measured on what the memory holds now; nothing is assigned, not by a `commit` afterwards either."""
+        """The time of each launch, measured on what the memory holds now. Results stay; nothing is assigned, by a `commit` afterwards
+        neither.
+        """
         rows = []
         with self._turn.alone():
-            self._left = None
+            results, self._left = [r.copy() for r in self.results], None
             arrays = self._arrays(self._apart() | {t: self.place.zeros(t) for t in self._order.over})
             for launch in self.launches:
                 step = self.place.alone(launch, arrays, self._fail_at([launch]))
                 step()
                 seconds = median(_seconds(step) for _ in range(repeats))
                 rows.append(Timing(launch.program.name, shapes_of(launch), seconds * 1e3, launch.operations / max(seconds, 1e-9) / 1e9))
-            self._bring(arrays)
+            for array, result in zip(self.results, results):
+                array[...] = result
         return rows
 
     def save(self, path: str | Path, *, header: str | Path | None = None, target: str = "native", weights: str = "inside",
