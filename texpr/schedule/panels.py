@@ -295,7 +295,8 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
 
 
 def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str) -> tuple[list[Tensor], list[str]]:
-    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory.
+    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory. Rows of the
+    panel's own tensor are read from the panels.
 
     Args:
         scattered: reads whose terms lie apart, which are copied at the loop `at`.
@@ -303,7 +304,7 @@ def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: lis
     """
     beside: list[Tensor] = []
     late: list[str] = []
-    for a in (a for a in c.nest.accesses[1:] if a is not c.panel):
+    for a in (a for a in c.nest.accesses[1:] if a.tensor is not c.panel.tensor):
         if a in scattered and pack(plan, a, at, c.row, c.height, c.sums):
             beside.append(plan.kernel.temporaries[-1])
         elif row_tiles and a not in scattered and _by_lanes(plan, c, a, row_tiles[0]):
