@@ -217,7 +217,8 @@ class Plan:
             self._commit()
 
     def compute(self) -> None:
-        """Run without the assignments: variables keep their values until `commit`, for which inputs must stay as they are.
+        """Run without the assignments: variables keep their values until `commit`, for which inputs, and the variables that the program
+        reads, must stay as they are.
 
         Raises:
             CallError: a value outside its range.

@@ -12,7 +12,8 @@ class _Held:
     """`with held:` lets Ctrl-C wait until the block is left, at its end or by an exception; kernels in it are not interrupted.
 
     One that came before is raised where the block would begin. Blocks may stand in each other, and in several threads at once: Ctrl-C
-    waits for all of them. A handler that is installed while the block runs is called at once.
+    waits for all of them. A handler that is installed while the block runs is called at once, and so are those of other signals;
+    `_thread.interrupt_main()` does not wait either.
 
     Both ends are native code, not methods that call it: between it and the block Python could run the handler of another signal, whose
     exception would pass by the other end, and Ctrl-C would wait for ever.
