@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -26,10 +27,11 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
+        mask = os.umask(0o077)  # asked for by setting it: Ctrl-C in between leaves one that gives nothing away
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)
         os.replace(name, target)
     except BaseException:
-        os.unlink(name)
+        with suppress(FileNotFoundError):  # Ctrl-C came when the new content was there already
+            os.unlink(name)
         raise

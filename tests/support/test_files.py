@@ -1,0 +1,32 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from texpr.support.files import write_file
+
+
+@pytest.mark.parametrize(("name", "content"), [("fsync", b"old"), ("replace", b"new")])
+def test_ctrl_c_while_a_file_is_written(name: str, content: bytes, tmp_path, monkeypatch):
+    """It is raised as it is, and the folder has one of the contents and nothing else."""
+    done = getattr(os, name)
+
+    def interrupted(*arguments):
+        done(*arguments)
+        raise KeyboardInterrupt
+
+    path = tmp_path / "file"
+    write_file(path, b"old")
+    monkeypatch.setattr(os, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(path, b"new")
+    assert path.read_bytes() == content and [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_may_be_read_as_others_that_are_made_now(tmp_path):
+    (tmp_path / "usual").touch()
+    write_file(tmp_path / "file", b"new")
+    assert (tmp_path / "file").stat().st_mode == (tmp_path / "usual").stat().st_mode
