@@ -72,7 +72,7 @@ def test_a_range_has_one_part_however_often_its_loop_makes_the_buffer():
     (loop,) = kernel.body
     assert isinstance(loop, For)
     text, _ = emit_llvm(replace(kernel, body=(replace(loop, body=loop.body * 2),)), NATIVE)
-    assert text.count(f"mul i64 %lo, {ROW}") == 1
+    assert text.count(f"mul i64 %part, {ROW}") == 1
 
 
 def test_what_asks_for_memory_itself():

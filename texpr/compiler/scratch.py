@@ -1,7 +1,7 @@
 """What kernels need besides their arrays: memory on the heap, which callers may give, and functions of others.
 
-A buffer of a loop that threads share is one for each range of iterations, which is what a thread takes: callers give it once for each
-iteration, and a range uses the one of its first iteration. So it is near again in the next iteration, whoever runs the loop.
+A buffer of a loop that threads share is one for each range of iterations, which is what a thread takes: callers give as many as ranges may
+run at once. A range takes one while it runs, the first that is free: so they are few, and near again for the next range.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import SCALABLE, Alloc, ExternCall, For, If, Kernel, Stmt
 from texpr.ir.traverse import statements
-from texpr.passes.place import fits_stack, stride_of
+from texpr.passes.place import PARTS, fits_stack, stride_of
 
 
 def with_scratch(final: Kernel) -> Kernel:
@@ -55,7 +55,7 @@ def _allocated(body: tuple[Stmt, ...], times: int) -> Iterator[tuple[Tensor, int
             yield s.tensor, times
         elif isinstance(s, For) and s.kind == "parallel":
             extent = integer(s.extent) if times == 1 else None
-            yield from () if extent is None else _allocated(s.body, extent)
+            yield from () if extent is None else _allocated(s.body, min(extent, PARTS))
         elif isinstance(s, For | If):
             yield from _allocated(s.body, times)
 

@@ -3,7 +3,8 @@
 A kernel that writes a new value over the old one needs no second array, and no lines of one come to the caches. Behind it nothing may go
 wrong, or a part of the variables would be new and the others old. So such a kernel comes after all that can fail, asks neither for memory
 nor for functions of others, computes nothing but new values of variables, and Ctrl-C waits until all of them are there. What it reads of
-others stays until then, so it reads no more of that than it saves.
+others stays until then, so it reads no more of that than it saves. What programs of small variables would save is less than another native
+call costs: everything they need stays in the caches anyway.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from dataclasses import dataclass, field
 from texpr.graph.fusion import Decision, amount, tensor_bytes
 from texpr.graph.launches import Launch
 from texpr.ir.expr import Tensor
+
+LEAST = 1 << 18
+"""Bytes of variables for which launches are put in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Order:
 
 
 def in_order(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], results: Collection[Tensor],
-             root: Callable[[Tensor], Tensor]) -> Order:
+             root: Callable[[Tensor], Tensor], least: int = LEAST) -> Order:
     """Which launches run last, and what they write over.
 
     Args:
@@ -42,6 +46,7 @@ def in_order(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], resul
         updates: variables and their new values.
         results: what else the program gives.
         root: the tensor whose memory a tensor is.
+        least: bytes of variables that are updated in place, or none are.
     """
     needed = {*results, *(root(t) for n in launches for t in n.inputs)}
     own = set(updates.values()) - needed
@@ -49,18 +54,14 @@ def in_order(launches: Sequence[Launch], updates: Mapping[Tensor, Tensor], resul
     reads = Counter(root(t) for n in candidates for t in n.inputs)
     made = {t for n in launches for t in n.outputs}
     old = {new: variable for variable, new in updates.items()}
-    over: dict[Tensor, Tensor] = {}
-    last, decisions = [], []
-    for launch in candidates:
-        found = _over(launch, old, reads)
-        kept = sum(map(tensor_bytes, made.intersection(map(root, launch.inputs))))
-        reason = _against(launch, found, kept)
-        decisions.append(_decision(launch, found, reason))
-        if not reason:
-            last.append(launch)
-            over |= found
-    first = tuple(n for n in launches if n not in last)
-    return Order(first, tuple(last), over, tuple(decisions))
+    found = {n: _over(n, old, reads) for n in candidates}
+    kept = {n: sum(map(tensor_bytes, made.intersection(map(root, n.inputs)))) for n in candidates}
+    against = {n: _against(n, found[n], kept[n]) for n in candidates}
+    over = {new: variable for n in candidates if not against[n] for new, variable in found[n].items()}
+    if sum(map(tensor_bytes, over)) < least:
+        over, against = {}, {n: reason or f"all together are less than {amount(least)}" for n, reason in against.items()}
+    first, last = ([n for n in launches if (against.get(n) == "") == wanted] for wanted in (False, True))
+    return Order(tuple(first), tuple(last), over, tuple(_decision(n, found[n], reason) for n, reason in against.items()))
 
 
 def _over(launch: Launch, old: Mapping[Tensor, Tensor], reads: Mapping[Tensor, int]) -> dict[Tensor, Tensor]:

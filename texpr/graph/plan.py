@@ -25,7 +25,7 @@ from texpr.graph.profile import Profile, shapes_of, watching
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.timing import Timing
 from texpr.graph.turn import Turn
-from texpr.graph.variable import Variable, array_of
+from texpr.graph.variable import Variable, announce, array_of, exchange
 from texpr.ir.build import integer
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor
@@ -265,8 +265,14 @@ class Plan:
         Raises:
             KeyboardInterrupt: before all variables have changed, or after.
         """
-        with self._turn.alone():
-            self._commit()
+        with (turn := self._turn).lock:  # `Turn.alone`, written out, for small steps
+            if turn.taken:
+                turn.refuse()
+            try:
+                turn.taken = True
+                self._commit()
+            finally:
+                turn.taken = False
 
     def _commit(self) -> None:
         if self._left is not None:
@@ -275,26 +281,19 @@ class Plan:
     def _finish(self) -> None:
         """Run the last launches, and exchange what they do not write over, once nothing can fail any more."""
         with held:
-            self._announce()
+            announce(self._updates)
             last = self._bound(True) if self._in_place else None
             self._left = None
             if last is not None:
                 last()
-            for variable in self._exchanged:
-                variable.exchange()
+            exchange(self._exchanged)
 
     def _exchange(self) -> None:
         """The new values of all variables lie in their spare arrays."""
         with held:
-            self._announce()
+            announce(self._updates)
             self._left = None
-            for variable in self._updates:
-                variable.exchange()
-
-    def _announce(self) -> None:
-        """Copies are made for all who wait for old values: there may be no memory for them."""
-        for variable in self._updates:
-            variable.changes()
+            exchange(self._updates)
 
     def profile(self, repeats: int = 20) -> list[Timing]:
         """The time of each launch, measured on what the memory holds now. Results stay; nothing is assigned, by a `commit` afterwards

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -161,11 +161,6 @@ class Variable:
             self.dtype = dtype
             Structures.change()
 
-    def exchange(self) -> None:
-        """Make the array that a step has written the value."""
-        self.changes()
-        self._current, self._spare = self._spare, self._current  # type: ignore[assignment]
-
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         capture = active_capture.get()
         return NotImplemented if capture is None else capture.apply(operator, inputs, constants)
@@ -202,6 +197,19 @@ def _placed(array: np.ndarray, device: str) -> Any:
     """A copy of an array where it is to lie, from the beginning of a line on."""
     found = gpu.find_device(device)
     return in_lines(array) if found is None else gpu.to_device(found, np.asarray(array, order="C"))
+
+
+def announce(variables: Iterable[Variable]) -> None:
+    """Tell all who wait for the values of variables that they change: they make copies, for which there may be no memory."""
+    for v in variables:
+        if v.leaf is not None:
+            v.changes()
+
+
+def exchange(variables: Iterable[Variable]) -> None:
+    """Make the arrays that a step has written the values, which was announced."""
+    for v in variables:
+        v._current, v._spare = v._spare, v._current
 
 
 array_of = attrgetter("_current")

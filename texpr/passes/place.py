@@ -19,6 +19,8 @@ STACK_BYTES = 16 * 1024
 """Larger buffers live on the heap."""
 LINE = 64
 """Bytes of a line of the cache."""
+PARTS = 64
+"""Ranges of a loop that run at once, at most, where each needs a buffer that callers give."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from texpr.ir.loop import (
 )
 from texpr.ir.traverse import children, statements, tensors, walk
 from texpr.passes.flatten import flat_index
-from texpr.passes.place import fits_stack, stride_of
+from texpr.passes.place import PARTS, fits_stack, stride_of
 from texpr.passes.renew import folded
 from texpr.support.errors import CompileError
 from texpr.targets.access import Accesses
@@ -289,15 +289,19 @@ class Emitter(Accesses):
         self.workers += 1
         extent = self.index(loop.extent)
         used, free = self.captured(loop)
-        context = f.slot(f"[{len(used) + len(free) + 1} x i64]", 8)
+        parts = [t for t in dict.fromkeys(s.tensor for s in statements(loop) if isinstance(s, Alloc)) if t in self.pointers]
+        context = f.slot(f"[{len(used) + len(free) + 2} x i64]", 8)
         captured: list[Value | str] = [*(self.pointers[t] for t in used), *(self.variables[v] for v in free)]
         for k, item in enumerate(captured):
             at = f.define(f"getelementptr i64, ptr {context}, i64 {k + 1}")
             f.emit(f"store {item if isinstance(item, Value) else f'ptr {item}'}, ptr {at}, align 8")
         f.emit(f"store i64 0, ptr {context}, align 8")
+        if parts:
+            taken = f.define(f"getelementptr i64, ptr {context}, i64 {len(captured) + 1}")
+            f.emit(f"store i64 {-(1 << min(integer(loop.extent) or 0, PARTS)) % (1 << 64)}, ptr {taken}, align 8")
         f.emit(f"call void @tx_parallel(ptr @{_quoted(name)}, ptr {context}, i64 {extent.text})")
         status = f.define(f"load i64, ptr {context}, align 8")
-        self._worker(loop, name, used, free)
+        self._worker(loop, name, used, free, parts)
         for code in (1, 2):
             f.leave_if(f.define(f"icmp eq i64 {status}, {code}"), code)
 
@@ -311,25 +315,31 @@ class Emitter(Accesses):
         needed = {n for n in nodes if isinstance(n, Var)}.union(self.kernel.sizes)
         return used, [v for v in sorted(needed, key=lambda v: v.name) if v in self.variables and v is not loop.var]
 
-    def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var]) -> None:
-        """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them."""
+    def _worker(self, loop: For, name: str, used: list[Tensor], free: list[Var], parts: list[Tensor]) -> None:
+        """Two functions: one with the captured values as parameters (so that `noalias` holds), one that unpacks them.
+
+        Args:
+            parts: tensors of which each range takes one of those that callers give.
+        """
         outer = self.function, self.pointers, self.variables, self.looping, self.known
         self.looping, self.known = 0, Scoped()
         types = ["ptr"] * len(used) + ["i64"] * len(free)
         parameters = [f"%p{k}" for k in range(len(types))]
         typed = [f"ptr{self.alone(t)} {p}" for t, p in zip(used, parameters)] + [f"i64 {p}" for p in parameters[len(used) :]]
-        signature = ", ".join([*typed, "i64 %lo", "i64 %hi"])
+        signature = ", ".join([*typed, "i64 %lo", "i64 %hi", "i64 %part"])
         self.function = Function(f"define internal i32 @{_quoted(name + '.body')}({signature}) alwaysinline #0")
         self.pointers = dict(zip(used, parameters))
         self.variables = dict(zip(free, (Value(p, I64) for p in parameters[len(used) :])))
         self.in_worker = True
-        for tensor in dict.fromkeys(s.tensor for s in statements(loop) if isinstance(s, Alloc) and s.tensor in self.pointers):
-            at = self.function.define(f"mul i64 %lo, {stride_of(tensor)}")
+        for tensor in parts:
+            at = self.function.define(f"mul i64 %part, {stride_of(tensor)}")
             self.pointers[tensor] = self.function.define(f"getelementptr i8, ptr {self.pointers[tensor]}, i64 {at}")
         self._hoisted_buffers(loop)
         self._serial(loop, Value("%lo", I64), Value("%hi", I64))
         self.in_worker = False
-        self.functions += [self.function.text(), _unpacking(name, types)]
+        self.functions += [self.function.text(), _unpacking(name, types, bool(parts))]
+        if parts:
+            self.declared |= {"llvm.cttz.i64": "declare i64 @llvm.cttz.i64(i64, i1)", "texpr.take": _TAKE}
         self.function, self.pointers, self.variables, self.looping, self.known = outer
 
     def alone(self, tensor: Tensor) -> str:
@@ -347,12 +357,43 @@ class Emitter(Accesses):
         return tensor.scope != "heap" and fits_stack(tensor)
 
 
-def _unpacking(name: str, types: list[str]) -> str:
+_TAKE = """define internal i64 @texpr.take(ptr %taken) {
+entry:
+  br label %look
+look:
+  %word = load atomic i64, ptr %taken monotonic, align 8
+  %free = xor i64 %word, -1
+  %none = icmp eq i64 %free, 0
+  br i1 %none, label %look, label %try
+try:
+  %part = call i64 @llvm.cttz.i64(i64 %free, i1 true)
+  %bit = shl i64 1, %part
+  %with = or i64 %word, %bit
+  %swap = cmpxchg ptr %taken, i64 %word, i64 %with acquire monotonic
+  %mine = extractvalue { i64, i1 } %swap, 1
+  br i1 %mine, label %out, label %look
+out:
+  ret i64 %part
+}"""
+"""The lowest bit of a word that is 0, which is 1 then; waits for one."""
+
+
+def _unpacking(name: str, types: list[str], parts: bool) -> str:
+    """Args:
+        parts: each range takes a part, by a bit of the word behind the captured values.
+    """
     lines = [f"define internal void @{_quoted(name)}(ptr %context, i64 %lo, i64 %hi) #0 {{"]
     for k, t in enumerate(types):
         lines += [f"  %a{k} = getelementptr i64, ptr %context, i64 {k + 1}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
-    args = ", ".join([*(f"{t} %v{k}" for k, t in enumerate(types)), "i64 %lo", "i64 %hi"])
-    lines += [f"  %s = call i32 @{_quoted(name + '.body')}({args})", "  %failed = icmp ne i32 %s, 0",
+    part = "%part" if parts else "0"
+    if parts:
+        lines += [f"  %taken = getelementptr i64, ptr %context, i64 {len(types) + 1}", "  %part = call i64 @texpr.take(ptr %taken)"]
+    args = ", ".join([*(f"{t} %v{k}" for k, t in enumerate(types)), "i64 %lo", "i64 %hi", f"i64 {part}"])
+    lines.append(f"  %s = call i32 @{_quoted(name + '.body')}({args})")
+    if parts:
+        lines += ["  %bit = shl i64 1, %part", "  %others = xor i64 %bit, -1",
+                  "  %before = atomicrmw and ptr %taken, i64 %others release"]
+    lines += ["  %failed = icmp ne i32 %s, 0",
               "  br i1 %failed, label %report, label %done", "report:", "  %wide = zext i32 %s to i64",
               "  store atomic i64 %wide, ptr %context monotonic, align 8", "  br label %done", "done:", "  ret void", "}"]
     return "\n".join(lines)
