@@ -147,6 +147,13 @@ def test_the_reasons():
     assert bias.endswith("-> bias_3: no, it would keep 8.1 KiB until then"), bias
 
 
+def test_programs_of_small_variables_are_left_as_they_are():
+    total, plan = counting(SIZE - 1)
+    assert decisions(plan) == ["over add_1 -> total: no, all together are less than 256.0 KiB"]
+    plan.run()
+    assert total._spare is not None
+
+
 def test_the_array_stays_and_compute_alone_changes_nothing():
     total, plan = counting()
     before = total.data

@@ -178,14 +178,10 @@ def path_to(kernel: Kernel, loop: For) -> tuple[For | If, ...]:
 def _paths_to_loops(kernel: Kernel) -> Mapping[Var, tuple[For | If, ...]]:
     """For every variable the path to its first loop."""
     found: dict[Var, tuple[For | If, ...]] = {}
-    stack: list[tuple[tuple[For | If, ...], Stmt]] = [((), s) for s in reversed(kernel.body)]
-    while stack:
-        above, node = stack.pop()
-        if isinstance(node, For | If):
-            path = (*above, node)
-            if isinstance(node, For):
-                found.setdefault(node.var, path)
-            stack += [(path, s) for s in reversed(node.body)]
+    for above, _ in paths(kernel):
+        for k, n in enumerate(above):
+            if isinstance(n, For) and n.var not in found:
+                found[n.var] = above[: k + 1]
     return found
 
 

@@ -289,7 +289,8 @@ class Emitter(Accesses):
         self.workers += 1
         extent = self.index(loop.extent)
         used, free = self.captured(loop)
-        parts = [t for t in dict.fromkeys(s.tensor for s in statements(loop) if isinstance(s, Alloc)) if t in self.pointers]
+        made = {s.tensor for s in statements(loop) if isinstance(s, Alloc)}
+        parts = [t for t in used if t in made]  # callers give them
         context = f.slot(f"[{len(used) + len(free) + 2} x i64]", 8)
         captured: list[Value | str] = [*(self.pointers[t] for t in used), *(self.variables[v] for v in free)]
         for k, item in enumerate(captured):
