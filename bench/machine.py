@@ -26,7 +26,6 @@ PAIRS = "vdpbf16ps"
 """What the rate of that instruction is called."""
 TILES = {"bf16": ("tdpbf16ps", 2 * 16 * 16 * 32), "i8": ("tdpbssd", 2 * 16 * 16 * 64)}
 """By the type of the operands: the instruction that multiplies tiles, and how many multiplications and additions that is."""
-Native = Callable[[int, int], object]
 STEPS = 2_000_000
 TILE_STEPS = 100_000
 TURNS = 15
@@ -110,25 +109,17 @@ def measure_limits(threads: int) -> Limits:
 
 def product_rate(instruction: Instruction, threads: int) -> float:
     """Multiplications and additions per second of independent chains of an instruction."""
-    machine = find_target("native").machine
-    chains = 24 if machine.vector_registers >= 32 else 12
-    room = 2 * max(machine.vector_bytes, 8)
-    buffers = [np.zeros(room, np.uint8) for _ in range(threads)]
-    with _Compiled(_chains(instruction, chains)) as function:
-        def run(k: int) -> None:
-            function(STEPS, buffers[k].ctypes.data)
-        steps = max(sum(STEPS / taken for taken in _together(run, threads)) for _ in range(TURNS))
-    return steps * chains * instruction.operations * room / 2
+    with products(instruction) as loop:
+        return max(sum(STEPS / taken for taken in _together(lambda _: loop.run(STEPS), threads)) for _ in range(TURNS)) * loop.operations
 
 
 def tile_rate(call: str, operations: int, threads: int) -> float:
     """Multiplications and additions per second of four tiles of sums."""
     configuration = np.zeros(64, np.uint8)
     configuration[0], configuration[16:32:2], configuration[48:56] = 1, 64, 16
-    with _Compiled(_tiles(call)) as function:
-        steps = max(sum(TILE_STEPS / taken for taken in _together(lambda _: function(TILE_STEPS, configuration.ctypes.data), threads))
-                    for _ in range(TURNS))
-    return steps * 4 * operations
+    with Loop(_tiles(call), configuration, 4 * operations) as loop:
+        return max(sum(TILE_STEPS / taken for taken in _together(lambda _: loop.run(TILE_STEPS), threads))
+                   for _ in range(TURNS)) * loop.operations
 
 
 def copy_rate(size: int, threads: int) -> float:
@@ -157,6 +148,14 @@ def _together(work: Callable[[int], object], threads: int) -> list[float]:
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(part, range(threads)))
+
+
+def products(instruction: Instruction) -> Loop:
+    """Independent chains of an instruction, whose operands stay in registers."""
+    machine = find_target("native").machine
+    chains = 24 if machine.vector_registers >= 32 else 12
+    vector = max(machine.vector_bytes, 8)
+    return Loop(_chains(instruction, chains), np.zeros(2 * vector, np.uint8), chains * instruction.operations * vector)
 
 
 def _chains(instruction: Instruction, chains: int) -> str:
@@ -217,21 +216,30 @@ end:
 """
 
 
-class _Compiled:
-    """`void run(i64, ptr)` of a text of LLVM IR, as long as the block lasts."""
+class Loop:
+    """Instructions that wait for nothing but each other, as long as the block lasts: a function of a text of LLVM IR, `void run(i64, ptr)`.
 
-    def __init__(self, text: str) -> None:
+    Attributes:
+        operations: multiplications and additions of one turn.
+    """
+
+    def __init__(self, text: str, buffer: np.ndarray, operations: float) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         target = llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, jit=True)
         self._linker = llvm.create_lljit_compiler(target)
         self._library: llvm.ResourceTracker | None = None
-        self._text = text
+        self._text, self._buffer, self.operations = text, buffer, operations
 
-    def __enter__(self) -> Native:
+    def __enter__(self) -> Loop:
         self._library = llvm.JITLibraryBuilder().add_ir(self._text).export_symbol("run").link(self._linker, "limits")
-        return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(self._library["run"])
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(self._library["run"])
+        return self
+
+    def run(self, turns: int) -> None:
+        """So many turns; threads may run it at once."""
+        self._run(turns, self._buffer.ctypes.data)
 
     def __exit__(self, *_: object) -> None:
         self._library = None

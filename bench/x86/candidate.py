@@ -17,11 +17,11 @@ class Candidate:
 
     Attributes:
         run: computes the row once, and gives its result.
-        result: what `run` gave as an array in the layout of the reference.
+        result: what `run` gave as an array in the layout of the reference; None if it gives none, and is no candidate for the best.
     """
 
     run: Callable[[], object]
-    result: Callable[[Any], np.ndarray] = np.asarray
+    result: Callable[[Any], np.ndarray] | None = np.asarray
 
 
 Make = Callable[[Row, Arrays], Candidate | None]

@@ -18,7 +18,9 @@ from bench.timing import Sample, in_turns, typical, undisturbed
 from bench.x86.rows import Row
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = ("texpr", "numpy", "torch", "jax", "ort", "numba")
+OWN = ("texpr", "peak")
+"""What needs no library of others."""
+LIBRARIES = ("texpr", "numpy", "torch", "jax", "ort", "numba", "peak")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NPROC", "PJRT_NPROC",
                     "TEXPR_THREADS")
 # Libraries that allocate their results would pay for fresh pages in every call: let malloc keep what it got.
@@ -56,7 +58,7 @@ class Found:
     Attributes:
         row: its name.
         seconds: medians by column.
-        details: by column: `first` seconds until the first result, `error`, `correct`; or `failed`.
+        details: by column: `first` seconds until the first result, `error` and `correct` where there is one; or `failed`.
         clean: no median had to use disturbed samples.
     """
 
@@ -86,7 +88,7 @@ class Library:
 
     def _begin(self) -> None:
         settings = self._settings
-        python = sys.executable if self.name == "texpr" else settings.python
+        python = sys.executable if self.name in OWN else settings.python
         command = [python, "-m", settings.worker, self.name, "--threads", str(settings.threads), "--clock", settings.clock]
         try:
             self._process = subprocess.Popen(command, cwd=ROOT, env=_environment(self.name, settings), text=True, stdin=subprocess.PIPE,

@@ -9,11 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from bench.machine import Limits
+from bench.machine import Limits, instructions, product_rate
+from bench.timing import measure_processor
 from bench.x86 import report
 from bench.x86.candidate import Candidate
 from bench.x86.parent import Found, Library, Settings, measure
-from bench.x86.peers import with_numpy, with_texpr
+from bench.x86.peers import with_numpy, with_peak, with_texpr
 from bench.x86.rows import BOUNDS, CLASSES, Class, Row, conv, depthwise, gemm, gemm_batched, matrix, rowwise
 from bench.x86.worker import Worker, serve
 
@@ -41,11 +42,21 @@ def test_texpr_and_numpy_agree_with_the_reference(row: Row):
     found = [candidate for make in makers if (candidate := make(row, arrays)) is not None]
     assert found
     for candidate in found:
+        assert candidate.result is not None
         result = candidate.result(candidate.run())
         assert result.size == row.outputs
         assert row.error(arrays, result) <= BOUNDS[row.dtype]
         spoiled = np.where(np.arange(result.size).reshape(result.shape) == result.size - 1, result + 1, result)
         assert row.error(arrays, spoiled) > BOUNDS[row.dtype], "an error in the last element is not found"
+
+
+def test_as_many_products_as_a_row_has_take_as_long_as_the_rate_says():
+    rate = product_rate(instructions()["f32"], 1)
+    row = gemm("large", 1024, 1024, 512)
+    peak = with_peak.columns(1)["peak"]["gemm"](row, {})
+    assert peak is not None
+    best = min(measure_processor(peak.run).seconds for _ in range(5))
+    assert 0.3 * row.flops / rate < best < 3 * row.flops / rate, "a loop that is left out, or is run by each of several threads, shows"
 
 
 def test_names_are_unique_in_a_class():
@@ -91,12 +102,13 @@ def test_a_row_is_measured_in_processes():
 def test_a_table_has_ratios_and_what_failed():
     of = Class("call", 0.9, (1.0, 1.2), (Row("a", "add", {"A": (4,), "B": (4,)}, 4), Row("b", "add", {"A": (4,), "B": (4,)}, 4)))
     right, bad = {"first": 0.5, "error": 0.0, "correct": True}, {"first": 0.5, "error": 1.0, "correct": False}
-    found = [Found("a", {"texpr": 2e-6, "numpy": 4e-6, "torch": 1e-6}, {"texpr": right, "numpy": right, "torch": bad}),
+    found = [Found("a", {"texpr": 2e-6, "numpy": 4e-6, "torch": 1e-6, "peak": 5e-7},
+                   {"texpr": right, "numpy": right, "torch": bad, "peak": {"first": 0.1}}),
              Found("b", {"texpr": 8e-6, "numpy": 4e-6}, {"texpr": right, "numpy": right, "jax": {"failed": "no"}}, clean=False)]
     assert report.table(of, found, Limits(1, {"f32": 1e9}, {1 << 20: 48e6})) == """\
-call  numpy  torch  texpr  ratio  of limit   first         notes
-a      4 us   1 us   2 us   2.00       50%  500 ms  wrong: torch
-b      4 us      -   8 us   0.50       12%  500 ms     disturbed
+call  numpy  torch    peak  texpr  ratio  of peak  of limit   first         notes
+a      4 us   1 us  500 ns   2 us   2.00      25%       50%  500 ms  wrong: torch
+b      4 us      -       -   8 us   0.50        -       12%  500 ms     disturbed
 geometric mean 1.00, bar 1.00; 1 of 2 at least 0.90
 failed: b, jax: no
 """

@@ -1,0 +1,36 @@
+"""The machine itself: as many products and additions as a row has, of numbers that stay in registers.
+
+In turns with the libraries, as processors are slower when they are warm, and where others share them: medians of both are compared.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from bench.machine import instructions, products
+from bench.x86.candidate import Candidate, Columns
+from bench.x86.rows import Arrays, Row
+
+KINDS = ("gemm", "gemm_batched")
+
+
+def columns(threads: int) -> Columns:
+    """One column."""
+    pool = ThreadPoolExecutor(threads)
+    return {"peak": dict.fromkeys(KINDS, partial(_peak, threads, pool))}
+
+
+def version() -> str:
+    """Which loop."""
+    return "of registers"
+
+
+def _peak(threads: int, pool: ThreadPoolExecutor, row: Row, _: Arrays) -> Candidate:
+    loop = products(instructions()[row.dtype]).__enter__()
+    turns = max(1, round(row.flops / loop.operations / threads))
+
+    def run() -> None:
+        list(pool.map(loop.run, [turns] * threads))
+
+    return Candidate(run if threads > 1 else partial(loop.run, turns), None)
