@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from bench.inner.assembly import inner_loops
 
 CORNERS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -1e-45, 3e38]
 
@@ -40,7 +41,7 @@ def test_extremes_beside_a_number(which, dtype, number, call):
             assert same(op(given), tx.interpret(op, given))
 
 
-@pytest.mark.parametrize("terms", [1, 15, 16, 64, 100])
+@pytest.mark.parametrize("terms", [1, 15, 16, 64, 100, 333, 1024])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("which", ["max", "min"])
 def test_extremes_of_rows(which, dtype, terms):
@@ -49,7 +50,33 @@ def test_extremes_of_rows(which, dtype, terms):
     X = generator.choice(np.array(CORNERS, np.dtype(dtype.replace("f", "float"))), (40, terms))
     X[:20] = np.where(np.isnan(X[:20]), 0, X[:20])
     X[:4] = np.where(generator.random((4, terms)) < 0.5, -0.0, 0.0)
+    X[4:12, generator.integers(terms)] = np.nan
     assert same(op(X), tx.interpret(op, X))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_nan_in_any_of_several_loops_goes_through(dtype):
+    """Each loop remembers what the one before it left; signalling NaN, which the machine's extreme gives once, are NaN too."""
+    op = tx.op(f"op f(X: {dtype}[M, N]) -> y: {dtype}[M] {{ y[i] = max(j: X[i, j]) }}")
+    lanes = 16 if dtype == "f32" else 8
+    X = np.random.default_rng(0).standard_normal((25, 24 * lanes)).astype(dtype.replace("f", "float"))
+    bits = X.view("u4" if dtype == "f32" else "u8")
+    for row in range(24):
+        bits[row, row * lanes + row % lanes] = (0x7FA00000, 0x7FF4000000000000)[dtype == "f64"] if row % 2 else np.iinfo(bits.dtype).max
+    s = tx.schedule(op, M=25, N=24 * lanes).split("j", lanes).split("jo", 8).rfactor("ji", reassoc=True)
+    s = s.reorder("joo", "joi", "ji").vectorize("ji").vectorize("ji_sum").unroll("joo")
+    for target in ("native", "x86-64-v4"):
+        assert "vcmpord" in s.compile(target).asm or "avx512" not in str(s.compile(target).target.features)
+    found = s.compile()(X)
+    assert np.isnan(found[:24]).all() and found[24] == X[24].max()
+
+
+def test_extremes_of_many_are_two_instructions_each():
+    op = tx.op("op f(X: f32[N]) -> y: f32 { y = max(i: X[i]) }")
+    asm = tx.schedule(op, N=4096).auto("x86-64-v4").compile("x86-64-v4").asm
+    main = max(inner_loops(asm), key=len)
+    found = [n.split()[0] for n in main if re.match(r"v(?!mov)", n)]
+    assert found.count("vrangeps") == found.count("vcmpordps") > 1 and set(found) == {"vrangeps", "vcmpordps"}, main
 
 
 def test_an_extreme_is_few_instructions():

@@ -20,8 +20,9 @@ from texpr.targets.execute import in_qemu
 from texpr.targets.function import Value, constant
 from texpr.targets.instructions import transposes
 from texpr.targets.plain import becomes_registers
+from texpr.targets.remembered import RememberingEmitter
 from texpr.targets.rounding import saturated
-from texpr.targets.tiles import OF_FEATURE, PERMISSION, REGISTERS, TileEmitter, uses_tiles
+from texpr.targets.tiles import OF_FEATURE, PERMISSION, REGISTERS, uses_tiles
 
 _STREAMING = ("znver", "sapphirerapids", "emeraldrapids", "graniterapids")
 """Processors on which stores past the caches made rows of `python -m bench.x86 --only rowwise` faster; on Cascade Lake they did not."""
@@ -107,7 +108,7 @@ def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: 
     return Machine(vector_bytes, registers, caches, cores, fma=fma, functions=functions, instructions=transposes(vector_bytes))
 
 
-class WideEmitter(TileEmitter):
+class WideEmitter(RememberingEmitter):
     """AVX-512 has instructions for a product with a power of two, and for extremes; stores past the caches wait for sfence."""
 
     adds_addresses = True
@@ -157,9 +158,12 @@ class WideEmitter(TileEmitter):
         a, b = self._same(a, b)
         if not self._is_wide(a) or "splat" in a.text + b.text:
             return super().extreme(which, a, b)
-        ranged = self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
+        ranged = self.of_numbers(which, a, b)
         unordered = self._one(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
         return self.select(unordered, self._one(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
+
+    def of_numbers(self, which: str, a: Value, b: Value) -> Value:
+        return self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
 
     def whole(self, a: Value, t: DType) -> Value:
         """LLVM converts the lanes of a vector one by one where a conversion saturates."""
