@@ -214,6 +214,10 @@ class Steps:
         """Give the statements of a loop loops of their own; see `texpr.schedule.fission`."""
         return self._step("fission", loop, *(() if after is None else (after,)), **({} if name is None else {"name": name}))
 
+    def join(self, first: str | Var, second: str | Var) -> Self:
+        """Run the iterations of two loops of the same body in turns; see `texpr.schedule.join`."""
+        return self._step("join", first, second)
+
     def expand(self, tensor: str, loop: str | Var) -> Self:
         """Give each iteration of a loop an element of its own of a temporary; see `texpr.schedule.expand`."""
         return self._step("expand", tensor, loop)

@@ -2,12 +2,12 @@
 
 Each step is a function from a kernel to a kernel that computes the same values, or it raises `ScheduleError` with the smallest example of
 what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl whether every
-dependence keeps its direction, and so do `tile`, `jam`, `fission` and `reverse`, which move statements as it does (`leaves`); `skew`
-makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent; `rfactor` changes the
+dependence keeps its direction, and so do `tile`, `jam`, `fission`, `join` and `reverse`, which move statements as it does (`leaves`);
+`skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent; `rfactor` changes the
 order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use it, of the size of the box
-an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest as one instruction whose
-meaning is that nest. `online`, `trim`, `reciprocal`, `logistic` and `tf32` alone rewrite equations: sums of exponentials with a maximum
-that runs along, sums without terms that are 0, products with reciprocals for quotients, quotients for sums with tanh, rounded factors.
+an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest as one instruction whose meaning
+is that nest. `online`, `trim`, `reciprocal`, `logistic` and `tf32` alone rewrite equations: sums of exponentials with a maximum that runs
+along, sums without terms that are 0, products with reciprocals for quotients, quotients for sums with tanh, rounded factors.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
@@ -22,10 +22,11 @@ from texpr.schedule.expand import expand
 from texpr.schedule.explain import explain
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
+from texpr.schedule.fuse import fuse
 from texpr.schedule.hints import annotate, prefetch, stream
 from texpr.schedule.in_flight import in_flight
 from texpr.schedule.inline import inline
-from texpr.schedule.join import fuse
+from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.logistic import logistic
@@ -51,8 +52,8 @@ from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
 
 __all__ = [
-    "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops",
-    "fission", "fold", "fuse", "in_flight", "inline", "jam", "layout", "logistic", "loop_names", "multicast", "online", "pad", "parallel",
+    "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
+    "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast", "online", "pad", "parallel",
     "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate",
     "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
 ]

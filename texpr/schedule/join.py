@@ -1,147 +1,108 @@
-"""`fuse`: two nested loops become one."""
+"""`join`: two loops of the same body become one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from texpr.ir.build import floordiv, integer, maximum, mod, mul
-from texpr.ir.expr import Expr, Var, index
+from texpr.ir.affine import same_value
+from texpr.ir.expr import Expr, Var
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.parted import divides_by_sizes, is_natural, parted
-from texpr.ir.traverse import tensors, variables
+from texpr.ir.traverse import tensors
 from texpr.passes.renew import folded
-from texpr.schedule.independent import check_moved
-from texpr.schedule.leaves import apart, checked, rearranged
-from texpr.schedule.loops import all_loops, check_new_names, find_loops, qualified, replace_loops, span_of
+from texpr.schedule.leaves import checked, rearranged
+from texpr.schedule.loops import find_loops, qualified, span_of
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
-MOST_ITERATIONS = 1 << 62
 
+def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
+    """Run the iterations of two loops in turns. Loop fusion elsewhere; the opposite of `fission`.
 
-def fuse(kernel: Kernel, outer: str | Var, inner: str | Var, *, name: str | None = None) -> Kernel:
-    """Join two nested loops into one. The order is unchanged; if the outer iterations run at once, all must be independent now.
+    for i: A;  B;  for j: C   ->   B;  for i: { A; C[j := i] }
 
-    Coalescing, collapse elsewhere.
-
-    for a in 0..m: for b in 0..n: S   ->   for ab in 0..m*n: S[a := ab // n, b := ab % n]
-
-    Statements beside the inner loop get an outer loop of their own first, if no dependence forbids it.
-
-    If n is a size, an iteration costs a division, but for addresses of whole rows, in which (ab // n)*n + ab % n is ab. Later steps may
-    split the joined loop (tails guard, clip and mask), mark it, join it again and move it as a whole; `ir.parted` is what proofs see.
+    Legal if every dependence keeps its direction: no instance of `C` needs a later one of `A`, and what stands between the loops, and runs
+    before both now, needs nothing of `A`. The new loop is called as the first one. Of loops that have copies, each first one is joined with
+    the second one that comes next in the same body.
 
     Raises:
-        ScheduleError: `inner` does not directly follow `outer`, its extent depends on `outer` or is data, the name is taken, a loop is
-            marked vector or unroll, an instance would run before one it needs, or iterations that would run at once depend on each other.
+        ScheduleError: no such pair of loops stands in one body, one runs more iterations than the other, or is marked, their number is
+            data, or an instance would run before one it needs.
+    Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 8.
     """
-    names = qualified(find_loops(kernel, outer)[0]), qualified(find_loops(kernel, inner)[0])
-    fused = names[0].rpartition(".")[2] + names[1].rpartition(".")[2] if name is None else name
-    alone = _set_apart(kernel, *names)
-    outers = [n for n in find_loops(alone, names[0]) if _directly_inside(n, names[1])]
-    check_new_names(kernel, find_loops(kernel, outer)[0], (fused,), "fuse")
-    for loop in outers:
-        _check_pair(alone, loop)
-    after = replace_loops(alone, outers, lambda n: _joined(n, fused))
-    check_moved(kernel, after, "fuse")
-    return after
-
-
-def _check_pair(kernel: Kernel, loop: For) -> None:
-    """The iterations of a loop and of the one in it are pairs of numbers that one loop can count."""
-    below, _ = _below(loop)
-    assert isinstance(below, For)
-    if loop.var in variables(below.extent):
-        raise ScheduleError(f"the extent of `{below.var.name}` depends on `{loop.var.name}`, so one loop does not count the pairs of both",
-                            span_of(kernel, below), code="fuse",
-                            help=f"write the range as a condition: {below.var.name} where {below.var.name} < ...")
-    if tensors(below.extent):
-        raise ScheduleError(f"the extent of `{below.var.name}` is data, by which the joined loop would divide", span_of(kernel, below),
-                            code="fuse", help="fuse other loops")
-    if (integer(loop.extent) or 1) * (integer(below.extent) or 1) > MOST_ITERATIONS:
-        raise ScheduleError(f"`{loop.var.name}` and `{below.var.name}` together have more than 2^62 iterations",
-                            span_of(kernel, loop), code="fuse", help="leave them apart")
-    marked = next((n for n in (loop, below) if n.kind in ("vector", "unroll")), None)
-    if marked is not None:
-        raise ScheduleError(f"`{marked.var.name}` is marked {marked.kind}, and the joined loop would be another one",
-                            span_of(kernel, marked), code="fuse", help="fuse first, then mark the joined loop")
-
-
-_WITH_TAILS = ("split", "unroll", "jam", "vectorize")
-
-
-def check_parted(before: Kernel, after: Kernel, step: str) -> None:
-    """Refuse a step after which the provers no longer see which pairs a joined loop counts (`ir.parted`).
-
-    Raises:
-        ScheduleError: all that comes later would be refused, and the certificate not be found.
-    """
-    joined = parted(before).loops or parted(after).loops
-    if joined and divides_by_sizes(after) and not divides_by_sizes(before):
-        loop = next(n for n in all_loops(before if parted(before).loops else after) if n.var in joined)
-        instead = 'pass tail="guard"' if step in _WITH_TAILS else "take this step before fuse"
-        raise ScheduleError(f"after {step} the pairs that `{loop.var.name}` counts could not be told from its tiles",
-                            span_of(before, loop) if loop in all_loops(before) else None, code=step, help=instead)
-
-
-def _directly_inside(outer: For, inner: str) -> bool:
-    below, between = _below(outer)
-    return isinstance(below, For) and qualified(below) == inner and not any(tensors(n.cond) for n in between)
-
-
-def _below(outer: For) -> tuple[Stmt | None, list[If]]:
-    """The only statement in the loop and under the conditions that it is under, and these; None if there are several."""
-    body, between = outer.body, list[If]()
-    while len(body) == 1 and isinstance(body[0], If):
-        between.append(body[0])
-        body = body[0].body
-    return body[0] if len(body) == 1 else None, between
-
-
-def _set_apart(kernel: Kernel, outer: str, inner: str) -> Kernel:
-    """The kernel with the outer loop distributed, so that each copy that has the inner loop has nothing else.
-
-    Raises:
-        ScheduleError: the inner loop does not follow the outer one inwards, or an instance would run before one it needs.
-    """
-    outers = find_loops(kernel, outer)
-    if all(_directly_inside(n, inner) for n in outers):
-        return kernel
+    one, other = find_loops(kernel, first)[0], find_loops(kernel, second)[0]
+    pairs = {b.var: a for a, b in _pairs(kernel.body, qualified(one), qualified(other))}
+    if not pairs:
+        raise ScheduleError(f"`{qualified(other)}` does not stand behind `{qualified(one)}` in the same body", span_of(kernel, other),
+                            code="join", help="name two loops that follow each other, first the one that runs first")
+    for loop in find_loops(kernel, second):
+        if loop.var in pairs:
+            _check_pair(kernel, pairs[loop.var], loop)
 
     def arrange(given: list[Leaf]) -> list[Leaf] | None:
-        inside = [_depth(leaf, outer, inner) for leaf in given]
-        if not any(d is not None for d in inside):
-            return None
-        parts, at = [], 0
-        for k, d in enumerate(inside):
-            at += int(k > 0 and d is not inside[k - 1])
-            parts.append(at)
-        return apart(given, parts, {n.var for n in outers})
+        return _in_turns(given, pairs) if any(n.var in pairs for leaf in given for n in leaf.loops) else None
 
-    moved = rearranged(kernel, arrange)
-    if not any(_directly_inside(n, inner) for n in all_loops(moved.kernel) if qualified(n) == outer):
-        at, below = outers[0], find_loops(kernel, inner)[0]
-        raise ScheduleError(f"`{below.var.name}` does not stand directly in `{at.var.name}`", span_of(kernel, at), code="fuse",
-                            help="reorder the loops so that one follows the other inwards")
-    return checked(kernel, moved, "fuse", f'fuse("{outers[0].var.name}", "{find_loops(kernel, inner)[0].var.name}")',
-                   "fuse loops that hold the same statements")
+    moved = rearranged(kernel, arrange, _nests(kernel.body, pairs))
+    return checked(kernel, moved, "join", f'join("{qualified(one)}", "{qualified(other)}")', "leave the loops apart")
 
 
-def _depth(leaf: Leaf, outer: str, inner: str) -> Var | None:
-    """The inner loop, if it directly follows the outer one around the leaf."""
-    names = [qualified(n) for n in leaf.loops]
-    return next((leaf.loops[k + 1].var for k, n in enumerate(names[:-1]) if n == outer and names[k + 1] == inner), None)
+def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[tuple[For, For]]:
+    """Each loop of the first name with the next one of the second name in its body, at any depth."""
+    waiting = None
+    for s in body:
+        if isinstance(s, For | If):
+            yield from _pairs(s.body, first, second)
+        if waiting is not None and isinstance(s, For) and qualified(s) == second:
+            yield waiting, s
+            waiting = None
+        elif isinstance(s, For) and qualified(s) == first:
+            waiting = s
 
 
-def _joined(loop: For, name: str) -> For:
-    inner, between = _below(loop)
-    assert isinstance(inner, For)
-    both = Var(name, span=loop.var.span)
-    extent = inner.extent if is_natural(loop.extent) or is_natural(inner.extent) else maximum(inner.extent, index(0))
-    values: dict[Var, Expr] = {loop.var: floordiv(both, extent), inner.var: mod(both, extent)}
-    if integer(loop.extent) == 1:
-        values = {loop.var: index(0), inner.var: both}
-    body = inner.body
-    for each in reversed(between):
-        body = (replace(each, body=body),)
-    return For(both, mul(loop.extent, extent), tuple(folded(s, values) for s in body), loop.kind, loop.tensor)
+def _nests(body: tuple[Stmt, ...], pairs: Mapping[Var, For]) -> list[tuple[Stmt, ...]]:
+    """The statements of a kernel, those from an outermost first loop to its second one together."""
+    found: list[tuple[Stmt, ...]] = []
+    first: dict[Var, int] = {}
+    for s in body:
+        first |= {s.var: len(found)} if isinstance(s, For) else {}
+        found.append((s,))
+        if isinstance(s, For) and s.var in pairs and pairs[s.var].var in first:
+            k = first[pairs[s.var].var]
+            found[k:] = [tuple(each for nests in found[k:] for each in nests)]
+    return found
+
+
+def _check_pair(kernel: Kernel, a: For, b: For) -> None:
+    marked = next((n for n in (a, b) if n.kind != "serial"), None)
+    if marked is not None:
+        raise ScheduleError(f"`{qualified(marked)}` is marked {marked.kind}, and the joined loop would be another one",
+                            span_of(kernel, marked), code="join", help="join first, then mark the joined loop")
+    if tensors(a.extent, b.extent) or not same_value(a.extent, b.extent):
+        what = "a number of iterations that is data" if tensors(a.extent, b.extent) else "different numbers of iterations"
+        raise ScheduleError(f"`{qualified(a)}` and `{qualified(b)}` run {what}", span_of(kernel, b), code="join",
+                            help="split or peel one of them first, so that loops of as many iterations follow each other")
+
+
+def _in_turns(given: list[Leaf], pairs: Mapping[Var, For]) -> list[Leaf]:
+    """The statements of each first loop where its second one begins, those of the second one in the first."""
+    mates = {a.var: b for b, a in pairs.items()}
+    waiting: dict[Var, list[Leaf]] = {}
+    order: list[Leaf] = []
+    for leaf in given:
+        first = next((mates[n.var] for n in leaf.loops if n.var in mates), None)
+        if first is not None:
+            waiting.setdefault(first, []).append(leaf)
+            continue
+        for n in leaf.loops:
+            order += waiting.pop(n.var, [])
+        order.append(_moved(leaf, pairs))
+    return order
+
+
+def _moved(leaf: Leaf, pairs: Mapping[Var, For]) -> Leaf:
+    values: dict[Var, Expr] = {n.var: pairs[n.var].var for n in leaf.loops if n.var in pairs}
+    return replace(leaf, loops=tuple(pairs.get(n.var) or _with_extent(n, folded(n.extent, values)) for n in leaf.loops), values=values)
+
+
+def _with_extent(loop: For, extent: Expr) -> For:
+    return loop if extent is loop.extent else replace(loop, extent=extent)

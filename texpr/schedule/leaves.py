@@ -40,17 +40,22 @@ def leaves(kernel: Kernel, top: Stmt) -> list[Leaf]:
     return found
 
 
-def rearranged(kernel: Kernel, arrange: Callable[[list[Leaf]], Sequence[Leaf] | None]) -> Moved:
-    """The kernel with the statements of each nest under other loops; `arrange` gives None for a nest that stays."""
+def rearranged(kernel: Kernel, arrange: Callable[[list[Leaf]], Sequence[Leaf] | None],
+               together: Sequence[Sequence[Stmt]] | None = None) -> Moved:
+    """The kernel with the statements of each nest under other loops; `arrange` gives None for a nest that stays.
+
+    Args:
+        together: the nests, in their order, that are arranged at a time; one unless given.
+    """
     body: list[Stmt] = []
     origin: dict[Store, Store] = {}
     instance: dict[Store, Mapping[Var, Expr]] = {}
-    for top in kernel.body:
-        old = leaves(kernel, top)
+    for tops in together or [(top,) for top in kernel.body]:
+        old = [leaf for top in tops for leaf in leaves(kernel, top)]
         new = arrange(old)
         if new is None:
-            body.append(top)
-            origin |= {n: n for n in stores(top)}
+            body += tops
+            origin |= {n: n for top in tops for n in stores(top)}
             instance |= {leaf.statement: {n.var: n.var for n in leaf.loops} for leaf in old if isinstance(leaf.statement, Store)}
             continue
         statements, new_origin, values = regrouped(new)

@@ -19,10 +19,11 @@ from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.expand import expand
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
+from texpr.schedule.fuse import check_parted, fuse
 from texpr.schedule.hints import annotate, prefetch, stream
 from texpr.schedule.in_flight import in_flight
 from texpr.schedule.inline import inline
-from texpr.schedule.join import check_parted, fuse
+from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.logistic import logistic
@@ -58,7 +59,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
     "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "in_flight": in_flight, "bulk": bulk,
-    "multicast": multicast,
+    "multicast": multicast, "join": join,
 }
 
 

@@ -131,6 +131,7 @@ cache_write("Z_acc", "Z.xo")
 vectorize("Z.xi")
 parallel("Z.n")"""),
     "convolution, fused": (CONVOLUTION, 'reverse_compute_at("Y", "Z.x")\nfission("Z.n")'),
+    "convolution, joined": (CONVOLUTION, 'join("Z.n", "Y.n")\njoin("Z.k", "Y.k")'),
     "wave": (WAVE, 'skew("j", "i")\nreorder("j", "i")\nparallel("i")'),
     "wave, in tiles": (WAVE, 'tile("i", "j", sizes=(16, 16))'),
     "wave, its middle": (WAVE, 'peel("i", 1, 1)\npeel("j", 1, 1)\ntile("i", "j", sizes=(16, 16))'),

@@ -148,6 +148,17 @@ def _fission(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), after), (("name", rng.choice(("r", *names))),) if rng.random() < 0.3 else ())
 
 
+def _join(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    bodies = [kernel.body, *(n.body for n in all_loops(kernel))]
+    beside = [[n for n in body if isinstance(n, For)] for body in bodies]
+    several = [loops for loops in beside if len(loops) > 1]
+    if not several or rng.random() < 0.1:
+        return Step(kind, (rng.choice(names), rng.choice(names)))
+    loops = rng.choice(several)
+    k = rng.randrange(len(loops) - 1)
+    return Step(kind, (shortest(kernel, loops[k]), shortest(kernel, loops[k + 1 if rng.random() < 0.8 else rng.randrange(len(loops))])))
+
+
 def _specialize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     sizes = [v.name for v in kernel.sizes] or ["M"]
     chosen = rng.sample(sizes, rng.randint(1, min(2, len(sizes))))
@@ -264,7 +275,7 @@ def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step
 
 _MAKERS: dict[str, _Maker] = {
     "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
-    "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "specialize": _specialize,
+    "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "join": _join, "specialize": _specialize,
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,

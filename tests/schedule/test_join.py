@@ -1,0 +1,113 @@
+"""`join`: loops that follow each other run in turns, every bit stays, and what would run too early is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.schedule.drawing import Scheduled, check, random_arrays
+from texpr.ir.interpret_loop import ORDERS
+from texpr.ir.show_loop import show_kernel
+
+CHAIN = "op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }"
+SHIFTED = "op shifted(X: f32[N]) -> Y: f32[N] { A[i] = 2 * X[i]  Y[i] = A[i] + (if i > 0 then A[i - 1] else 0) }"
+EARLY = "op early(X: f32[N]) -> Y: f32[N] { A[i] = 2 * X[i]  Y[i] = A[i] + (if i + 1 < N then A[i + 1] else 0) }"
+ROWS = """
+op rows(X: f32[M, N]) -> Y: f32[M, N] { s[i] = sum(j: X[i, j])  E[i, j] = exp(X[i, j])  Y[i, j] = E[i, j] * s[i] }
+"""
+LEGAL = {
+    "two": (CHAIN, 'join("Y.i", "Z.i")'),
+    "three": (CHAIN, 'join("A.i", "Y.i")\njoin("A.i", "Z.i")'),
+    "over one between": (CHAIN, 'join("Y.i", "Z.i")\njoin("A.i", "Y.i")'),
+    "earlier elements": (SHIFTED, 'join("A.i", "Y.i")'),
+    "in loops": (ROWS, 'compute_at("E", "Y.i")\ncompute_at("s", "Y.i")\njoin("E.j", "Y.j")'),
+    "inwards": (ROWS, 'join("E.i", "Y.i")\njoin("E.j", "Y.j")\nparallel("E.i")'),
+    "copies": (ROWS, 'compute_at("E", "Y.i")\npeel("Y.i", 1, 1)\njoin("E.j", "Y.j")'),
+    "undone": (CHAIN, 'join("A.i", "Y.i")\nfission("A.i")\njoin("A.i", "A.i")'),
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_joined_loops_keep_every_bit(name: str):
+    text, script = LEGAL[name]
+    s = tx.schedule(tx.op(text)).replay(script)
+    assert s.certificate()
+    for n in (0, 1, 2, 3, 9):
+        sizes = {v: n + k for k, v in enumerate(s.program.sizes)}
+        check(Scheduled(s.program, sizes, s.kernel, s.steps), s.kernel, random_arrays(s.program, sizes), ORDERS[n % len(ORDERS)])
+
+
+def test_what_stands_between_runs_first():
+    s = tx.schedule(tx.op(CHAIN), N=5).join("Y.i", "Z.i").join("A.i", "Y.i")
+    assert show_kernel(s.kernel) == """\
+kernel chain(X: f32[5]) -> (Y: f32[5], Z: f32[5])
+  let A: f32[5]
+  for A.i in 0..5
+    A[i] = 2.0 * X[i]
+    Y[i] = A[i] + 1.0  eq 1
+    Z[i] = A[i] - 1.0  eq 2
+"""
+    s = tx.schedule(tx.op(ROWS), M=2, N=3).join("E.i", "Y.i")
+    assert [line.split()[1] for line in show_kernel(s.kernel).splitlines() if line.startswith("  for")] == ["s.i", "E.i"]
+
+
+@pytest.mark.parametrize(("text", "step", "message"), [
+    (EARLY, 's.join("A.i", "Y.i")', """\
+error[order]: join("A.i", "Y.i") reverses a dependence
+  --> <op>:1:86
+  1 | op early(X: f32[N]) -> Y: f32[N] { A[i] = 2 * X[i]  Y[i] = A[i] + (if i + 1 < N then A[i + 1] else 0) }
+    |                                                                                      ^^^^^^^^ reads what iteration (i=1) writes
+    at N=2: iteration (i=1) runs before iteration (i=0), and both use A[1]; the new order runs the second first
+    first: A[i] = 2.0 * X[i]
+    step 1, <string>:1: join("A.i", "Y.i")
+  help: leave the loops apart; replay() of this error shows both results
+"""),
+    (CHAIN, 's.join("A.i", "Z.i")', """\
+error[order]: join("A.i", "Z.i") reverses a dependence
+  --> <op>:1:73
+  1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
+    |                                                                         ^^^^ reads what iteration (i=0) writes
+    at N=1: iteration (i=0) runs before iteration (i=0), and both use A[0]; the new order runs the second first
+    first: A[i] = 2.0 * X[i]
+    step 1, <string>:1: join("A.i", "Z.i")
+  help: leave the loops apart; replay() of this error shows both results
+"""),
+    (CHAIN, 's.join("Z.i", "Y.i")', """\
+error[join]: `Y.i` does not stand behind `Z.i` in the same body
+  --> <op>:1:68
+  1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
+    |                                                                    ^ now `for Y.i in 0..N`
+    step 1, <string>:1: join("Z.i", "Y.i")
+  help: name two loops that follow each other, first the one that runs first
+"""),
+    (CHAIN, 's.split("Y.i", 4).join("Y.io", "Z.i")', """\
+error[join]: `Y.io` and `Z.i` run different numbers of iterations
+  --> <op>:1:85
+  1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
+    |                                                                                     ^ now `for Z.i in 0..N`
+    step 2, <string>:1: join("Y.io", "Z.i")
+  help: split or peel one of them first, so that loops of as many iterations follow each other
+"""),
+    (CHAIN, 's.parallel("Y.i").join("Y.i", "Z.i")', """\
+error[join]: `Y.i` is marked parallel, and the joined loop would be another one
+  --> <op>:1:68
+  1 | op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }
+    |                                                                    ^ now `for Y.i in 0..N parallel`
+    step 2, <string>:1: join("Y.i", "Z.i")
+  help: join first, then mark the joined loop
+"""),
+])
+def test_what_would_run_too_early_is_refused(text: str, step: str, message: str):
+    s = tx.schedule(tx.op(text))
+    with pytest.raises(tx.ScheduleError) as caught:
+        eval(step, {"s": s})
+    assert str(caught.value) == message.rstrip()
+
+
+def test_rows_meet_in_the_first_cache():
+    """A softmax whose rows are written while the next one is computed."""
+    x = np.random.default_rng(0).standard_normal((9, 64)).astype("f4")
+    op = tx.op("op f(X: f32[N, D]) -> Y: f32[N, D] { e[i, j] = exp(X[i, j])  s[i] = sum(j: e[i, j])  Y[i, j] = e[i, j] / s[i] }")
+    s = tx.schedule(op, N=9, D=64).compute_at("s", "Y.i").compute_at("e", "Y.i").pipeline("e", 2).join("e.j", "Y.j")
+    assert np.array_equal(s.compile()(x), tx.schedule(op, N=9, D=64).compile()(x))
