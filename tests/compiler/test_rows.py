@@ -61,6 +61,24 @@ def test_pairs_of_rows_are_proven_and_right(op, n, m):
     assert np.allclose(s.compile()(*arrays), tx.interpret(op, *arrays), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("n, m, streams, turns", [
+    (16384, 1024, True, ['pipeline("e", 2)', 'split("e.jo", 4, tail="exact")', 'join("e.joo", "Y.jo")']),
+    (16384, 1040, True, []), (16384, 1024, False, []), (2048, 1024, True, [])], ids=["far", "ragged", "none", "near"])
+def test_rows_past_the_caches_take_turns_with_functions_of_the_next(n, m, streams, turns):
+    """Where loops over both are of whole vectors alone, and the output is written past the caches at all."""
+    steps = [str(step) for step in auto(tx.schedule(SOFTMAX, N=n, M=m).kernel, replace(ROWS, streams=streams))[0]]
+    assert steps[len(steps) - len(turns):] == turns and ("pipeline" in " ".join(steps)) == bool(turns)
+
+
+@pytest.mark.parametrize("n", [128, 129])
+def test_rows_that_take_turns_are_proven_and_right(n):
+    machine = replace(ROWS, caches=(32 << 10, 1 << 16, 1 << 17))
+    s = tx.schedule(SOFTMAX, N=n, M=256).replay("\n".join(str(step) for step in auto(tx.schedule(SOFTMAX, N=n, M=256).kernel, machine)[0]))
+    assert ("join" in s.script()) == (n == 128) and s.certificate()
+    x = np.random.default_rng(0).standard_normal((n, 256), np.float32)
+    assert np.allclose(s.compile()(x), tx.interpret(SOFTMAX, x), rtol=1e-5, atol=1e-7)
+
+
 def test_pages_of_two_rows_are_asked_for_before_the_next_pair():
     asked = {m: [step for step in _steps(NORM, N=4096, M=m) if step.startswith("prefetch")] for m in (1024, 512)}
     assert asked == {1024: ['prefetch("X", "Y.io", 1, at="Y.jo")'], 512: []}

@@ -11,7 +11,7 @@ recurrence need of earlier elements (`earlier`); let rows of one run side by sid
 through memory in its order (`runs`). Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`);
 then the outermost loop is shared among threads, rows that are summed are computed in pairs (`pairs`), loops over triangles lose their
 conditions (`triangles`), rows are asked for while functions of the last one are computed (`ahead`), and elements that wait for memory keep
-it busy (`past`). GPUs have blocks (`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left out.
+it busy (`past`, `turns`). GPUs have blocks (`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
-from texpr.schedule.past import past_caches, rows_together, waits_by_halves
+from texpr.schedule.past import rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
@@ -50,6 +50,7 @@ from texpr.schedule.streams import streamed
 from texpr.schedule.tile_products import tiled_product
 from texpr.schedule.transposed import transposed
 from texpr.schedule.triangles import separated
+from texpr.schedule.turns import write_past_caches
 from texpr.schedule.wavefront import side_by_side, wavefront
 from texpr.schedule.windows import ADDRESSES, windowed
 from texpr.schedule.woven import weave, woven_loops
@@ -101,8 +102,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
         for name, (first, last) in ends.items():
             plan.step("peel", name, first, last)
         ask_ahead(plan)
-    for name in past_caches(plan):
-        plan.step("stream", name)
+    write_past_caches(plan)
     return plan.steps, plan.kernel
 
 
