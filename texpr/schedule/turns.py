@@ -28,7 +28,7 @@ def write_past_caches(plan: Plan) -> None:
         plan.step("stream", name)
         for row in [n for n in all_loops(plan.kernel) if n.var.name == ROW]:
             last = row.body[-1]
-            found = [n for n in row.body[:-1] if _is_made_for(n, last, name)]
+            found = [n for n in row.body[:-1] if isinstance(n, For) and _is_made_for(n, last, name)]
             if len(found) == 1 and isinstance(last, For):
                 plan.whole(partial(_in_turns, plan, found[0], last))
 

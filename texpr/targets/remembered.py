@@ -40,7 +40,7 @@ class RememberingEmitter(TileEmitter):
         self._extremes, self._flags = found, {}
         super()._serial(loop, first, stop)
         behind, f.lines = f.lines[before:], f.lines[:before]
-        registers = {place: self._register(*place) for place in self._flags}
+        registers = {place: self._extremes_at(*place) for place in self._flags}
         for place, (address, lanes) in registers.items():
             self._remember(place, self._is_number(f.define(f"load {lanes}, ptr {address}, align 4"), lanes))
         f.lines += behind
@@ -50,7 +50,7 @@ class RememberingEmitter(TileEmitter):
             f.emit(f"store {lanes} {f.define(f'select {flags}, {lanes} {value}, {nan}')}, ptr {address}, align 4")
         self._extremes = frozenset()
 
-    def _register(self, tensor: Tensor, at: int) -> tuple[str, str]:
+    def _extremes_at(self, tensor: Tensor, at: int) -> tuple[str, str]:
         """Address and type of the extremes from a position on."""
         element = Value("", tensor.dtype).type
         address = self.function.define(f"getelementptr inbounds {element}, ptr {self.pointers[tensor]}, i64 {at}")
