@@ -9,6 +9,8 @@ import texpr as tx
 from tests.schedule.drawing import Scheduled, check, random_arrays
 from texpr.ir.interpret_loop import ORDERS
 from texpr.ir.show_loop import show_kernel
+from texpr.lang import parse_kernel
+from texpr.schedule import join
 
 CHAIN = "op chain(X: f32[N]) -> (Y: f32[N], Z: f32[N]) { A[i] = 2 * X[i]  Y[i] = A[i] + 1  Z[i] = A[i] - 1 }"
 SHIFTED = "op shifted(X: f32[N]) -> Y: f32[N] { A[i] = 2 * X[i]  Y[i] = A[i] + (if i > 0 then A[i - 1] else 0) }"
@@ -103,6 +105,21 @@ def test_what_would_run_too_early_is_refused(text: str, step: str, message: str)
     with pytest.raises(tx.ScheduleError) as caught:
         eval(step, {"s": s})
     assert str(caught.value) == message.rstrip()
+
+
+def test_nothing_moves_past_a_barrier():
+    """Whether a copy has arrived, or other threads are as far, no dependence between elements says."""
+    kernel = parse_kernel("""\
+kernel f(X: f32[8]) -> (Y: f32[8])
+  let T: f32[8]
+  for T.i in 0..8
+    T[i] = X[i]
+  barrier
+  for Y.i in 0..8
+    Y[i] = T[i]
+""")
+    with pytest.raises(tx.ScheduleError, match="from `T.i` to `Y.i` threads wait for each other or for copies, or a function is called"):
+        join(kernel, "T.i", "Y.i")
 
 
 def test_rows_meet_in_the_first_cache():

@@ -7,13 +7,16 @@ from dataclasses import replace
 
 from texpr.ir.affine import same_value
 from texpr.ir.expr import Expr, Var
-from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.traverse import tensors
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
+from texpr.ir.traverse import statements, tensors
 from texpr.passes.renew import folded
 from texpr.schedule.leaves import checked, rearranged
 from texpr.schedule.loops import find_loops, qualified, span_of
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
+
+_Found = tuple[For, *tuple[Stmt, ...], For]
+"""A first loop, what follows it in its body, and the second one."""
 
 
 def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
@@ -31,13 +34,13 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 8.
     """
     one, other = find_loops(kernel, first)[0], find_loops(kernel, second)[0]
-    pairs = {b.var: a for a, b in _pairs(kernel.body, qualified(one), qualified(other))}
+    found = list(_pairs(kernel.body, qualified(one), qualified(other)))
+    pairs = {b.var: a for a, *_, b in found}
     if not pairs:
         raise ScheduleError(f"`{qualified(other)}` does not stand behind `{qualified(one)}` in the same body", span_of(kernel, other),
                             code="join", help="name two loops that follow each other, first the one that runs first")
-    for loop in find_loops(kernel, second):
-        if loop.var in pairs:
-            _check_pair(kernel, pairs[loop.var], loop)
+    for between in found:
+        _check_pair(kernel, between)
 
     def arrange(given: list[Leaf]) -> list[Leaf] | None:
         return _in_turns(given, pairs) if any(n.var in pairs for leaf in given for n in leaf.loops) else None
@@ -46,17 +49,19 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     return checked(kernel, moved, "join", f'join("{qualified(one)}", "{qualified(other)}")', "leave the loops apart")
 
 
-def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[tuple[For, For]]:
-    """Each loop of the first name with the next one of the second name in its body, at any depth."""
-    waiting = None
-    for s in body:
+def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[_Found]:
+    """Each loop of the first name, what follows it, and the next one of the second name in its body, at any depth."""
+    start: int | None = None
+    for k, s in enumerate(body):
         if isinstance(s, For | If):
             yield from _pairs(s.body, first, second)
-        if waiting is not None and isinstance(s, For) and qualified(s) == second:
-            yield waiting, s
-            waiting = None
+        if start is not None and isinstance(s, For) and qualified(s) == second:
+            one = body[start]
+            assert isinstance(one, For)
+            yield one, *body[start + 1 : k], s
+            start = None
         elif isinstance(s, For) and qualified(s) == first:
-            waiting = s
+            start = k
 
 
 def _nests(body: tuple[Stmt, ...], pairs: Mapping[Var, For]) -> list[tuple[Stmt, ...]]:
@@ -72,7 +77,11 @@ def _nests(body: tuple[Stmt, ...], pairs: Mapping[Var, For]) -> list[tuple[Stmt,
     return found
 
 
-def _check_pair(kernel: Kernel, a: For, b: For) -> None:
+def _check_pair(kernel: Kernel, found: _Found) -> None:
+    a, *_, b = found
+    if not all(isinstance(s, For | If | Store | Prefetch) for s in statements(*found)):
+        raise ScheduleError(f"from `{qualified(a)}` to `{qualified(b)}` threads wait for each other or for copies, or a function is called",
+                            span_of(kernel, b), code="join", help="join loops before such a step: pipeline(..., asynchronous=True)")
     marked = next((n for n in (a, b) if n.kind != "serial"), None)
     if marked is not None:
         raise ScheduleError(f"`{qualified(marked)}` is marked {marked.kind}, and the joined loop would be another one",
