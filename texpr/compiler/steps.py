@@ -182,6 +182,10 @@ class Steps:
         """Products of an iteration go on while the next ones begin; see `texpr.schedule.in_flight`."""
         return self._step("in_flight", loop, *((groups,) if groups else ()))
 
+    def together(self, loop: str | Var) -> Self:
+        """Products of all iterations are begun together and waited for behind the loop; see `texpr.schedule.in_flight`."""
+        return self._step("together", loop)
+
     def bulk(self, loop: str | Var) -> Self:
         """Let copies that a loop begins ahead be boxes, each moved as a whole; see `texpr.schedule.bulk`."""
         return self._step("bulk", loop)

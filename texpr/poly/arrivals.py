@@ -175,24 +175,28 @@ def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]
     """What may go wrong where `use` comes after what began at `copy`: it is not behind a wait for it and a barrier."""
     pair = _Pair(kernel, copy, use)
     before, mine, met = pair.earlier(), pair.renamed[use], at.cleared
+    node = copy.place.node
+    kind = WaitProducts if isinstance(node, Store) and node.asynchronous and node.update is not None else Wait
 
     def covered(case: Expr, wait: Place | None, mine: dict[Var, Expr]) -> bool:
         ways = _pending(pair, wait, mine) if wait is not None else ()
         return any(pair.impossible([conjunction(case, p) for p in pending]) for pending in ways)
 
-    def earlier(case: Expr) -> bool:
-        return any(pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
-                   and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(at, places))
+    def waited(case: Expr, where: Place) -> bool:
+        """Whether a wait that comes before a place covers it, in the same iterations or in the one before."""
+        return covered(case, where.wait, mine) or any(
+            pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
+            and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(where, places, kind))
 
-    if pair.impossible(before) or (met is not None and all(covered(case, met.wait, mine) for case in before)):
+    if pair.impossible(before) or (met is not None and all(waited(case, met) for case in before)):
         return None
-    return "barrier" if all(covered(case, at.wait, mine) or earlier(case) for case in before) else "arrival"
+    return "barrier" if all(waited(case, at) for case in before) else "arrival"
 
 
-def _last_waits(at: Place, places: Sequence[Place]) -> Iterator[tuple[For, Place]]:
+def _last_waits(at: Place, places: Sequence[Place], kind: type[Wait | WaitProducts]) -> Iterator[tuple[For, Place]]:
     """Of loops around a statement, the last wait of their bodies, if it stands behind it: that of the iteration before was passed."""
     for n in at.steps:
-        behind = [p for p in places if p.order > at.order and isinstance(p.node, Wait | WaitProducts) and p.node in n.body]
+        behind = [p for p in places if p.order > at.order and isinstance(p.node, kind) and p.node in n.body]
         if behind and behind[-1].reached:
             yield n, behind[-1]
 

@@ -24,7 +24,7 @@ from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.fuse import fuse
 from texpr.schedule.hints import annotate, prefetch, stream
-from texpr.schedule.in_flight import in_flight
+from texpr.schedule.in_flight import in_flight, together
 from texpr.schedule.inline import inline
 from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
@@ -55,5 +55,6 @@ __all__ = [
     "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
     "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast", "online", "pad", "parallel",
     "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate",
-    "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
+    "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "together", "trim", "unroll",
+    "vectorize", "vectorize_scalable",
 ]

@@ -21,7 +21,7 @@ from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.fuse import check_parted, fuse
 from texpr.schedule.hints import annotate, prefetch, stream
-from texpr.schedule.in_flight import in_flight
+from texpr.schedule.in_flight import in_flight, together
 from texpr.schedule.inline import inline
 from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
@@ -59,7 +59,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
     "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "in_flight": in_flight, "bulk": bulk,
-    "multicast": multicast, "join": join,
+    "multicast": multicast, "join": join, "together": together,
 }
 
 
