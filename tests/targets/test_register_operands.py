@@ -36,9 +36,22 @@ fuse("B_cache.rows", "B_cache.d1io", name="units")
 """
 
 
-def script(n: int = 64, dtype: str = "bf16", *, turned: bool = False, then: str = "") -> str:
+ON_X = ("""fuse("A_cache.d0o", "A_cache.d0ii", name="eighths")
+fuse("A_cache.eighths", "A_cache.d1io", name="lane")
+""", """bind("B_cache.unitsi", "thread.x")
+""")
+ON_Y = ("""fuse("A_cache.d0ii", "A_cache.d1io", name="lane")
+bind("A_cache.d0o", "thread.y")
+""", """split("B_cache.unitsi", 32)
+bind("B_cache.unitsio", "thread.y")
+bind("B_cache.unitsii", "thread.x")
+""")
+"""The threads of a warpgroup, along one axis or two."""
+
+
+def script(n: int = 64, dtype: str = "bf16", *, turned: bool = False, threads: tuple[str, str] = ON_X, then: str = "") -> str:
     """Tiles of 64 rows, n columns and 64 terms; of A each thread loads what it has of an operand, pair by pair."""
-    panels = turned and n > 64
+    panels, (lanes, units) = turned and n > 64, threads
     return f"""contract()
 split("i", 64, tail="exact")
 split("j", {n}, tail="exact")
@@ -53,17 +66,14 @@ split("A_cache.d0i", 8, tail="exact")
 split("A_cache.d1", 8, tail="exact")
 split("A_cache.d1i", 2, tail="exact")
 reorder("A_cache.d0o", "A_cache.d0ii", "A_cache.d1io", "A_cache.d0io", "A_cache.d1o", "A_cache.d1ii")
-fuse("A_cache.d0o", "A_cache.d0ii", name="eighths")
-fuse("A_cache.eighths", "A_cache.d1io", name="lane")
-bind("A_cache.lane", "thread.x")
+{lanes}bind("A_cache.lane", "thread.x")
 unroll("A_cache.d0io")
 unroll("A_cache.d1o")
 vectorize("A_cache.d1ii")
 cache_read("B", "ko")
 scope("B_cache", "shared")
 {PANELS if panels else ROWS}split("B_cache.units", 128)
-bind("B_cache.unitsi", "thread.x")
-vectorize("B_cache.{"d1ii" if panels else "d1i"}")
+{units}vectorize("B_cache.{"d1ii" if panels else "d1i"}")
 swizzle("B_cache", 8, 8, 64)
 bind("jo", "block.x")
 bind("io", "block.y")
@@ -81,8 +91,9 @@ CLOSE = AHEAD.replace('"ko", 1', '"ko"')
 GIVEN = Case("linear", LINEAR, ((128, 192), (128, 192)), fixed=True)
 TURN = Case("half", HALF, ((64, 128), (128, 256)), fixed=True)
 CASES = [(GIVEN, script()), (Case("f16", LINEAR.replace("bf16", "f16"), ((64, 64), (128, 64)), fixed=True), script(128, "f16")),
-         (TURN, script(64, turned=True)), (TURN, script(128, turned=True)), (Case("wide", LINEAR, ((64, 64), (256, 64))), script(256))]
-NAMES = ("bf16", "f16", "turned", "panels", "wide")
+         (GIVEN, script(threads=ON_Y)), (TURN, script(64, turned=True)), (TURN, script(128, turned=True)),
+         (Case("wide", LINEAR, ((64, 64), (256, 64))), script(256))]
+NAMES = ("bf16", "f16", "warps", "turned", "panels", "wide")
 
 
 @pytest.mark.parametrize(("given", "lines"), CASES, ids=NAMES)
@@ -102,7 +113,7 @@ def test_certified():
     assert scheduled().certificate().flushed == ("C",)
 
 
-@pytest.mark.parametrize("which", (0, 3), ids=("rows", "panels"))
+@pytest.mark.parametrize("which", (0, 2, 4), ids=("rows", "warps", "panels"))
 def test_assembled(which: int, tmp_path: Path):
     """Four products of an iteration are one group, with one wait; their left operand is where it was loaded to."""
     given, lines = CASES[which]

@@ -44,8 +44,7 @@ from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
 from texpr.targets.sync import Threads, Uses, uses_of
-from texpr.targets.warpgroups import PATTERN, described, emit_together, lanes_of
-from texpr.targets.warps import LANES as WARP
+from texpr.targets.warpgroups import PATTERN, axes_of, described, emit_together, not_together
 from texpr.targets.warps import reads_memory
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
@@ -308,13 +307,11 @@ class GpuEmitter(Emitter):
     def _warp(self, loop: For) -> None:
         """An instruction of a whole warp or warpgroup. Where several stand, those do it whose loops stand around it, else the first one."""
         name = loop.kind.removeprefix(INSTRUCTION)
-        lanes = lanes_of(name)
-        if integer(self.where.extent("x")) != lanes or "x" in self.bound:
-            who = "warp" if lanes == WARP else "warpgroup"
-            raise CompileError(f"{name} is run by a {who}: {lanes} threads along thread.x, and no loop over them around it", code="target",
-                               help=f"bind loops of {lanes} iterations to thread.x, and loops over {who}s to thread.y")
-        self._meet((loop,), frozenset("x") if described(loop) or reads_memory(loop) else frozenset())
-        others = sorted(self.where.several - set(self.bound) - {"x"})
+        axes = frozenset(axes_of(name, self.where.block))
+        if not axes or axes & set(self.bound):
+            raise not_together(name)
+        self._meet((loop,), axes if described(loop) or reads_memory(loop) else frozenset())
+        others = sorted(self.where.several - set(self.bound) - axes)
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
         with self.known.scope():
             self._if(condition, lambda: emit_together(self, loop))

@@ -1,7 +1,8 @@
 """Instructions that the 128 threads of a warpgroup run together: products of tiles that lie in shared memory, with sums in registers.
 
-The warpgroup is thread.x of a block whose thread.x is 128. Its four warps have 16 rows of the sums each; inside these, lanes hold what
-lanes of a warp hold of the sums of a smaller product (`warps`). Each instruction begins and ends its product: operands and sums are as
+The warpgroup is thread.x of a block whose thread.x is 128, or thread.x and thread.y of one where these are 32 and 4: then what its warps
+run stands in loops over thread.y. Its four warps have 16 rows of the sums each; inside these, lanes hold what lanes of a warp hold of the
+sums of a smaller product (`warps`). Each instruction begins and ends its product: operands and sums are as
 any other memory before and after it, so barriers stand where those of other statements do. Only what was stored to shared memory has to
 be shown to the tensor cores, by a fence before each barrier.
 
@@ -15,6 +16,7 @@ Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as pairs
 from typing import TYPE_CHECKING
@@ -127,8 +129,28 @@ NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit,
 
 
 def lanes_of(name: str) -> int:
-    """How many threads along thread.x run an instruction together."""
+    """How many threads run an instruction together."""
     return LANES if name in NAMES else warps.LANES
+
+
+def axes_of(name: str, block: Sequence[Expr]) -> str:
+    """The axes of a block along which all threads run an instruction together; empty if no such threads do."""
+    x, y, _ = map(integer, block)
+    if lanes_of(name) == x:
+        return "x"
+    return "xy" if x is not None and lanes_of(name) == LANES == x * (y or 0) and x == warps.LANES else ""
+
+
+def not_together(name: str) -> CompileError:
+    """The error for an instruction that does not stand where the threads that run it are together."""
+    lanes = lanes_of(name)
+    if lanes == warps.LANES:
+        who, ways, more = "warp", f"{lanes} threads along thread.x", f"bind loops of {lanes} iterations to thread.x, and"
+    else:
+        who, ways = "warpgroup", f"{lanes} threads along thread.x, or {warps.LANES} there and {lanes // warps.LANES} along thread.y"
+        more = f"bind loops of {lanes} iterations to thread.x, or of {warps.LANES} there and of {lanes // warps.LANES} to thread.y, and"
+    return CompileError(f"{name} is run by a {who}: {ways}, and no loop over them around it", code="target",
+                        help=f"{more} loops over {who}s to {'thread.y' if lanes == warps.LANES else 'the next axis'}")
 
 
 def described(loop: For) -> tuple[Tensor, ...]:
@@ -141,22 +163,30 @@ def described(loop: For) -> tuple[Tensor, ...]:
     return ()
 
 
-def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var, int]]:
-    """As for a warp (`warps.held`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in a lane."""
+def held(name: str, operand: str, positions: Mapping[str, Var], axes: str) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """As for a warp (`warps.held`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in a lane.
+
+    Args:
+        positions: where threads are along each axis.
+        axes: those along which they run the instruction together.
+    """
+    lane = positions["x"]
     match INSTRUCTIONS[name].emit:
         case _Product(registers=True, terms=terms) if operand == "A":
             half, tile, inside = Var("io"), Var("ko"), Var("ki")
-            row = add(_row(lane), mul(half, index(8)))
+            row = add(_row(positions, axes), mul(half, index(8)))
             return {"i": row, "k": add(add(mul(tile, index(8)), _column(lane)), inside)}, {half: 2, tile: terms // 8, inside: 2}
         case _Product(n) | _Sums(_, n):
             half, tile, inside = Var("io"), Var("jo"), Var("ji")
-            row = add(_row(lane), mul(half, index(8)))
+            row = add(_row(positions, axes), mul(half, index(8)))
             return {"i": row, "j": add(add(mul(tile, index(8)), _column(lane)), inside)}, {half: 2, tile: n // 8, inside: 2}
     return warps.held(name, operand, lane)
 
 
-def _row(lane: Expr) -> Expr:
-    eighths = floordiv(lane, index(4))
+def _row(positions: Mapping[str, Var], axes: str) -> Expr:
+    eighths = floordiv(positions["x"], index(4))
+    if axes == "xy":
+        return add(mul(positions["y"], index(16)), eighths)
     return add(mul(floordiv(eighths, index(8)), index(16)), mod(eighths, index(8)))
 
 
@@ -171,8 +201,8 @@ def emit_together(emitter: GpuEmitter, loop: For) -> None:
         case _Product() as p:
             _emit_product(emitter, p, instance(name, loop), _how(emitter, loop))
         case _Sums(_, n, stores):
-            lane = emitter.positions["x"]
-            warps.emit_sums(emitter, instance(name, loop), loop, stores, _elements(n), _row(lane), _column(lane))
+            row = _row(emitter.positions, axes_of(name, emitter.where.block))
+            warps.emit_sums(emitter, instance(name, loop), loop, stores, _elements(n), row, _column(emitter.positions["x"]))
         case _:
             warps.emit_warp(emitter, loop)
 
