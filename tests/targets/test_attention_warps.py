@@ -12,7 +12,7 @@ import pytest
 import texpr as tx
 from tests.targets.cases import Case, problem
 from tests.targets.sass import count, instructions, loops
-from tests.targets.test_blocks import without_barrier
+from tests.targets.test_blocks import OF_WARP, without_barrier
 from tests.targets.test_fibers import SM80, emulated
 from texpr.compiler import pipeline
 from texpr.ir.loop import Wait
@@ -52,7 +52,7 @@ def test_certified():
 
 def test_a_barrier_matters():
     """What a warp has found out of its rows is read by other lanes than wrote it."""
-    found = emulated(CASES[0], scheduled(CASES[0]).script(), change=without_barrier(7))[0]
+    found = emulated(CASES[0], scheduled(CASES[0]).script(), change=without_barrier(3, OF_WARP))[0]
     assert np.isnan(found).any()
 
 

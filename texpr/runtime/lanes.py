@@ -261,7 +261,12 @@ def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[st
     return ""
 
 
-_SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
+def _meet(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.wait(site)
+    return ""
+
+
+_SHIMS: dict[str, _Shim] = {"bar.warp.sync": _meet, "cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
                             "f2tf32.rna": _rounded, "f2bf16.rn": _halved, "ff2bf16x2.rn": _halved,
                             "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product, **BOXES}
