@@ -154,6 +154,10 @@ class Steps:
         """Compute 1 + tanh(u) as a quotient with one exponential; see `texpr.schedule.logistic`."""
         return self._step("logistic", tensor)
 
+    def base2(self, tensor: str) -> Self:
+        """Compute exponentials of f32 as powers of 2; see `texpr.schedule.powers`."""
+        return self._step("base2", tensor)
+
     def tf32(self, loop: str | Var) -> Self:
         """Round the factors of a sum of products of f32 for tensor cores; see `texpr.schedule.tf32`."""
         return self._step("tf32", loop)

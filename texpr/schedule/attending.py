@@ -47,9 +47,11 @@ class Work(ABC):
 
     Attributes:
         high, wide: rows and terms of a block.
+        powers: whether exponentials are to be powers of 2 where the machine has an instruction for these: the factors of sums are rounded.
     """
 
     high, wide = ROWS, TERMS
+    powers = False
 
     def __init__(self, plan: Plan, parts: Parts, depth: int) -> None:
         self.plan, self.parts, self.depth = plan, parts, depth

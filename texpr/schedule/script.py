@@ -33,6 +33,7 @@ from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
+from texpr.schedule.powers import base2
 from texpr.schedule.reciprocal import reciprocal
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scalable import vectorize_scalable
@@ -58,7 +59,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
-    "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "in_flight": in_flight, "bulk": bulk,
+    "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "base2": base2, "in_flight": in_flight, "bulk": bulk,
     "multicast": multicast, "join": join, "together": together,
 }
 

@@ -39,7 +39,7 @@ from texpr.targets.clusters import emit_meeting, read_by_products, which
 from texpr.targets.copies import GLOBAL, SHARED, begin_copy, emit_group, same_in_lanes
 from texpr.targets.function import Function, Value, constant, memory_type
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp, known, room_of
-from texpr.targets.nearest import halved, rounded
+from texpr.targets.nearest import halved, power, rounded
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
@@ -119,7 +119,12 @@ class GpuEmitter(Emitter):
         return Threads(self.where.several, self.thread_axes, blocks, extents, self.kernel.requires, warps)
 
     def _call(self, e: Call) -> Value:
-        return rounded(self, self.value(e.args[0])) if e.function == "tf32" else super()._call(e)
+        of_processor = {"tf32": rounded, "exp2": power}
+        return of_processor[e.function](self, self.value(e.args[0])) if self._has(e) else super()._call(e)
+
+    def _has(self, e: Call) -> bool:
+        """Whether the processor has an instruction of its own for a function."""
+        return e.function == "tf32" or e.function == "exp2" and e.dtype == F32
 
     def narrowed(self, a: Value, t: DType) -> Value:
         """By its own instructions, if the processor has them."""

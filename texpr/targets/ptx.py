@@ -32,6 +32,7 @@ FIRST_RESERVING = 80
 """The first processor that keeps a part of the shared memory of each block for itself."""
 FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
+POWERS = frozenset({"exp2"})
 FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
 """The first processor that rounds for its tensor cores."""
 FIRST_CLUSTERING = 90
@@ -59,7 +60,7 @@ def target(name: str) -> Target | None:
     instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
                       cluster_blocks=BLOCKS_OF_A_CLUSTER if processor >= FIRST_CLUSTERING else 0, processors=_PROCESSORS[processor],
-                      functions=ROUNDS if processor >= FIRST_ROUNDING else frozenset(),
+                      functions=POWERS | (ROUNDS if processor >= FIRST_ROUNDING else frozenset()),
                       instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 

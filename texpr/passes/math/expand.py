@@ -74,7 +74,7 @@ def _in_doubles(build: Callable[..., Expr]) -> Callable[..., Expr]:
 SPECIAL: dict[str, Callable[..., Expr]] = {**{f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma)}, "erfinv": erfinv}
 """Functions of one float whose bounds are wider."""
 
-NATIVE = {"tf32": (F32,)}
+NATIVE = {"tf32": (F32,), "exp2": (F32,)}
 """The types for which a target that has an instruction for a function has it, where it is not all."""
 _ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL}
 
