@@ -14,7 +14,7 @@ import pytest
 import texpr as tx
 from tests.targets.cases import Case, problem
 from tests.targets.sass import count, instructions, loops
-from tests.targets.test_attention_warps import CAUSAL, HALF
+from tests.targets.test_attention_warps import CAUSAL, HALF, RANGES
 from tests.targets.test_blocks import OF_WARP, without_barrier
 from tests.targets.test_in_flight import computed, later, without
 from tests.targets.test_ptx import assemble
@@ -32,7 +32,8 @@ from texpr.targets import Artifact, compile_kernel, emit_llvm, plan
 F16 = HALF.replace("bf16", "f16")
 CASES = [Case("half", HALF, ((1, 64, 64), (1, 192, 64), (1, 192, 64))), Case("half", HALF, ((2, 128, 64), (2, 128, 64), (2, 128, 64))),
          Case("half", F16, ((1, 64, 128), (1, 128, 128), (1, 128, 128))), Case("half", HALF, ((1, 128, 64), (1, 128, 64), (1, 128, 128))),
-         Case("causal", CAUSAL, ((1, 128, 128), (1, 128, 128), (1, 128, 64)))]
+         Case("causal", CAUSAL, ((1, 128, 128), (1, 128, 128), (1, 128, 64))),
+         *(Case("ranges", RANGES, ((1, n, 64), (1, n, 64), (1, n, 64))) for n in (192, 256))]
 
 
 @cache
@@ -61,10 +62,16 @@ def test_emulated(case: Case):
     assert all(right(computed(kernel, case, backwards), case) for backwards in (False, True))
 
 
-@pytest.mark.parametrize("case", (CASES[1], CASES[4]), ids=str)
+@pytest.mark.parametrize("case", (CASES[1], CASES[4], CASES[6]), ids=str)
 def test_certified(case: Case):
     said = scheduled(case).certificate().rounding
     assert "exp(a - m) * exp(m - n) = exp(a - n) in O_sum, O_sum_" in said and "flushed: denormal numbers are zeros in s, O_sum_run" in said
+
+
+def test_blocks_above_the_diagonal_are_not_computed():
+    """Sums that end there: block io of 128 rows walks along 2 io + 2 blocks of 64 terms."""
+    assert "for O_sum__run.1.c in 0..io * 2 + 2  #" in str(scheduled(CASES[6]))
+    assert "for O_sum__run.1.c in 0..2  #" in str(scheduled(CASES[4]))
 
 
 def test_a_listing_says_it_all():

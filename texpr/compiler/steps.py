@@ -154,6 +154,10 @@ class Steps:
         """Compute 1 + tanh(u) as a quotient with one exponential; see `texpr.schedule.logistic`."""
         return self._step("logistic", tensor)
 
+    def widen(self, tensor: str, *, finite: bool = False) -> Self:
+        """Let sums take all terms of a factor that is defined under a condition; see `texpr.schedule.widen`."""
+        return self._step("widen", tensor, **({"finite": True} if finite else {}))
+
     def base2(self, tensor: str) -> Self:
         """Compute exponentials of f32 as powers of 2; see `texpr.schedule.powers`."""
         return self._step("base2", tensor)

@@ -26,6 +26,7 @@ from texpr.schedule.nests import Nest, extent, find_nests
 from texpr.schedule.plan import Plan
 from texpr.schedule.powers import with_exponentials
 from texpr.schedule.staging import is_product
+from texpr.schedule.widen import under_conditions
 
 WAYS: tuple[type[Work], ...] = (*BY_WARPGROUPS, ByWarps, ByThreads)
 """The first one that is possible is taken."""
@@ -63,9 +64,10 @@ def _scheduled(plan: Plan, maximum: str, way: type[Work]) -> list[str] | None:
     along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
     if not plan.step("online", maximum, way.wide, **along, reassoc=True):
         return None
-    if way.powers and "exp2" in plan.machine.functions:
-        for name in dict.fromkeys(with_exponentials(plan.kernel)):
-            plan.step("base2", name)
+    for name in dict.fromkeys(under_conditions(plan.kernel)) if way.tiles else ():
+        plan.step("widen", name, finite=True)
+    for name in dict.fromkeys(with_exponentials(plan.kernel)) if way.tiles and "exp2" in plan.machine.functions else ():
+        plan.step("base2", name)
     parts = _parts(plan, before, scores, depth)
     return None if parts is None else way(plan, parts, depth).steps()
 

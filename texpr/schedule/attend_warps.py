@@ -41,7 +41,7 @@ def _factors(value: Expr) -> str:
 class ByWarps(Work):
     """Every nest has its loops over rows cut into warps and lanes, those beside them into tiles of columns and lanes."""
 
-    powers = True
+    tiles = True
 
     def suits(self) -> bool:
         """Whether the machine multiplies tiles of the factors of both products, and these fill all of their sizes."""

@@ -47,11 +47,12 @@ class Work(ABC):
 
     Attributes:
         high, wide: rows and terms of a block.
-        powers: whether exponentials are to be powers of 2 where the machine has an instruction for these: the factors of sums are rounded.
+        tiles: whether instructions multiply tiles of factors that are rounded: these have no conditions, and exponentials may be powers
+            of 2 where the machine has an instruction for them.
     """
 
     high, wide = ROWS, TERMS
-    powers = False
+    tiles = False
 
     def __init__(self, plan: Plan, parts: Parts, depth: int) -> None:
         self.plan, self.parts, self.depth = plan, parts, depth

@@ -39,6 +39,7 @@ from texpr.poly.certify.sums import Sums, name_of
 from texpr.poly.certify.trace import written
 from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
+from texpr.poly.certify.widened import without_widened
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
 
@@ -72,6 +73,7 @@ class Certificate:
         rounded: those whose sums have factors that are rounded to tf32.
         logistic: those with quotients for sums of 1 and a tanh.
         powers: those with powers of 2 for exponentials.
+        widened: those whose sums have terms with a factor that is 0 beside those that are said.
     """
 
     kernel: str
@@ -86,12 +88,13 @@ class Certificate:
     rounded: tuple[str, ...] = ()
     logistic: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
         return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded
-                    or self.logistic or self.powers)
+                    or self.logistic or self.powers or self.widened)
 
     @property
     def seconds(self) -> float:
@@ -112,6 +115,7 @@ class Certificate:
         said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
         said += [f"logistic: {LOGISTIC} in {', '.join(self.logistic)}"] if self.logistic else []
         said += [f"powers: {POWER} in {', '.join(self.powers)}"] if self.powers else []
+        said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -137,6 +141,7 @@ class _Laws:
     rounded: tuple[str, ...] = ()
     logistic: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
 
 
 def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
@@ -146,12 +151,13 @@ def _derived(program: Program, computed: Program, parameters: Parameters, facts:
         Refuted: that is not so, or not proven.
     """
     computed, powers = without_powers(program, computed)
+    computed, widened = without_widened(program, computed)
     said, inverted = with_inverses(program, computed)
     said, rounded = with_rounded(said, computed)
     said, logistic = with_quotients(said, computed)
     said, trimmed = with_trimmed(said, computed, parameters, facts)
     online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
-    return _Laws(online, trimmed, inverted, rounded, logistic, powers)
+    return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened)
 
 
 QUOTA = 20_000_000
