@@ -11,6 +11,7 @@ Source: Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from texpr.ir.build import integer
 from texpr.schedule.attend_warps import DEEP, TALL, WIDE, ByWarps
@@ -135,6 +136,11 @@ class ByTwoWarpgroups(ByWarpgroup):
     """A block has two, which read the same keys and values."""
 
     groups, high = 2, 2 * ROWS
+
+    def suits(self) -> bool:
+        """As for one, where that leaves no processor without a block."""
+        blocks = prod(map(constant_extent, self.parts.nests[self.home].spatial[: self.depth])) // self.high
+        return super().suits() and blocks >= self.plan.machine.processors
 
 
 BY_WARPGROUPS = (ByTwoWarpgroups, ByWarpgroup)

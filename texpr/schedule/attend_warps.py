@@ -15,7 +15,7 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul
 from texpr.ir.loop import For
 from texpr.schedule.attending import ROWS, Work, weighted
-from texpr.schedule.held import in_lanes
+from texpr.schedule.held import whole_lanes
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
 from texpr.schedule.rows import LANES
@@ -147,12 +147,12 @@ class ByWarps(Work):
 
     def _tiles(self, around: list[str], row: str, column: str) -> bool:
         """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""
-        pair = in_lanes(self.plan, around, row, column)
+        pair = whole_lanes(self.plan, around, row, column)
         return bool(pair) and all([self.plan.step("unroll", name) for name in (*around, pair)])
 
     def _pairs(self, around: list[str], row: str, column: str) -> bool:
         """As `_tiles`, of what fills a register in pairs."""
-        pair = in_lanes(self.plan, around, row, column)
+        pair = whole_lanes(self.plan, around, row, column)
         return bool(pair) and all([self.plan.step("unroll", name) for name in around]) and self.plan.step("vectorize", pair)
 
     def _rest(self, label: str) -> bool:
