@@ -106,6 +106,7 @@ def test_assembled(name: str, tmp_path: Path):
     assert all(op == "HGMMA.64x64x16.F32.BF16" and left.startswith("gdesc") for op, left in scores)
     assert len(sums) == 4 and all(op == f"HGMMA.64x{e}x16.F32.BF16" and left.startswith("R") for op, left in sums)
     assert sum(operands.endswith("gsb0") for op, operands in hot if op.startswith("HGMMA")) == count(hot, "WARPGROUP.ARRIVE") == 2
+    assert count(hot, "MUFU.EX2") == 33 and len(hot) <= 400 + 8 * (d + e) // 8  # an exponential for each score of a lane, one for a row
     assert count(hot, "BAR") == 1 and count(hot, "UTMALDG") == (d + e) // 64 and count(hot, "STG") == count(hot, "LDG") == 0
 
 
