@@ -12,7 +12,7 @@ import pytest
 import texpr as tx
 from tests.targets.cases import Case, problem
 from tests.targets.sass import count, instructions, loops
-from tests.targets.test_blocks import without_barrier
+from tests.targets.test_blocks import OF_WARP, without_barrier
 from tests.targets.test_fibers import SM80, emulated
 from texpr.compiler import pipeline
 from texpr.ir.loop import Wait
@@ -29,8 +29,17 @@ op half(Q: bf16[H, S, D], K: bf16[H, T, D], V: bf16[H, T, E]) -> O: f32[H, S, E]
 }"""
 CAUSAL = HALF.replace("sum(d: f32(Q[h, i, d]) * f32(K[h, j, d])) * 0.25",
                       "if j <= i then sum(d: f32(Q[h, i, d]) * f32(K[h, j, d])) * 0.25 else -inf")
+RANGES = """
+op ranges(Q: bf16[H, L, D], K: bf16[H, L, D], V: bf16[H, L, E]) -> O: f32[H, L, E] {
+  let e: f32[H, L, L]
+  s[h, i, j] = sum(d: f32(Q[h, i, d]) * f32(K[h, j, d])) * 0.25
+  m[h, i] = max(j in 0..i + 1: s[h, i, j])
+  e[h, i, j] = exp(s[h, i, j] - m[h, i])  for j in 0..i + 1
+  O[h, i, v] = sum(j in 0..i + 1: f32(bf16(e[h, i, j])) * f32(V[h, j, v])) / sum(j in 0..i + 1: e[h, i, j])
+}"""
 CASES = [Case("half", HALF, ((1, 64, 16), (1, 128, 16), (1, 128, 16))),
-         Case("causal", CAUSAL.replace("bf16", "f16"), ((1, 128, 16), (1, 128, 16), (1, 128, 16)))]
+         Case("causal", CAUSAL.replace("bf16", "f16"), ((1, 128, 16), (1, 128, 16), (1, 128, 16))),
+         Case("ranges", RANGES, ((1, 128, 16), (1, 128, 16), (1, 128, 16)))]
 
 
 @cache
@@ -38,10 +47,11 @@ def scheduled(case: Case) -> tx.Schedule:
     return tx.Schedule(problem(case).program, problem(case).sizes).auto("sm_80")
 
 
-def test_emulated():
-    """Of scores beyond the diagonal too; exponentials are rounded relative to another maximum."""
-    case, script = CASES[1], scheduled(CASES[1]).script()
-    assert script.count("mma_") == 4 and 'quad_max_f32' in script
+@pytest.mark.parametrize("case", CASES[1:], ids=str)
+def test_emulated(case: Case):
+    """Of scores beyond the diagonal too, or up to there; exponentials are rounded relative to another maximum."""
+    script = scheduled(case).script()
+    assert script.count("mma_") == 4 and 'quad_max_f32' in script and ("widen(" in script) == (case.name == "ranges")
     np.testing.assert_allclose(emulated(case, script)[0], problem(case).expected[0], rtol=2e-3, atol=2e-3)
 
 
@@ -52,7 +62,7 @@ def test_certified():
 
 def test_a_barrier_matters():
     """What a warp has found out of its rows is read by other lanes than wrote it."""
-    found = emulated(CASES[0], scheduled(CASES[0]).script(), change=without_barrier(7))[0]
+    found = emulated(CASES[0], scheduled(CASES[0]).script(), change=without_barrier(3, OF_WARP))[0]
     assert np.isnan(found).any()
 
 

@@ -17,16 +17,18 @@ from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.runtime import fibers
 from texpr.support.errors import CompileError
 from texpr.targets import Artifact, emit_llvm, plan
-from texpr.targets.gpu import BARRIER
+from texpr.targets.gpu import BARRIER, WARP_BARRIER
 
 CALL = f"  call void @{BARRIER}(i32 0)\n"
+OF_WARP = f"  call void @{WARP_BARRIER}(i32 -1)\n"
 ROWS = Case("rows", "op rows(X: f32[M, N]) -> Y: f32[M] { Y[i] = sum(j: X[i, j]) }", ((5, 100),))
 BLOCK_SUM = """
-split("j", 32)
+split("j", 64)
 rfactor("ji", reassoc=True)
 bind("i", "block.x")
 bind("ji", "thread.x")
 """
+WARP_SUM = BLOCK_SUM.replace("64", "32")
 
 
 def loop(var: Var, extent: int, kind: str, *body: Stmt) -> For:
@@ -58,12 +60,13 @@ def barriers(k: Kernel) -> int:
     return emit_llvm(k, SM80)[0].count(CALL)
 
 
-def without_barrier(which: int) -> Callable[[str], str]:
+def without_barrier(which: int, call: str = CALL) -> Callable[[str], str]:
     """The text with one of its barriers taken out."""
 
     def change(text: str) -> str:
-        parts = text.split(CALL)
-        return CALL.join(parts[: which + 1]) + CALL.join(parts[which + 1 :])
+        parts = text.split(call)
+        assert len(parts) > which + 1
+        return call.join(parts[: which + 1]) + call.join(parts[which + 1 :])
 
     return change
 
@@ -81,6 +84,39 @@ def test_only_the_barriers_that_are_needed():
     texts: list[str] = []
     emulated(ROWS, BLOCK_SUM, lambda text: texts.append(text) or text)
     assert texts[0].count(CALL) == 1, "each thread adds to its own part: they meet once, before the sum of parts"
+
+
+def test_threads_of_one_warp_wait_for_no_other():
+    texts: list[str] = []
+    assert_close(emulated(ROWS, WARP_SUM, lambda text: texts.append(text) or text), problem(ROWS).expected)
+    assert (texts[0].count(CALL), texts[0].count(OF_WARP)) == (0, 1)
+    assert np.isnan(emulated(ROWS, WARP_SUM, without_barrier(0, OF_WARP))[0]).all()
+
+
+def turned(of_rows: bool) -> Kernel:
+    """Y[a, i] = T[a, 31 - i], then T[a, i] of the same row or Y[a, i] += T[1 - a, i] of the other one."""
+    x, y, t = tensor("X", 2, 32), tensor("Y", 2, 32), tensor("T", 2, 32, scope="stack")
+    b, other = Var("b"), lambda a: a if of_rows else sub(index(1), a)
+
+    def rows(body: Callable[[Var, Var], Stmt]) -> For:
+        a, i = Var("a"), Var("i")
+        return loop(a, 2, "thread.y", loop(i, 32, "thread.x", body(a, i)))
+
+    return kernel([x], [y], loop(b, 1, "block.x", Alloc(t), rows(lambda a, i: Store(t, (a, i), Read(x, (a, i)))),
+                                 rows(lambda a, i: Store(y, (a, i), Read(t, (a, sub(index(31), i))))),
+                                 rows(lambda a, i: Store(y, (a, i), Read(t, (other(a), i)), "add"))))
+
+
+@pytest.mark.parametrize(("of_rows", "block", "warp"), [(True, 0, 1), (False, 1, 1)])
+def test_warps_meet_where_they_use_each_others_elements(of_rows: bool, block: int, warp: int):
+    """What a warp has met for, the block may still have to meet for."""
+    k = turned(of_rows)
+    text = emit_llvm(k, SM80)[0]
+    assert (text.count(CALL), text.count(OF_WARP)) == (block, warp)
+    check(k)
+    for call in [*[CALL] * block, *[OF_WARP] * warp]:
+        with pytest.raises(AssertionError, match="Not equal"):
+            check(k, without_barrier(0, call))
 
 
 def mirror() -> Kernel:
@@ -123,7 +159,7 @@ def test_threads_that_miss_a_barrier():
 
     with pytest.raises(AssertionError) as error:
         emulated(ROWS, BLOCK_SUM, change)
-    assert "texpr_rows_0, block (0, 0, 0): 29 threads ended, 3 threads wait at barrier 1" in str(error.value)
+    assert "texpr_rows_0, block (0, 0, 0): 61 threads ended, 3 threads wait at barrier 1" in str(error.value)
 
 
 def test_a_shorter_loop_over_threads():

@@ -123,7 +123,7 @@ def _walks(s: Store) -> set[Var]:
 
 FAULTS = {
     "phases from 0 on in each tile": (_counted, poly.unarrived, "phase"),
-    "buffers from 0 on in each tile": (_in_turn, poly.unarrived, "barrier"),
+    "buffers from 0 on in each tile": (_in_turn, poly.unarrived, "arrival"),
     "no wait in front of what sums become": (without(WaitProducts, lambda s: s.pending == 0), poly.unfinished, "unfinished"),  # type: ignore[attr-defined]
     "no barrier": (without(Barrier), poly.unarrived, "turn"),
 }

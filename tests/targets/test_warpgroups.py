@@ -157,5 +157,6 @@ def test_a_warpgroup_has_128_threads():
     with pytest.raises(CompileError) as error:
         emit_llvm(kernel_of(given, SM90, lines), SM90)
     assert str(error.value) == (
-        "error[target]: zero_wgmma_n64 is run by a warpgroup: 128 threads along thread.x, and no loop over them around it\n"
-        "  help: bind loops of 128 iterations to thread.x, and loops over warpgroups to thread.y")
+        "error[target]: zero_wgmma_n64 is run by a warpgroup: 128 threads along thread.x, or 32 there and 4 along thread.y, and no loop "
+        "over them around it\n"
+        "  help: bind loops of 128 iterations to thread.x, or of 32 there and of 4 to thread.y, and loops over warpgroups to the next axis")

@@ -154,6 +154,14 @@ class Steps:
         """Compute 1 + tanh(u) as a quotient with one exponential; see `texpr.schedule.logistic`."""
         return self._step("logistic", tensor)
 
+    def widen(self, tensor: str, *, finite: bool = False) -> Self:
+        """Let sums take all terms of a factor that is defined under a condition; see `texpr.schedule.widen`."""
+        return self._step("widen", tensor, **({"finite": True} if finite else {}))
+
+    def base2(self, tensor: str) -> Self:
+        """Compute exponentials of f32 as powers of 2; see `texpr.schedule.powers`."""
+        return self._step("base2", tensor)
+
     def tf32(self, loop: str | Var) -> Self:
         """Round the factors of a sum of products of f32 for tensor cores; see `texpr.schedule.tf32`."""
         return self._step("tf32", loop)
@@ -181,6 +189,10 @@ class Steps:
     def in_flight(self, loop: str | Var, groups: int = 0) -> Self:
         """Products of an iteration go on while the next ones begin; see `texpr.schedule.in_flight`."""
         return self._step("in_flight", loop, *((groups,) if groups else ()))
+
+    def together(self, loop: str | Var) -> Self:
+        """Products of all iterations are begun together and waited for behind the loop; see `texpr.schedule.in_flight`."""
+        return self._step("together", loop)
 
     def bulk(self, loop: str | Var) -> Self:
         """Let copies that a loop begins ahead be boxes, each moved as a whole; see `texpr.schedule.bulk`."""

@@ -10,7 +10,7 @@ arrived behind a barrier after that. So of a buffer that is filled by such copie
 Groups have numbers: how many commits were executed since the nest began, or since a wait for all groups, a linear form of the loops around
 and of sizes. A wait for all but p groups, where c are committed, covers those below c - p, and whatever began before the wait for all.
 Each rule is a question about two instances, asked for all sizes. Of waits and barriers only those count that every thread of a block
-reaches: under no condition, in no loop over threads.
+reaches: under no condition, in no loop over threads but such as all threads run one iteration of.
 
 Where blocks of a cluster order copies together (`clusters`), a copy is to the memory of all of them. So what is said of barriers in front
 of a copy is said of barriers of the cluster there, and the reads are those of any of its blocks.
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from texpr.ir.build import add, compare, conjunction, integer, maximum, mul, sub
 from texpr.ir.expr import Axis, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Barrier, Commit, CommitProducts, For, If, Kernel, Stmt, Store, Wait, WaitProducts, is_block, shared_along
-from texpr.ir.traverse import substitute, tensors, walk
+from texpr.ir.traverse import equal, substitute, tensors, walk
 from texpr.poly.clusters import apart
 from texpr.poly.phases import out_of_phase
 from texpr.poly.prove import never
@@ -55,6 +55,7 @@ class Place:
     Attributes:
         above: loops and conditions around it, outermost first.
         order: its number in the text.
+        reached: whether all threads of a block come to it equally often: under no condition, in no loop over some of them.
         committed: how many groups there are before it, since the nest began (`None`) and since each wait for all groups that its thread has
             passed in any case; without those of which that is not known.
         meeting: the last barrier before it that its thread passes in any case; None if there is none.
@@ -65,6 +66,7 @@ class Place:
     node: Stmt
     above: tuple[For | If, ...]
     order: int
+    reached: bool
     committed: Mapping[Place | None, Expr]
     meeting: Place | None = None
     wait: Place | None = None
@@ -78,11 +80,6 @@ class Place:
     def steps(self) -> tuple[For, ...]:
         """The loops whose iterations come one after the other."""
         return tuple(n for n in self.loops if not n.kind.startswith(("block", "cluster", "thread")))
-
-    @property
-    def reached(self) -> bool:
-        """Whether all threads of a block come to it equally often: under no condition, in no loop over threads."""
-        return all(isinstance(n, For) and not n.kind.startswith("thread") for n in self.above)
 
     @property
     def across(self) -> str:
@@ -175,24 +172,28 @@ def late(kernel: Kernel, copy: Use, use: Use, at: Place, places: Sequence[Place]
     """What may go wrong where `use` comes after what began at `copy`: it is not behind a wait for it and a barrier."""
     pair = _Pair(kernel, copy, use)
     before, mine, met = pair.earlier(), pair.renamed[use], at.cleared
+    node = copy.place.node
+    kind = WaitProducts if isinstance(node, Store) and node.asynchronous and node.update is not None else Wait
 
     def covered(case: Expr, wait: Place | None, mine: dict[Var, Expr]) -> bool:
         ways = _pending(pair, wait, mine) if wait is not None else ()
         return any(pair.impossible([conjunction(case, p) for p in pending]) for pending in ways)
 
-    def earlier(case: Expr) -> bool:
-        return any(pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
-                   and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(at, places))
+    def waited(case: Expr, where: Place) -> bool:
+        """Whether a wait that comes before a place covers it, in the same iterations or in the one before."""
+        return covered(case, where.wait, mine) or any(
+            pair.impossible([conjunction(case, compare("<", mine[n.var], index(1)))])
+            and covered(case, wait, {**mine, n.var: sub(mine[n.var], index(1))}) for n, wait in _last_waits(where, places, kind))
 
-    if pair.impossible(before) or (met is not None and all(covered(case, met.wait, mine) for case in before)):
+    if pair.impossible(before) or (met is not None and all(waited(case, met) for case in before)):
         return None
-    return "barrier" if all(covered(case, at.wait, mine) or earlier(case) for case in before) else "arrival"
+    return "barrier" if all(waited(case, at) for case in before) else "arrival"
 
 
-def _last_waits(at: Place, places: Sequence[Place]) -> Iterator[tuple[For, Place]]:
+def _last_waits(at: Place, places: Sequence[Place], kind: type[Wait | WaitProducts]) -> Iterator[tuple[For, Place]]:
     """Of loops around a statement, the last wait of their bodies, if it stands behind it: that of the iteration before was passed."""
     for n in at.steps:
-        behind = [p for p in places if p.order > at.order and isinstance(p.node, Wait | WaitProducts) and p.node in n.body]
+        behind = [p for p in places if p.order > at.order and isinstance(p.node, kind) and p.node in n.body]
         if behind and behind[-1].reached:
             yield n, behind[-1]
 
@@ -292,9 +293,20 @@ class Walk:
 
     def __init__(self, commit: type[Commit | CommitProducts] = Commit, wait: type[Wait | WaitProducts] = Wait) -> None:
         self.order, self.commit, self.waits = 0, commit, wait
+        self.shared_out = frozenset[str]()
 
     def places(self, top: Stmt) -> Iterator[Place]:
+        extents: dict[str, list[Expr]] = {}
+        for n in walk(top):
+            if isinstance(n, For) and n.kind.startswith("thread"):
+                extents.setdefault(n.kind, []).append(n.extent)
+        # A block has as many threads along an axis as the longest loop over them.
+        self.shared_out = frozenset(kind for kind, found in extents.items() if all(equal(n, found[0]) for n in found))
         yield from self._of(top, (), {None: index(0)}, (None, None, None))
+
+    def _once(self, n: Stmt) -> bool:
+        """Whether every thread of the grid runs one iteration of a loop, and threads of a block together."""
+        return is_block(n) or isinstance(n, For) and n.kind in self.shared_out
 
     def _of(self, s: Stmt, above: tuple[For | If, ...], committed: Mapping[Place | None, Expr],
             passed: tuple[Place | None, Place | None, Place | None]) -> Iterator[Place]:
@@ -302,12 +314,13 @@ class Walk:
             passed: the last barrier, wait and barrier of a cluster.
         """
         self.order += 1
-        here = Place(s, above, self.order, committed, *passed)
+        reached = all(isinstance(n, For) and (not n.kind.startswith("thread") or self._once(n)) for n in above)
+        here = Place(s, above, self.order, reached, committed, *passed)
         yield here
         if not isinstance(s, For | If):
             return
         inside = (*above, s)
-        if isinstance(s, For) and not is_block(s):
+        if isinstance(s, For) and not self._once(s):
             each = self._total(s.body)
             committed = {} if each is None else _more(committed, mul(s.var, index(each)))
         meeting, wait, together = passed
@@ -330,13 +343,13 @@ class Walk:
         return {} if each is None else _more(committed, mul(maximum(index(0), s.extent), index(each)))  # type: ignore[union-attr]
 
     def _commits(self, s: Stmt) -> int | None:
-        """How many groups a statement commits; None if that is no known number. A loop over blocks is run through once by each."""
+        """How many groups a statement commits; None if that is no known number. Of loops over blocks and threads each runs one."""
         if isinstance(s, self.commit):
             return 1
         if not isinstance(s, For | If):
             return 0
         inside = self._total(s.body)
-        times = 1 if is_block(s) else integer(s.extent) if isinstance(s, For) else None
+        times = 1 if self._once(s) else integer(s.extent) if isinstance(s, For) else None
         return 0 if inside == 0 else None if times is None or inside is None else times * inside
 
     def _total(self, body: Iterable[Stmt]) -> int | None:

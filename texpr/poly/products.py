@@ -1,11 +1,11 @@
 """Products that go on while their threads do: proof that sums are used once they are done, and operands stay until then.
 
-An asynchronous product reads its operands, which lie in memory of the block, and changes its sums, which lie in registers of the thread,
-until the thread has waited for its group. Products of one instruction add to one sum in their order. So
+An asynchronous product reads its operands, which lie in memory of the block or in registers of the thread, and changes its sums, which
+lie in registers, until the thread has waited for its group. Products of one instruction add to one sum in their order. So
 
 * any other use of a sum stands behind a wait of the thread that covers the products for it before that;
 * what overwrites an operand stands behind a barrier, and that behind a wait that covers the products that read it: others, too, have
-  waited then.
+  waited then. Registers are the thread's own: its wait will do.
 
 Groups and waits are counted as those of copies are (`arrivals`).
 """
@@ -49,12 +49,16 @@ def _of_product(kernel: Kernel, p: Place, places: Sequence[Place]) -> Unproven |
             return Unproven("unfinished", at.node, product)
     read = [(n.tensor, begun(p, n.indices, places)) for n in walk(product.value) if isinstance(n, Read)]
     for at in places:
-        if not isinstance(at.node, Store) or at.node.update is not None:
+        if not isinstance(at.node, Store) or _begins(at.node):
             continue
         write = Use(at, at.node.indices)
-        if any(t is at.node.tensor and late(kernel, use, write, at, places) is not None for t, use in read):
+        if any(t is at.node.tensor and late(kernel, use, write, at, places) in _LATE[t.scope == "register"] for t, use in read):
             return Unproven("operand", at.node, product)
     return None
+
+
+_LATE = {False: ("arrival", "barrier"), True: ("arrival",)}
+"""What may be wrong with where an operand is overwritten, by whether it is in registers."""
 
 
 def _others(product: Place, places: Sequence[Place]) -> Iterator[tuple[Place, Use]]:

@@ -10,6 +10,7 @@ import re
 
 from texpr.runtime.lanes import number_of
 from texpr.runtime.products import with_begun
+from texpr.runtime.register_operands import HELD, LAST, SHOWN, WHERE, is_held, parameters
 
 _WRAPPER = re.compile(r"^define internal ([^\n@]+) @texpr\.wgmma\.m64n(\d+)k(\d+)\.(\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _BEGUN = re.compile(r"@texpr\.wgmma\.(?:begin|next)\.m64n\d+k\d+\.(\w+)\(")
@@ -21,7 +22,9 @@ def with_groups(text: str) -> str:
     """The module with products that this machine can run in place of those of warpgroups."""
     kinds = sorted({kind for *_, kind in _WRAPPER.findall(text)} | set(_BEGUN.findall(text)))
     small = [number_of(f"fiber.group.{t}", t.removeprefix("f8")) for t in _SMALL if any(t in kind for kind in kinds)]
-    return "\n".join([_WRAPPER.sub(_product, with_begun(text)), *([_PLACES] if kinds else []), *map(_dot, kinds), *small])
+    text = _WRAPPER.sub(_product, with_begun(text))
+    held = [HELD] if "@fiber_show" in text else []
+    return "\n".join([text, *([_PLACES] if kinds else []), *held, *map(_dot, kinds), *small])
 
 
 def _product(found: re.Match[str]) -> str:
@@ -29,28 +32,28 @@ def _product(found: re.Match[str]) -> str:
     result, columns, terms, t = found.groups()
     count = int(columns) // 2
     given = ", ".join(f"float %s{r}" for r in range(count))
-    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, ptr %a, ptr %b) {{",
-             "  %thread = load i32, ptr @fiber_thread", "  %warp = lshr i32 %thread, 5", "  %lane = and i32 %thread, 31",
-             "  %first = mul i32 %warp, 16", "  %quad = lshr i32 %lane, 2", "  %row = add i32 %first, %quad",
-             "  %pair = and i32 %lane, 3", "  %column = mul i32 %pair, 2"]
+    lines = [f"define internal {result} @texpr.wgmma.m64n{columns}k{terms}.{t}({given}, {parameters(t)}) {{", WHERE]
+    shown = [f"  call void @fiber_wait(i32 {SHOWN + k})" for k in range(2)] if is_held(t) else ["", ""]
+    if is_held(t):
+        lines += [f"  %a = call ptr @fiber_show(i64 {LAST}, ptr %w0, ptr %w1, ptr %w2, ptr %w3)", shown[0]]
     value = "poison"
     for r in range(count):
         lines += [f"  %i{r} = add i32 %row, {8 * (r // 2 % 2)}", f"  %j{r} = add i32 %column, {8 * (r // 4) + r % 2}",
                   f"  %d{r} = call float @fiber.dot.{t}(float %s{r}, ptr %a, i32 %i{r}, ptr %b, i32 %j{r})",
                   f"  %v{r} = insertvalue {result} {value}, float %d{r}, {r}"]
         value = f"%v{r}"
-    return "\n".join([*lines, f"  ret {result} {value}", "}"])
+    return "\n".join([*lines, shown[1], f"  ret {result} {value}", "}"])
 
 
 def _dot(kind: str) -> str:
     """As many terms of a row of each operand as 32 bytes have, added to a sum."""
     types, turned = kind.partition("_t")[::2]
-    left, right = (types.split("_") * 2)[:2]
+    left, right = (types.removesuffix("_ra").split("_") * 2)[:2]
     x, y, size = _ELEMENTS[left], _ELEMENTS[right], 1 if left in _SMALL else 2
     u, v = (f"call float @fiber.group.{t}(i8 %{name})" if t in _SMALL else f"fpext {_ELEMENTS[t]} %{name} to float"
             for t, name in ((left, "x"), (right, "y")))
-    a, b = ("turned" if operand in turned else "rows" for operand in "ab")
-    places = ["%k" if operand in turned else "%bytes" for operand in "ab"]
+    a, b = ("held" if operand == "a" and is_held(kind) else "turned" if operand in turned else "rows" for operand in "ab")
+    places = ["%bytes" if how == "rows" else "%k" for how in (a, b)]
     return f"""define internal float @fiber.dot.{kind}(float %sum, ptr %a, i32 %i, ptr %b, i32 %j) noinline {{
 entry:
   br label %loop

@@ -261,7 +261,19 @@ def _wait_for(body: Body, site: int, name: str, given: list[str], types: list[st
     return ""
 
 
-_SHIMS: dict[str, _Shim] = {"cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
+def _power(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    """2^x as near as the C library has it; 0 below the normal numbers."""
+    near = body.set(f"call float @llvm.exp2.f32(float {given[0]})")
+    return body.set(f"select i1 {body.set(f'fcmp olt float {near}, 0x3810000000000000')}, float 0.0, float {near}")
+
+
+def _meet(body: Body, site: int, name: str, given: list[str], types: list[str]) -> str:
+    body.wait(site)
+    return ""
+
+
+_SHIMS: dict[str, _Shim] = {"bar.warp.sync": _meet, "ex2.approx.ftz.f32": _power,
+                            "cp.async.ca.shared.global.": _copy, "cp.async.cg.shared.global.": _copy,
                             "cp.async.commit.group": _commit, "fence.proxy.async.shared_cta": _fence, "cp.async.wait.group": _wait_for,
                             "f2tf32.rna": _rounded, "f2bf16.rn": _halved, "ff2bf16x2.rn": _halved,
                             "shfl.sync.bfly.i32": _shuffle, "ldmatrix.sync.aligned.m8n8.x4.": _ldmatrix, "mma.": _product, **BOXES}

@@ -5,9 +5,10 @@ what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `u
 dependence keeps its direction, and so do `tile`, `jam`, `fission`, `join` and `reverse`, which move statements as it does (`leaves`);
 `skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent; `rfactor` changes the
 order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use it, of the size of the box
-an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest as one instruction whose meaning
-is that nest. `online`, `trim`, `reciprocal`, `logistic` and `tf32` alone rewrite equations: sums of exponentials with a maximum that runs
-along, sums without terms that are 0, products with reciprocals for quotients, quotients for sums with tanh, rounded factors.
+an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest as one instruction whose
+meaning is that nest. `online`, `trim`, `reciprocal`, `widen`, `logistic`, `base2` and `tf32` alone rewrite equations: sums of
+exponentials with a maximum that runs along, sums without terms that are 0 or with them, products with reciprocals for quotients, quotients
+for sums with tanh, powers of 2 for exponentials, rounded factors.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
@@ -24,7 +25,7 @@ from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.fuse import fuse
 from texpr.schedule.hints import annotate, prefetch, stream
-from texpr.schedule.in_flight import in_flight
+from texpr.schedule.in_flight import in_flight, together
 from texpr.schedule.inline import inline
 from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
@@ -37,6 +38,7 @@ from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
+from texpr.schedule.powers import base2
 from texpr.schedule.reciprocal import reciprocal
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scalable import vectorize_scalable
@@ -50,10 +52,12 @@ from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tf32 import tf32
 from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
+from texpr.schedule.widen import widen
 
 __all__ = [
-    "annotate", "auto", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops", "fission",
-    "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast", "online", "pad", "parallel",
-    "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope", "separate",
-    "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "trim", "unroll", "vectorize", "vectorize_scalable",
+    "annotate", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops",
+    "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast", "online", "pad",
+    "parallel", "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope",
+    "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "together", "trim", "unroll",
+    "vectorize", "vectorize_scalable", "widen",
 ]

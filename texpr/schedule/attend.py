@@ -11,6 +11,7 @@ Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import add
@@ -18,12 +19,17 @@ from texpr.ir.expr import Read, index
 from texpr.ir.loop import For
 from texpr.ir.traverse import variables, walk
 from texpr.schedule.attend_threads import ByThreads
-from texpr.schedule.attend_warps import ByWarps, rounded
-from texpr.schedule.attending import ROWS, TERMS, Parts
+from texpr.schedule.attend_warpgroups import BY_WARPGROUPS
+from texpr.schedule.attend_warps import ByWarps
+from texpr.schedule.attending import Parts, Work
 from texpr.schedule.nests import Nest, extent, find_nests
 from texpr.schedule.plan import Plan
+from texpr.schedule.powers import with_exponentials
 from texpr.schedule.staging import is_product
+from texpr.schedule.widen import under_conditions
 
+WAYS: tuple[type[Work], ...] = (*BY_WARPGROUPS, ByWarps, ByThreads)
+"""The first one that is possible is taken."""
 LEAST = 32
 """Elements that a row of scores has of each operand, at least."""
 
@@ -32,7 +38,7 @@ def attended(plan: Plan) -> bool:
     """Schedule the nests around the first maximum that allows it; whether there is one."""
     nests = find_nests(plan.kernel)
     found = (n.label for n in nests if n.main.update == "max" and _of_products(plan, n, nests))
-    return any(plan.whole(lambda label=label: _scheduled(plan, label)) is not None for label in found)
+    return any(plan.whole(partial(_scheduled, plan, label, way)) is not None for label in found for way in WAYS)
 
 
 def _of_products(plan: Plan, maximum: Nest, nests: list[Nest]) -> bool:
@@ -51,18 +57,19 @@ def _moves(terms: For, rows: Sequence[For]) -> bool:
     return variables(terms.extent) & {n.var for n in rows} == {rows[-1].var}
 
 
-def _scheduled(plan: Plan, maximum: str) -> list[str] | None:
+def _scheduled(plan: Plan, maximum: str, way: type[Work]) -> list[str] | None:
     before = {n.label for n in find_nests(plan.kernel)}
     old = next(n for n in find_nests(plan.kernel) if n.label == maximum)
     scores, depth = old.accesses[1].tensor.name, len(old.spatial)
-    along = {"rows": ROWS} if _moves(old.reduction[0], old.spatial) else {}
-    if not plan.step("online", maximum, TERMS, **along, reassoc=True):
+    along = {"rows": way.high} if _moves(old.reduction[0], old.spatial) else {}
+    if not plan.step("online", maximum, way.wide, **along, reassoc=True):
         return None
+    for name in dict.fromkeys(under_conditions(plan.kernel)) if way.tiles else ():
+        plan.step("widen", name, finite=True)
+    for name in dict.fromkeys(with_exponentials(plan.kernel)) if way.tiles and "exp2" in plan.machine.functions else ():
+        plan.step("base2", name)
     parts = _parts(plan, before, scores, depth)
-    if parts is None:
-        return None
-    ways = [way(plan, parts, depth) for way in ((ByWarps, ByThreads) if rounded(plan, parts, depth) else (ByThreads,))]
-    return next((found for way in ways if (found := plan.whole(way.steps)) is not None), None)
+    return None if parts is None else way(plan, parts, depth).steps()
 
 
 def _parts(plan: Plan, before: set[str], scores: str, depth: int) -> Parts | None:

@@ -9,13 +9,15 @@ Source: Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from texpr.ir.build import integer
 from texpr.ir.expr import Cast, Expr, Mul
-from texpr.schedule.attending import ROWS, TERMS, Parts, Work, weighted
-from texpr.schedule.held import in_lanes
+from texpr.ir.loop import For
+from texpr.schedule.attending import ROWS, Work, weighted
+from texpr.schedule.held import whole_lanes
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
-from texpr.schedule.plan import Plan
 from texpr.schedule.rows import LANES
 from texpr.schedule.staging import fragments, shared_units
 
@@ -28,19 +30,6 @@ WIDEST = 192
 """Weighted sums of a row, at most: they stay in registers, and leave room for a tile of both products."""
 
 
-def rounded(plan: Plan, parts: Parts, depth: int) -> str:
-    """The type of the factors of both products, if the machine multiplies tiles of it and tiles fill all of their sizes; else empty."""
-    made, sums = parts.nests[parts.scores], weighted(parts, depth)
-    kinds = {_factors(made.main.value), *(_factors(n.main.value) for n in sums)}
-    kind = kinds.pop() if len(kinds) == 1 else ""
-    rows, terms = made.spatial[-2:]
-    sizes = [(rows, ROWS), (terms, TERMS), (made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
-    whole = all(constant_extent(n) > 0 == constant_extent(n) % by for n, by in sizes)
-    plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
-    narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
-    return kind if whole and plain and narrow and sums and f"mma_{kind}" in plan.machine.instructions else ""
-
-
 def _factors(value: Expr) -> str:
     """The type that both factors of a product of f32 have before they are converted; empty if they have none, or different ones."""
     match value:
@@ -51,6 +40,27 @@ def _factors(value: Expr) -> str:
 
 class ByWarps(Work):
     """Every nest has its loops over rows cut into warps and lanes, those beside them into tiles of columns and lanes."""
+
+    tiles = True
+
+    def suits(self) -> bool:
+        """Whether the machine multiplies tiles of the factors of both products, and these fill all of their sizes."""
+        made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
+        sizes = [(made.reduction[-1], DEEP), *((n.spatial[-1], DEEP) for n in sums)]
+        plain = all(a.stride(made.reduction[-1].var) == 1 for a in made.accesses[1:])
+        narrow = all(constant_extent(n.spatial[-1]) <= WIDEST for n in sums)
+        return plain and narrow and self.fills(sizes) and f"mma_{self.kind()}" in self.plan.machine.instructions
+
+    def fills(self, sizes: Sequence[tuple[For, int]]) -> bool:
+        """Whether tiles fill loops of known extents, and blocks those over rows and terms of scores."""
+        rows, terms = self.parts.nests[self.parts.scores].spatial[-2:]
+        return all(constant_extent(n) > 0 == constant_extent(n) % by for n, by in ((rows, self.high), (terms, self.wide), *sizes))
+
+    def kind(self) -> str:
+        """The type of the factors of both products; empty if they differ, or there is one product alone."""
+        made, sums = self.parts.nests[self.parts.scores], weighted(self.parts, self.depth)
+        kinds = {_factors(n.main.value) for n in (made, *sums)}
+        return kinds.pop() if sums and len(kinds) == 1 else ""
 
     def shared_out(self) -> bool:
         parts, made = self.parts, self.parts.nests[self.parts.scores]
@@ -68,7 +78,7 @@ class ByWarps(Work):
             return False
         done = {parts.scores, *(n.label for n, _ in sums)}
         rest = [n for n in (*parts.inside, *parts.runs, *parts.starts, *parts.ends) if n not in done]
-        return all(map(self._rest, rest)) and self._ahead()
+        return all(map(self._rest, rest))
 
     def _copied(self, access: Access, at: str, copies: dict[str, str]) -> bool:
         if not shared_units(self.plan, access, at, (WARPS, LANES)):
@@ -102,17 +112,17 @@ class ByWarps(Work):
             along = columns if access.stride(columns.var) != 0 else rows
             if not fragments(plan, copies[access.tensor.name], access, steps, along):
                 return False
-        return self._multiplied(row, steps, made) and plan.step("bind", warps, "thread.y") and self._tiles([tiles], row, column)
+        return self._multiplied(row, steps) and plan.step("bind", warps, "thread.y") and self._tiles([tiles], row, column)
 
-    def _multiplied(self, row: str, steps: str, nest: Nest) -> bool:
+    def _multiplied(self, row: str, steps: str) -> bool:
         """The tiles of a product, and its zeros before, run by instructions."""
-        plan, kind = self.plan, _factors(nest.main.value)
+        plan, kind = self.plan, self.kind()
         return (plan.step("tensorize", row, "zero_mma_f32") and plan.step("tensorize", row, f"mma_{kind}", reassoc=True)
                 and plan.step("unroll", steps))
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
-        plan, label, kind = self.plan, nest.label, _factors(nest.main.value)
+        plan, label, kind = self.plan, nest.label, self.kind()
         chunks, columns = plan.cut(qualified(nest.spatial[-1]), COLUMNS, "exact")
         cut = self._cut((self.rows[label], TALL), (columns, WIDE), (qualified(nest.reduction[-1]), DEEP))
         if cut is None:
@@ -128,17 +138,22 @@ class ByWarps(Work):
             return False
         factors = plan.kernel.temporaries[-1]
         plan.step("scope", factors.name, "register")
-        if not fragments(plan, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps, nest):
+        if not fragments(plan, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps):
             return False
         high, wide = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
         inner = self._cut((wide, WIDE))
-        done = inner is not None and plan.step("reorder", inner[0], high, inner[1]) and self._tiles([inner[0]], high, inner[1])
+        done = inner is not None and plan.step("reorder", inner[0], high, inner[1]) and self._pairs([inner[0]], high, inner[1])
         return done and plan.step("bind", warps, "thread.y") and self._tiles([*around, tiles], row, column)
 
     def _tiles(self, around: list[str], row: str, column: str) -> bool:
         """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""
-        pair = in_lanes(self.plan, around, row, column)
+        pair = whole_lanes(self.plan, around, row, column)
         return bool(pair) and all([self.plan.step("unroll", name) for name in (*around, pair)])
+
+    def _pairs(self, around: list[str], row: str, column: str) -> bool:
+        """As `_tiles`, of what fills a register in pairs."""
+        pair = whole_lanes(self.plan, around, row, column)
+        return bool(pair) and all([self.plan.step("unroll", name) for name in around]) and self.plan.step("vectorize", pair)
 
     def _rest(self, label: str) -> bool:
         """What is neither product: elements of tiles, what rows are folded to, or a number for each row."""
@@ -181,7 +196,7 @@ class ByWarps(Work):
             return False
         return plan.step("bind", halves[1], "thread.x") and all([plan.step("unroll", n) for n in (halves[0], cut[0], parts[1])])
 
-    def _ahead(self) -> bool:
+    def ahead(self) -> bool:
         """The next block is copied while one is multiplied, where threads go on meanwhile."""
         if self.plan.machine.asynchronous:
             before = self.plan.here()

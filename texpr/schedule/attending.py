@@ -43,7 +43,16 @@ def weighted(parts: Parts, depth: int) -> list[Nest]:
 
 
 class Work(ABC):
-    """The steps, all of which have to be possible."""
+    """The steps, all of which have to be possible.
+
+    Attributes:
+        high, wide: rows and terms of a block.
+        tiles: whether instructions multiply tiles of factors that are rounded: these have no conditions, and exponentials may be powers
+            of 2 where the machine has an instruction for them.
+    """
+
+    high, wide = ROWS, TERMS
+    tiles = False
 
     def __init__(self, plan: Plan, parts: Parts, depth: int) -> None:
         self.plan, self.parts, self.depth = plan, parts, depth
@@ -67,7 +76,7 @@ class Work(ABC):
         plan, parts = self.plan, self.parts
         for label in (*parts.inside, *parts.runs, *parts.starts, *parts.ends):
             rows, inner = self.names(label)
-            cut = plan.split(rows[-1], ROWS)
+            cut = plan.split(rows[-1], self.high)
             if cut is None:
                 return False
             self.rows[label] = cut[1]
@@ -88,11 +97,20 @@ class Work(ABC):
 
     def steps(self) -> list[str] | None:
         """All of them; the name of the outermost loop."""
-        return self.done() if self.moved() and self.shared_out() and self.fits() else None
+        names = self.done() if self.suits() and self.moved() and self.shared_out() and self.fits() else None
+        return names if names is not None and self.ahead() else None
+
+    def suits(self) -> bool:
+        """Whether the machine, and what is computed, are such."""
+        return True
 
     @abstractmethod
     def shared_out(self) -> bool:
         """Rows among warps, what is beside them among lanes."""
+
+    def ahead(self) -> bool:
+        """What goes on while threads do, once blocks of rows are blocks of threads."""
+        return True
 
     def fits(self) -> bool:
         """Whether a block has the shared memory."""
@@ -101,7 +119,7 @@ class Work(ABC):
     def shared_bytes(self) -> int:
         """What is said to be in shared memory; of tensors that nests fill, which are larger before they are placed, a tile."""
         shared = [t for t in self.plan.kernel.temporaries if t.scope == "shared"]
-        return sum(ROWS * TERMS * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
+        return sum(self.high * self.wide * t.dtype.bytes if t.name in self.parts.nests else bytes_of(t)
                    for t in shared)
 
     def done(self) -> list[str] | None:

@@ -11,11 +11,12 @@ from texpr.ir.loop import Barrier, Commit, For, If, Kernel, Stmt, Store, Wait, i
 from texpr.ir.traverse import equal, rewrite, walk
 from texpr.passes.arrivals import check_arrivals
 from texpr.passes.boxes import NoBox, box_of
-from texpr.schedule.indices import number, remainder
+from texpr.schedule.indices import moved_to, number, remainder
 from texpr.schedule.loops import find_loops, path_to, span_of
 from texpr.support.errors import ScheduleError
 
 STEP = "bulk"
+MOST_PANELS = 8
 
 
 def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
@@ -27,7 +28,8 @@ def bulk(kernel: Kernel, loop: str | Var) -> Kernel:
 
     Counters in shared memory, one for each buffer, tell all threads of the bytes that have arrived: phase after phase, of which a wait
     names the parity. What lies outside of the tensor becomes 0. Values and order are those of the pipeline; that each wait is for the
-    phase of its copies, and none is begun for a counter that somebody still waits for, is proven of the result.
+    phase of its copies, and none is begun for a counter that somebody still waits for, is proven of the result. A buffer in panels, one
+    after the other in an outermost loop, has a box for each.
 
     Args:
         loop: whose copies run ahead, around which only loops over blocks stand, and those that `pipeline` went through. Nests that copy
@@ -89,7 +91,7 @@ def _counted(kernel: Kernel, loop: For, group: Expr, slots: int) -> For:
         if isinstance(s, Commit):
             body.append(Commit(remainder(group, slots), brings, slots))
         elif not isinstance(s, Wait | Barrier) and any(map(_copies, walk(s))):
-            boxes = [_box(kernel, n) for n in (s.body if isinstance(s, If) else (s,))]
+            boxes = [box for n in (s.body if isinstance(s, If) else (s,)) for box in _boxes(kernel, n)]
             size = index(sum(n for _, n in boxes))
             brings = _sum(brings, s, size)
             body += [replace(s, body=tuple(b for b, _ in boxes))] if isinstance(s, If) else [b for b, _ in boxes]
@@ -106,12 +108,28 @@ def _sum(brings: Expr, s: Stmt, size: Expr) -> Expr:
     return add(brings, select(s.cond, size, index(0)))
 
 
-def _box(kernel: Kernel, s: Stmt) -> tuple[Stmt, int]:
-    """A nest that copies a box, and how many bytes that has."""
+def _boxes(kernel: Kernel, s: Stmt) -> list[tuple[Stmt, int]]:
+    """A nest that copies a box, or several, and how many bytes each has."""
     try:
-        if not isinstance(s, For):
-            raise NoBox("a single element is copied")
-        return replace(s, kind="bulk"), box_of(s).bytes
+        return [_box(s)]
     except NoBox as why:
-        raise ScheduleError(f"a copy is no box: {why}", span_of(kernel, s), code=STEP,
-                            help="cache_read makes boxes; leave their loops as they are, and do not pad rows") from None
+        try:
+            return [_box(n) for n in _panels(s)]
+        except NoBox:
+            raise ScheduleError(f"a copy is no box: {why}", span_of(kernel, s), code=STEP,
+                                help="cache_read makes boxes; leave their loops as they are, and do not pad rows") from None
+
+
+def _panels(s: Stmt) -> tuple[Stmt, ...]:
+    """The iterations of a loop, each a nest of its own: a panel of a buffer that has several lies apart from the others."""
+    count = integer(s.extent) if isinstance(s, For) and s.kind == "serial" else None
+    if not isinstance(s, For) or count is None or not 1 < count <= MOST_PANELS:
+        raise NoBox("there are no panels")
+    return tuple(n for k in range(count) for n in moved_to(s.body, {s.var: index(k)}))
+
+
+def _box(s: Stmt) -> tuple[Stmt, int]:
+    """A nest that copies a box, and how many bytes that has."""
+    if not isinstance(s, For):
+        raise NoBox("a single element is copied")
+    return replace(s, kind="bulk"), box_of(s).bytes

@@ -10,6 +10,8 @@ from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, variables, walk
 from texpr.passes import desugar, hoist, inline_calls, lower
 from texpr.passes.guards import drop_implied
+from texpr.passes.lazy import lazy_logic
+from texpr.passes.lower import loops_of
 from texpr.schedule.loops import stores
 from texpr.support.errors import ScheduleError
 
@@ -22,8 +24,13 @@ def equations_of(kernel: Kernel, step: str) -> Program:
     Raises:
         ScheduleError: the loops were changed.
     """
-    if kernel.program is not None and equal(drop_implied(kernel).body, drop_implied(lower(kernel.program)).body):
-        return hoist(desugar(inline_calls(kernel.program)))
+    program = kernel.program
+    if program is not None:
+        body = drop_implied(kernel).body
+        if equal(body, drop_implied(lower(program)).body):
+            return hoist(desugar(inline_calls(program)))
+        if equal(body, drop_implied(loops_of(lazy_logic(program))).body):
+            return program  # as a step left it that rewrote equations
     raise ScheduleError(f"{step} rewrites the equations, before their loops are changed", None, code=step, help="make it the first step")
 
 

@@ -1,4 +1,4 @@
-"""`in_flight`: products that are begun and waited for later, so that the next ones queue behind them."""
+"""`in_flight` and `together`: products that are begun and waited for later, so that the next ones queue behind them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from texpr.ir.expr import Node, Var
 from texpr.ir.instructions import INSTRUCTIONS
-from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, Kernel, Stmt, Store, WaitProducts, is_block
+from texpr.ir.loop import INSTRUCTION, Barrier, CommitProducts, For, If, Kernel, Stmt, Store, WaitProducts, is_block
 from texpr.ir.traverse import rewrite, walk
 from texpr.passes.arrivals import check_arrivals
 from texpr.schedule.loops import find_loops, path_to, qualified, span_of
@@ -44,10 +44,38 @@ def in_flight(kernel: Kernel, loop: str | Var, groups: int = 0) -> Kernel:
     for old in found:
         after = _begun(after, old, groups)
     if after is kernel:
-        raise ScheduleError(f"no iteration of `{qualified(found[0])}` runs products that can be begun and waited for",
-                            span_of(kernel, found[0]), code="in_flight",
-                            help="tensorize(..., \"wgmma_bf16_n64\", reassoc=True) makes such products")
+        raise _without_products(kernel, found[0])
     return check_arrivals(after)
+
+
+def together(kernel: Kernel, loop: str | Var) -> Kernel:
+    """Begin the products of all iterations of a loop together, and wait for them behind it.
+
+    for k in 0..n: C += A[k] * B[k]   ->   for k in 0..n: C += A[k] * B[k]  asynchronous
+                                           commit products
+                                           wait 0 products
+
+    As behind `in_flight`, waits with nothing to wait for stand behind loops around.
+
+    Raises:
+        ScheduleError: the loop has no products that can be begun, or iterations use what these leave.
+    """
+    found = find_loops(kernel, loop)
+    after = kernel
+    for old in found:
+        *around, main = path_to(after, old)
+        marked = rewrite(main, _marked)
+        if marked is not main:
+            after = replaced(after, around, (main,), {id(main): (marked, CommitProducts(), WaitProducts(0))})  # type: ignore[arg-type]
+            after = _behind(after, around)
+    if after is kernel:
+        raise _without_products(kernel, found[0], "together")
+    return check_arrivals(after)
+
+
+def _without_products(kernel: Kernel, loop: For, step: str = "in_flight") -> ScheduleError:
+    return ScheduleError(f"no iteration of `{qualified(loop)}` runs products that can be begun and waited for", span_of(kernel, loop),
+                         code=step, help="tensorize(..., \"wgmma_bf16_n64\", reassoc=True) makes such products")
 
 
 def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
@@ -61,15 +89,15 @@ def _begun(kernel: Kernel, loop: For, groups: int) -> Kernel:
     body = around[-1].body if around else kernel.body
     meeting = [s for s in body[: body.index(old)] if isinstance(s, Barrier)][-1:]
     after = replaced(kernel, around, (old, *meeting), {id(old): (main, WaitProducts(0)), **{id(s): (WaitProducts(0), s) for s in meeting}})
+    return _behind(after, around)
+
+
+def _behind(kernel: Kernel, around: Sequence[For | If]) -> Kernel:
+    """A wait behind each loop that runs the products again and again: what stands behind it relies on no last iteration."""
     for again in reversed([n for n in around if isinstance(n, For) and not is_block(n)]):
-        after = _awaited(after, again)
-    return after
-
-
-def _awaited(kernel: Kernel, again: For) -> Kernel:
-    """A wait behind a loop that runs the products again and again: what stands behind it relies on no last iteration."""
-    *around, loop = path_to(kernel, again)
-    return replaced(kernel, around, (loop,), {id(loop): (loop, WaitProducts(0))})
+        *above, loop = path_to(kernel, again)
+        kernel = replaced(kernel, above, (loop,), {id(loop): (loop, WaitProducts(0))})
+    return kernel
 
 
 def _waiting(body: Sequence[Stmt], wait: WaitProducts) -> tuple[Stmt, ...]:

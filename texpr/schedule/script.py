@@ -21,7 +21,7 @@ from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.fuse import check_parted, fuse
 from texpr.schedule.hints import annotate, prefetch, stream
-from texpr.schedule.in_flight import in_flight
+from texpr.schedule.in_flight import in_flight, together
 from texpr.schedule.inline import inline
 from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
@@ -33,6 +33,7 @@ from texpr.schedule.online import online
 from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
+from texpr.schedule.powers import base2
 from texpr.schedule.reciprocal import reciprocal
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scalable import vectorize_scalable
@@ -46,6 +47,7 @@ from texpr.schedule.tensorize import tensorize
 from texpr.schedule.tf32 import tf32
 from texpr.schedule.tile import jam, tile
 from texpr.schedule.trim import trim
+from texpr.schedule.widen import widen
 from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
@@ -58,8 +60,8 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "reverse": reverse, "specialize": lambda kernel, *loops, **sizes: specialize(kernel, loops, sizes),
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
-    "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "in_flight": in_flight, "bulk": bulk,
-    "multicast": multicast, "join": join,
+    "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "base2": base2, "widen": widen, "in_flight": in_flight, "bulk": bulk,
+    "multicast": multicast, "join": join, "together": together,
 }
 
 

@@ -20,6 +20,8 @@ from texpr.schedule.rows import LANES, VECTOR_BYTES, fused
 
 MOST_UNROLLED = 8
 """Rounds of a copy that are worth code of their own."""
+ROW = 128
+"""Bytes of a row of an operand that a warpgroup multiplies."""
 UNITS = 8
 """Units of 16 bytes that lie in different banks."""
 
@@ -141,6 +143,31 @@ def copied(plan: Plan, tensor: Tensor, at: str, threads: tuple[int, ...], vector
     plan.step("scope", buffer.name, "shared")
     filled(plan, [f"{buffer.name}.d{d}" for d, n in enumerate(buffer.shape) if integer(n) != 1], vector, threads)
     return buffer
+
+
+def in_rows(plan: Plan, buffer: Tensor, threads: tuple[int, ...], vector: int) -> bool:
+    """Lay out a copy as instructions of warpgroups want operands, and fill it: in swizzled rows of 128 bytes, longer ones in panels.
+
+    Args:
+        buffer: of two dimensions, and others of one element; the last one is a row.
+        threads: of the block, along its axes from the last one to x; without them the loops of the copy stay, a panel after the other.
+        vector: neighbours that one thread copies at once.
+    """
+    long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
+    loops = [f"{buffer.name}.d{d}" for d in long]
+    row = ROW // buffer.dtype.bytes
+    if integer(buffer.shape[-1]) != row:
+        panels = plan.split(loops[1], row, tail="exact")
+        *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
+        form = f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
+        if panels is None or not plan.step("layout", buffer.name, form):
+            return False
+        loops[1:] = panels
+        if not threads and not plan.step("reorder", panels[0], loops[0], panels[1]):
+            return False
+    if threads:
+        filled(plan, loops, vector, threads)
+    return plan.step("swizzle", buffer.name, row // 8, 8, row)
 
 
 def _padded(plan: Plan, buffer: Tensor, dimension: int) -> None:

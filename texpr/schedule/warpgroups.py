@@ -29,14 +29,12 @@ from texpr.schedule.nests import Access, extent, unclamped
 from texpr.schedule.occupancy import resident
 from texpr.schedule.plan import Plan
 from texpr.schedule.rows import VECTOR_BYTES, fused
-from texpr.schedule.staging import filled, neighbours, tiles_on_blocks
+from texpr.schedule.staging import ROW, in_rows, neighbours, tiles_on_blocks
 from texpr.schedule.tensors import bytes_of
 
 THREADS = 128
 ROWS = 64
 """Of a warpgroup."""
-ROW = 128
-"""Bytes of a row, as operands lie in memory."""
 DEEP = 32
 """Bytes of the terms of an instruction."""
 TILES = ((2, 256), (2, 128), (1, 256), (2, 64), (1, 128), (1, 64))
@@ -255,24 +253,7 @@ def _shared(plan: Plan, access: Access, along: For, at: str, threads: tuple[int,
     long = [d for d, n in enumerate(buffer.shape) if integer(n) != 1]
     if len(long) != 2 or long[1] != buffer.rank - 1 or (along.var in variables(unclamped(access.indices[-1]))) != turned:
         return False
-    loops = [f"{buffer.name}.d{d}" for d in long]
-    row = ROW // buffer.dtype.bytes
-    if turned and integer(buffer.shape[-1]) != row:
-        panels = plan.split(loops[1], row, tail="exact")
-        if panels is None or not plan.step("layout", buffer.name, _panels(buffer, row)):
-            return False
-        loops[1:] = panels
-        if not threads and not plan.step("reorder", panels[0], loops[0], panels[1]):
-            return False
-    if threads:
-        filled(plan, loops, neighbours(access), threads)
-    return plan.step("swizzle", buffer.name, row // 8, 8, row)
-
-
-def _panels(buffer: Tensor, row: int) -> str:
-    """The last dimension cut into panels of rows, in front of all others."""
-    *names, last = "abcdefghijklmnopqrstuvwxyz"[: buffer.rank]
-    return f"{' '.join([*names, last])} -> {last}/{row} {' '.join(names)} {last}%{row}"
+    return in_rows(plan, buffer, threads, neighbours(access))
 
 
 def _in_lanes(plan: Plan, row: str, column: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
-from texpr.ir.loop import INSTRUCTION, Alloc, For, If, Stmt, Store, WaitProducts
+from texpr.ir.loop import INSTRUCTION, Alloc, CommitProducts, For, If, Stmt, Store, WaitProducts
 from texpr.ir.traverse import walk
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from texpr.targets.private import Own
 
 Place = tuple[int, ...]
+UnderWay = frozenset[tuple[Tensor, bool]]
 FENCE = "wgmma.fence.sync.aligned;"
 """What was written to the registers of sums is there before the products behind it begin."""
 
 
 @dataclass(slots=True)
 class Sums:
-    """The sums that asynchronous products of a nest add to: a number for each that a thread has, and of each wait those used behind it."""
+    """The sums that asynchronous products of a nest add to: a number for each that a thread has, and of each wait those that it may end
+    and that are used in the statements around it.
+    """
 
     numbers: dict[tuple[Tensor, Place], int] = field(default_factory=dict)
     behind: dict[WaitProducts, list[Tensor]] = field(default_factory=dict)
@@ -51,6 +54,35 @@ def sums_of(nest: Stmt, own: Mapping[Tensor, Own]) -> Sums:
             used = {t for below in n.body for t in _used(below)} if any(isinstance(s, WaitProducts) for s in n.body) else set()
             behind = [t for t in tensors if t in own and (t in used or own[t].tensor in used)]
             found.behind |= {s: behind for s in n.body if isinstance(s, WaitProducts)}
+    ended = _ended(nest, found.behind)
+    found.behind = {s: [t for t in behind if t in ended[s]] for s, behind in found.behind.items()}
+    return found
+
+
+def _ended(nest: Stmt, used: Mapping[WaitProducts, Sequence[Tensor]]) -> dict[WaitProducts, set[Tensor]]:
+    """Of each wait the sums that no wait has given back since products began to add to them. `used` are those that it may give back."""
+    found: dict[WaitProducts, set[Tensor]] = {}
+
+    def behind(s: Stmt, before: UnderWay) -> UnderWay:
+        """The sums that are to be given back behind a statement, and whether products that add to them are in a group."""
+        match s:
+            case CommitProducts():
+                return frozenset((t, True) for t, _ in before)
+            case WaitProducts(pending):
+                found[s] = found.get(s, set()) | {t for t, _ in before}
+                return frozenset((t, grouped) for t, grouped in before if pending or not grouped or t not in used[s])
+            case For() if is_begun(s):
+                return before | {(n.tensor, False) for n in walk(s) if isinstance(n, Store)}
+            case For(body=body) | If(body=body):
+                after = before
+                for _ in range(2):  # an iteration, and one that follows another
+                    after |= before
+                    for inside in body:
+                        after = behind(inside, after)
+                return before | after
+        return before
+
+    behind(nest, frozenset())
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from texpr.ir.build import integer, maximum, mul
+from texpr.ir.build import integer, maximum, mul, product
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.loop import (
     INSTRUCTION,
@@ -168,6 +168,32 @@ def check_extents(grid: tuple[int | None, ...], block: tuple[int | None, ...]) -
     threads = prod(n for n in block if n is not None)
     if threads > THREADS_OF_A_BLOCK:
         raise _refused(f"{threads} threads in a block; a GPU has at most {THREADS_OF_A_BLOCK}", "split the loops that are bound to threads")
+
+
+def room_of(tensor: Tensor, most: int, where: str) -> int:
+    """How many bytes a buffer takes, of at most so many.
+
+    Raises:
+        CompileError: more, or that is not known.
+    """
+    count = known(product(tensor.shape), tensor, where)
+    size = (count if tensor.swizzle is None else tensor.swizzle.room(count)) * tensor.dtype.bytes
+    if size > most:
+        raise CompileError(f"{tensor.name} needs {size} bytes of {where}; there are {most}", code="target", help="use smaller tiles")
+    return max(size, 1)
+
+
+def known(elements: Expr, tensor: Tensor, where: str) -> int:
+    """How many elements of a buffer.
+
+    Raises:
+        CompileError: it depends on sizes of calls.
+    """
+    count = integer(elements)
+    if count is None:
+        raise CompileError(f"{tensor.name} lies in {where}, so its size must be known when it is compiled", code="target",
+                           help="give the sizes to the schedule as constants")
+    return count
 
 
 def _refused(message: str, help: str) -> CompileError:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import gcd
 
 from texpr.ir.affine import Linear
-from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, product, select
+from texpr.ir.build import FALSE, TRUE, add, compare, conjunction, integer, mul, select
 from texpr.ir.dtypes import BF16, F32, I64, DType
 from texpr.ir.expr import Call, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import (
@@ -38,17 +38,17 @@ from texpr.targets.bulk import emit_box, slots_of
 from texpr.targets.clusters import emit_meeting, read_by_products, which
 from texpr.targets.copies import GLOBAL, SHARED, begin_copy, emit_group, same_in_lanes
 from texpr.targets.function import Function, Value, constant, memory_type
-from texpr.targets.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp
-from texpr.targets.nearest import halved, rounded
+from texpr.targets.geometry import AXES, Geometry, axis_of, is_collective, is_thread, is_warp, known, room_of
+from texpr.targets.nearest import halved, power, rounded
 from texpr.targets.private import POSITIONS, Own
 from texpr.targets.statements import Emitter
 from texpr.targets.swizzled import away, check_inside
-from texpr.targets.sync import Threads, Uses, uses_of
-from texpr.targets.warpgroups import PATTERN, described, emit_together, lanes_of
-from texpr.targets.warps import LANES as WARP
+from texpr.targets.sync import WARP, Meetings, Threads, Uses, uses_of
+from texpr.targets.warpgroups import PATTERN, axes_of, described, emit_together, not_together
 from texpr.targets.warps import reads_memory
 
 BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
+WARP_BARRIER = "llvm.nvvm.bar.warp.sync"
 FENCE = "llvm.nvvm.fence.proxy.async.shared_cta"
 """Shows what this thread stored to shared memory to the tensor cores, which read it by descriptors."""
 STATIC_BYTES = 48 * 1024
@@ -94,7 +94,7 @@ class GpuEmitter(Emitter):
         self.active: Expr = TRUE
         self.bound: tuple[str, ...] = ()
         self.in_cluster: dict[str, Var] = {}
-        self.since = Uses()
+        self.since = Meetings()
         self.meets = False
         self.spaces: dict[Tensor, int] = {}
         self.shared: list[str] = []
@@ -115,10 +115,16 @@ class GpuEmitter(Emitter):
         loops = [n for n in walk(nest) if isinstance(n, For)]
         extents: dict[Var | str, Expr] = {n.var: n.extent for n in loops} | {axis: self.where.extent(axis) for axis in AXES}
         blocks = {n.var for n in loops if is_block(n)}
-        return Threads(self.where.several, self.thread_axes, blocks, extents, self.kernel.requires)
+        warps = (integer(self.where.extent("x")) or 1) % WARP == 0
+        return Threads(self.where.several, self.thread_axes, blocks, extents, self.kernel.requires, warps)
 
     def _call(self, e: Call) -> Value:
-        return rounded(self, self.value(e.args[0])) if e.function == "tf32" else super()._call(e)
+        of_processor = {"tf32": rounded, "exp2": power}
+        return of_processor[e.function](self, self.value(e.args[0])) if self._has(e) else super()._call(e)
+
+    def _has(self, e: Call) -> bool:
+        """Whether the processor has an instruction of its own for a function."""
+        return e.function == "tf32" or e.function == "exp2" and e.dtype == F32
 
     def narrowed(self, a: Value, t: DType) -> Value:
         """By its own instructions, if the processor has them."""
@@ -226,8 +232,8 @@ class GpuEmitter(Emitter):
             self.statements(loop.body)
             return
         self.together(loop.body)
-        if integer(loop.extent) != 1 and self.since.conflicts(self._uses(loop.body), self.threads):
-            self.barrier()
+        if integer(loop.extent) != 1:
+            self._wait_for(self._uses(loop.body))
 
     def prefetch(self, s: Prefetch) -> None:
         """Threads hide the time to memory by themselves."""
@@ -308,13 +314,11 @@ class GpuEmitter(Emitter):
     def _warp(self, loop: For) -> None:
         """An instruction of a whole warp or warpgroup. Where several stand, those do it whose loops stand around it, else the first one."""
         name = loop.kind.removeprefix(INSTRUCTION)
-        lanes = lanes_of(name)
-        if integer(self.where.extent("x")) != lanes or "x" in self.bound:
-            who = "warp" if lanes == WARP else "warpgroup"
-            raise CompileError(f"{name} is run by a {who}: {lanes} threads along thread.x, and no loop over them around it", code="target",
-                               help=f"bind loops of {lanes} iterations to thread.x, and loops over {who}s to thread.y")
-        self._meet((loop,), frozenset("x") if described(loop) or reads_memory(loop) else frozenset())
-        others = sorted(self.where.several - set(self.bound) - {"x"})
+        axes = frozenset(axes_of(name, self.where.block))
+        if not axes or axes & set(self.bound):
+            raise not_together(name)
+        self._meet((loop,), axes if described(loop) or reads_memory(loop) else frozenset())
+        others = sorted(self.where.several - set(self.bound) - axes)
         condition = conjunction(self.active, *(compare("==", self.positions[axis], index(0)) for axis in others))
         with self.known.scope():
             self._if(condition, lambda: emit_together(self, loop))
@@ -390,9 +394,18 @@ class GpuEmitter(Emitter):
         whose threads read for each other.
         """
         uses = self._uses(body, every)
-        if self.since.conflicts(uses, self.threads):
-            self.barrier()
-        self.since.add(uses)
+        self._wait_for(uses)
+        self.since.use(uses)
+
+    def _wait_for(self, uses: Uses) -> None:
+        """The barrier that stands in front of such uses, if there has to be one."""
+        match self.since.who(uses, self.threads):
+            case "block":
+                self.barrier()
+            case "warp":
+                self.intrinsic(WARP_BARRIER, "void", "i32 -1")
+                self.since.warp = Uses()
+                self.meets = True
 
     def barrier(self, cluster: bool = False) -> None:
         """All threads of the block, or of all blocks of the cluster, meet, active or not.
@@ -406,7 +419,7 @@ class GpuEmitter(Emitter):
             emit_meeting(self, relaxed=relaxed)
         else:
             self.intrinsic(BARRIER, "void", "i32 0")
-        self.since = self.since if relaxed else Uses()
+        self.since = self.since if relaxed else Meetings()
         self.meets = True
 
     # Statements of single threads.
@@ -434,7 +447,7 @@ class GpuEmitter(Emitter):
         """A buffer of one thread."""
         if tensor in self.pointers:
             return
-        size = _bytes(tensor, LOCAL_BYTES, "a thread's own memory")
+        size = room_of(tensor, LOCAL_BYTES, "a thread's own memory")
         self.pointers[tensor] = self.function.slot(f"[{size} x i8]", 16)
         self.spaces[tensor] = LOCAL
 
@@ -443,11 +456,11 @@ class GpuEmitter(Emitter):
         if tensor.scope == "register" or not any(_uses_of(tensor, n) for n in walk(*body) if is_thread(n) or is_warp(n)):
             self.allocate(tensor)
             return
-        size, copies = _bytes(tensor, self.most_shared, "shared memory"), 1
+        size, copies = room_of(tensor, self.most_shared, "shared memory"), 1
         copy: Expr = index(0)
         self.copies[tensor] = frozenset(self.bound)
         for axis in self.bound:
-            extent = _constant(self.where.extent(axis), tensor, "shared memory")
+            extent = known(self.where.extent(axis), tensor, "shared memory")
             copies, copy = copies * extent, add(mul(copy, index(extent)), self.positions[axis])
         begins = PATTERN if tensor in self.described or self.boxes and tensor in self.arriving else ALIGNMENT
         size = -(-size // begins) * begins if copies > 1 else size
@@ -480,19 +493,3 @@ def _at_once(s: Stmt) -> Stmt:
 
 def _uses_of(tensor: Tensor, inside: Node) -> bool:
     return any(isinstance(n, Read | Store) and n.tensor is tensor for n in walk(inside))
-
-
-def _bytes(tensor: Tensor, most: int, where: str) -> int:
-    count = _constant(product(tensor.shape), tensor, where)
-    size = (count if tensor.swizzle is None else tensor.swizzle.room(count)) * tensor.dtype.bytes
-    if size > most:
-        raise CompileError(f"{tensor.name} needs {size} bytes of {where}; there are {most}", code="target", help="use smaller tiles")
-    return max(size, 1)
-
-
-def _constant(elements: Expr, tensor: Tensor, where: str) -> int:
-    count = integer(elements)
-    if count is None:
-        raise CompileError(f"{tensor.name} lies in {where}, so its size must be known when it is compiled", code="target",
-                           help="give the sizes to the schedule as constants")
-    return count

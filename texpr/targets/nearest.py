@@ -1,7 +1,11 @@
-"""Numbers of f32 rounded to what tensor cores take, on GPUs that have those: one instruction for a number of tf32, for two of bf16."""
+"""What GPUs have an instruction for: numbers of f32 rounded to what tensor cores take, one of tf32, two of bf16; powers of 2.
+
+Source: PTX ISA 8.0, 9.7.3.21 (ex2), 9.7.9.21 (cvt), NVIDIA 2022.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from texpr.ir.dtypes import BF16
@@ -11,21 +15,34 @@ if TYPE_CHECKING:
     from texpr.targets.gpu import GpuEmitter
 
 ROUND = "llvm.nvvm.f2tf32.rna"
+POWER = "llvm.nvvm.ex2.approx.ftz.f32"
 ONE, TWO = "llvm.nvvm.f2bf16.rn", "llvm.nvvm.ff2bf16x2.rn"
 """To nearest, ties to even. Of two numbers the first becomes the upper half."""
 
 
-def rounded(emitter: GpuEmitter, x: Value) -> Value:
-    """`tf32(x)`, in each lane."""
+def power(emitter: GpuEmitter, x: Value) -> Value:
+    """2^x of an f32, in each lane: within 2^-22 of it, 0 below the normal numbers."""
+    return _in_lanes(emitter, x, lambda one: emitter.intrinsic(POWER, "float", f"float {one}"))
+
+
+def _in_lanes(emitter: GpuEmitter, x: Value, instruction: Callable[[str], str]) -> Value:
+    """An instruction that makes one f32 of one, for each lane."""
     f = emitter.function
     if not x.lanes:
-        return Value(f.define(f"bitcast i32 {emitter.intrinsic(ROUND, 'i32', str(x))} to float"), x.dtype)
+        return Value(instruction(x.text), x.dtype)
     result = "poison"
     for k in range(x.lanes):
-        word = emitter.intrinsic(ROUND, "i32", f"float {f.define(f'extractelement {x}, i64 {k}')}")
-        one = f.define(f"bitcast i32 {word} to float")
+        one = instruction(f.define(f"extractelement {x}, i64 {k}"))
         result = f.define(f"insertelement {x.type} {result}, float {one}, i64 {k}")
     return Value(result, x.dtype, x.lanes)
+
+
+def rounded(emitter: GpuEmitter, x: Value) -> Value:
+    """`tf32(x)`, in each lane."""
+    def instruction(one: str) -> str:
+        return emitter.function.define(f"bitcast i32 {emitter.intrinsic(ROUND, 'i32', f'float {one}')} to float")
+
+    return _in_lanes(emitter, x, instruction)
 
 
 def halved(emitter: GpuEmitter, x: Value) -> Value:

@@ -25,7 +25,7 @@ from texpr.ir.traverse import children, equal, rewrite, substitute, variables, w
 from texpr.passes.unify import instance
 from texpr.support.errors import CompileError
 from texpr.targets.geometry import AXES, Geometry, axis_of, is_thread
-from texpr.targets.warpgroups import held
+from texpr.targets.warpgroups import axes_of, held
 
 POSITIONS = {axis: Var(f"thread.{axis}") for axis in AXES}
 """The index of a thread along each axis."""
@@ -71,7 +71,7 @@ def own_parts(nest: Stmt, where: Geometry) -> dict[Tensor, Own]:
     Raises:
         CompileError: threads use each other's elements, or a thread needs more than it has.
     """
-    own = {t: _part(t, found, where) for t, found in _uses(nest).items() if any(use.axes for use in found)}
+    own = {t: _part(t, found, where) for t, found in _uses(nest, where).items() if any(use.axes for use in found)}
     for part in own.values():
         size = len(part.places) * part.tensor.dtype.bytes
         if size > MOST_BYTES:
@@ -104,7 +104,7 @@ def with_own_parts(nest: Stmt, own: Mapping[Tensor, Own]) -> Stmt:
     return rewritten(nest) if own else nest
 
 
-def _uses(nest: Stmt) -> dict[Tensor, list[_Use]]:
+def _uses(nest: Stmt, where: Geometry) -> dict[Tensor, list[_Use]]:
     found: dict[Tensor, list[_Use]] = {}
     homes: dict[Tensor, int] = {}
     stack: list[tuple[Node, tuple[For, ...]]] = [(nest, ())]
@@ -114,7 +114,7 @@ def _uses(nest: Stmt) -> dict[Tensor, list[_Use]]:
             case Alloc(t) if t.scope == "register":
                 homes[t] = len(above)
             case For(kind=kind) if kind.startswith(INSTRUCTION):
-                for t, use in _of_instruction(node, above, homes):
+                for t, use in _of_instruction(node, above, homes, where):
                     found.setdefault(t, []).append(use)
             case For():
                 stack += [(s, (*above, node)) for s in reversed(node.body)]
@@ -127,25 +127,29 @@ def _uses(nest: Stmt) -> dict[Tensor, list[_Use]]:
     return found
 
 
-def _use(indices: Sequence[Expr], above: tuple[For, ...], home: int, values: Mapping[Var, Expr], more: Mapping[Var, int]) -> _Use:
-    """An access. `values` has the loops of an instruction in terms of lanes and other variables, `more` how many values these take."""
+def _use(indices: Sequence[Expr], above: tuple[For, ...], home: int, values: Mapping[Var, Expr], more: Mapping[Var, int],
+         together: str = "") -> _Use:
+    """An access. `values` has the loops of an instruction in terms of lanes and other variables, `more` how many values these take,
+    `together` the axes whose threads run it.
+    """
     threads = {n.var: axis_of(n) for n in above if is_thread(n)}
     moved = {v: POSITIONS[axis] for v, axis in threads.items()} | dict(values)
-    axes = {axis_of(n) for n in above[home:] if is_thread(n)} | ({"x"} if values else set())
+    axes = {axis_of(n) for n in above[home:] if is_thread(n)} | (set(together) if values else set())
     extents = {n.var: integer(n.extent) or 0 for n in above if not is_thread(n)} | dict(more)
     return _Use(tuple(linear(substitute(i, moved)) for i in indices), extents, frozenset(axes))
 
 
-def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, int]) -> list[tuple[Tensor, _Use]]:
+def _of_instruction(loop: For, above: tuple[For, ...], homes: Mapping[Tensor, int], where: Geometry) -> list[tuple[Tensor, _Use]]:
     name = loop.kind.removeprefix(INSTRUCTION)
+    axes = axes_of(name, where.block) or "x"
     match = instance(name, loop)
     found: list[tuple[Tensor, _Use]] = []
     for operand, (tensor, indices) in match.operands.items():
         if tensor in homes:
-            places, extents = held(name, operand, POSITIONS["x"])
+            places, extents = held(name, operand, POSITIONS, axes)
             values = {w: places[v.name] for v, w in match.loops.items() if v.name in places}
             rest = {n.var: integer(n.extent) or 0 for n in walk(loop) if isinstance(n, For) and n.var not in values}
-            found.append((tensor, _use(indices, above, homes[tensor], values, {**rest, **extents})))
+            found.append((tensor, _use(indices, above, homes[tensor], values, {**rest, **extents}, axes)))
     return found
 
 

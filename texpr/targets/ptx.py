@@ -18,6 +18,7 @@ from texpr.targets.function import Value
 from texpr.targets.geometry import BLOCKS_OF_A_CLUSTER, THREADS_OF_A_BLOCK, check_private, geometry
 from texpr.targets.gpu import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
 from texpr.targets.private import own_parts, with_own_parts
+from texpr.targets.registers import registers_at_once
 from texpr.targets.warps import instructions_of
 
 # Processors and the oldest version of PTX that knows them, and what texpr has for them: from 8.9 on products of floats of 8 bits.
@@ -31,11 +32,14 @@ FIRST_RESERVING = 80
 """The first processor that keeps a part of the shared memory of each block for itself."""
 FIRST_ASYNCHRONOUS = 80
 """The first processor whose threads go on while copies to shared memory are under way."""
+POWERS = frozenset({"exp2"})
 FIRST_ROUNDING, ROUNDS = 80, frozenset({"tf32"})
 """The first processor that rounds for its tensor cores."""
 FIRST_CLUSTERING = 90
 """The first processor that runs blocks in clusters."""
 FEW_BLOCKS = 2
+OTHERS = 40
+"""Registers of a thread beside those for its parts of buffers, about."""
 _MACHINE = Machine(vector_bytes=0, vector_registers=255, caches=(128 << 10, 4 << 20), cores=1, gpu_threads=256)
 # Threads, blocks, and KiB of shared memory that run at once; CUDA C++ Programming Guide 13.0, technical specifications per capability.
 _MULTIPROCESSORS = {70: (2048, 32, 96), 75: (1024, 16, 64), 80: (2048, 32, 164), 86: (1536, 16, 100), 89: (1536, 24, 100),
@@ -56,7 +60,7 @@ def target(name: str) -> Target | None:
     instructions = instructions_of(processor) | (warpgroups.NAMES if name == "sm_90a" else frozenset())
     machine = replace(_MACHINE, shared_bytes=(shared << 10) - reserved, multiprocessor=running,
                       cluster_blocks=BLOCKS_OF_A_CLUSTER if processor >= FIRST_CLUSTERING else 0, processors=_PROCESSORS[processor],
-                      functions=ROUNDS if processor >= FIRST_ROUNDING else frozenset(),
+                      functions=POWERS | (ROUNDS if processor >= FIRST_ROUNDING else frozenset()),
                       instructions=instructions, asynchronous=processor >= FIRST_ASYNCHRONOUS, bulk=name == "sm_90a")
     return Target(name, _TRIPLE, name, f"+ptx{_VERSIONS[name]}", machine, _emit, gpu=True)
 
@@ -137,7 +141,7 @@ def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multipr
                            help="let threads copy: pipeline without bulk")
     block = [integer(e) for e in emitter.where.block]
     most = f"{THREADS_OF_A_BLOCK}" if None in block else ",".join(map(str, block))
-    together = _together(emitter, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
+    together = _together(emitter, nest, processor, THREADS_OF_A_BLOCK if None in block else prod(n or 1 for n in block))
     marks = {"maxntid": most} | ({"minctasm": together} if together else {})
     marks |= {"cluster_dim": ",".join(map(str, emitter.where.cluster))} if prod(emitter.where.cluster) > 1 else {}
     said = " ".join(f'"nvvm.{name}"="{value}"' for name, value in marks.items())
@@ -145,14 +149,15 @@ def _emitted(kernel: Kernel, nest: Stmt, emitter: GpuEmitter, processor: Multipr
     return emitter
 
 
-def _together(emitter: GpuEmitter, processor: Multiprocessor | None, threads: int) -> int:
-    """How many blocks of so many threads a processor has shared memory for at once, if these are so few that threads may have more
-    registers than ptxas would give them for the sake of others; else 0.
+def _together(emitter: GpuEmitter, nest: Stmt, processor: Multiprocessor | None, threads: int) -> int:
+    """How many blocks of so many threads a processor has shared memory and registers for at once, if these are so few that threads may
+    have more registers than ptxas would give them for the sake of others; else 0.
     """
     if processor is None or not emitter.shared_bytes:
         return 0
     blocks = processor.shared_bytes // (emitter.shared_bytes + processor.reserved)
-    return min(blocks, processor.threads // threads) if blocks <= FEW_BLOCKS else 0
+    registers = registers_at_once(nest, emitter.own) + OTHERS
+    return max(1, min(blocks, processor.threads // threads, processor.registers // (registers * threads))) if blocks <= FEW_BLOCKS else 0
 
 
 def _plain(name: str) -> str:

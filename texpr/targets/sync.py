@@ -1,7 +1,8 @@
 """Where the threads of a block must wait for each other: which memory they have used since they last met.
 
 No barrier stands where it is proven, for all sizes, that no two threads use one element of which one writes it: because each uses only
-what its own index names, or by asking whether indices can meet (`poly.never`).
+what its own index names, or by asking whether indices can meet (`poly.never`). Where it is proven of threads of different warps, warps wait
+for their own threads alone.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from math import gcd
 
 from texpr import poly
 from texpr.ir.affine import Linear, linear
-from texpr.ir.build import add, compare, conjunction, integer, mul
+from texpr.ir.build import add, compare, conjunction, floordiv, integer, mul
 from texpr.ir.expr import Axis, Compare, Const, Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import Alloc, Stmt, Store
 from texpr.ir.traverse import children, substitute, variables, walk
 
+WARP = 32
 MANY = 16
 """Pairs of uses of a tensor from which on they are asked about together first."""
 Owner = frozenset[tuple[str, int]]
@@ -49,6 +51,7 @@ class Threads:
 
     Attributes:
         axes: along which a block may have more than one thread.
+        warps: whether 32 threads beside each other along x are a warp.
         of: the axis of each variable that is the index of a thread.
         blocks: variables that are the same for all threads of a block.
         extents: of all loops, and of each axis of the block.
@@ -61,6 +64,7 @@ class Threads:
     blocks: Set[Var]
     extents: Mapping[Var | str, Expr]
     facts: Sequence[Expr]
+    warps: bool = False
     apart: dict[Hashable, bool] = field(default_factory=dict)
 
 
@@ -79,17 +83,48 @@ class Uses:
         """An independent copy."""
         return Uses({tensor: dict(uses) for tensor, uses in self.by_tensor.items()})
 
-    def conflicts(self, later: Uses, threads: Threads) -> bool:
-        """Whether an element may be used here and in `later` by different threads, one of them writing."""
-        return any(_meet(self.by_tensor[tensor], uses, threads) for tensor, uses in later.by_tensor.items() if tensor in self.by_tensor)
+    def conflicts(self, later: Uses, threads: Threads, *, each: int = 1) -> bool:
+        """Whether an element may be used here and in `later` by different threads, or different warps of `each`, one of them writing."""
+        return any(_meet(self.by_tensor[tensor], uses, threads, each) for tensor, uses in later.by_tensor.items()
+                   if tensor in self.by_tensor)
 
 
-def _meet(before: Mapping[Hashable, Use], later: Mapping[Hashable, Use], threads: Threads) -> bool:
-    """Whether different threads may use an element of one tensor, one of them writing: asked of runs of uses, then of each."""
+@dataclass(slots=True)
+class Meetings:
+    """How tensors were used since the threads of the block last met, and since those of each warp did."""
+
+    block: Uses = field(default_factory=Uses)
+    warp: Uses = field(default_factory=Uses)
+
+    def copy(self) -> Meetings:
+        """Independent ones."""
+        return Meetings(self.block.copy(), self.warp.copy())
+
+    def add(self, other: Meetings) -> None:
+        """Take the uses of `other` in."""
+        self.block.add(other.block)
+        self.warp.add(other.warp)
+
+    def use(self, uses: Uses) -> None:
+        """Note uses."""
+        self.block.add(uses)
+        self.warp.add(uses)
+
+    def who(self, later: Uses, threads: Threads) -> str:
+        """Who has to meet before such uses: the threads of a `block`, those of each `warp`, or none (empty)."""
+        if not self.block.conflicts(later, threads):
+            return ""
+        if not threads.warps or self.block.conflicts(later, threads, each=WARP):
+            return "block"
+        return "warp" if self.warp.conflicts(later, threads) else ""
+
+
+def _meet(before: Mapping[Hashable, Use], later: Mapping[Hashable, Use], threads: Threads, each: int) -> bool:
+    """Whether different threads, or warps, may use an element of one tensor, one of them writing: asked of runs of uses, then of each."""
     many = len(before) * len(later) > MANY
-    if many and all(_apart(a, b, threads) for b in _runs(later, threads) for a in _runs(before, threads) if a.written or b.written):
+    if many and all(_apart(a, b, threads, each) for b in _runs(later, threads) for a in _runs(before, threads) if a.written or b.written):
         return False
-    return any(not _are_apart((one, first), (two, second), threads) for two, second in later.items()
+    return any(not _are_apart((one, first), (two, second), threads, each) for two, second in later.items()
                for one, first in before.items() if first.written or second.written)
 
 
@@ -125,16 +160,19 @@ def _run(group: Sequence[tuple[Use, list[Linear]]]) -> Use:
     return replace(use, indices=tuple(indices), steps=tuple(steps))
 
 
-def _are_apart(one: tuple[Hashable, Use], two: tuple[Hashable, Use], threads: Threads) -> bool:
-    pair = one[0], two[0]
+def _are_apart(one: tuple[Hashable, Use], two: tuple[Hashable, Use], threads: Threads, each: int) -> bool:
+    pair = one[0], two[0], each
     if pair not in threads.apart:
-        threads.apart[pair] = _apart(one[1], two[1], threads)
+        threads.apart[pair] = _apart(one[1], two[1], threads, each)
     return threads.apart[pair]
 
 
-def _apart(first: Use, second: Use, threads: Threads) -> bool:
-    """Whether it is proven that no two different threads use one element."""
-    if {axis for axis, _ in first.owner & second.owner} == threads.axes:
+def _apart(first: Use, second: Use, threads: Threads, each: int) -> bool:
+    """Whether it is proven that no two different threads use one element, or no two warps of `each` threads along x."""
+    asked = {a: each if a == "x" else 1 for a in threads.axes}
+    if integer(threads.extents["x"]) == each:
+        asked.pop("x", None)  # they do not differ there
+    if asked.keys() <= {axis for axis, _ in first.owner & second.owner}:
         return True
     if any(isinstance(n, Read) for n in walk(*first.indices, *second.indices)):
         return False
@@ -145,8 +183,8 @@ def _apart(first: Use, second: Use, threads: Threads) -> bool:
     (here, mine), (there, theirs) = sides  # type: ignore[misc]
     own = {axis for axis, d in first.owner & second.owner if d == -2}
     same = conjunction(*(compare("==", i, j) for i, j in zip(here, there)))
-    return all(poly.never(conjunction(same, compare("!=", mine[a], theirs[a])), list(axes.values()), threads.facts)
-               for a in threads.axes - own)
+    return all(poly.never(conjunction(same, compare("!=", floordiv(mine[a], index(n)), floordiv(theirs[a], index(n)))),
+                          list(axes.values()), threads.facts) for a, n in asked.items() if a not in own)
 
 
 def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> tuple[tuple[Expr, ...], dict[str, Expr]] | None:
@@ -163,7 +201,9 @@ def _renamed(use: Use, suffix: str, threads: Threads, axes: dict[Var, Axis]) -> 
     steps = dict(use.steps)
     for v in sorted(variables(*use.indices), key=lambda v: v.name):
         if v in threads.of:
-            values[v] = position.get(threads.of[v], index(0))
+            values[v] = at = position.get(threads.of[v], index(0))
+            if isinstance(at, Var) and integer(threads.extents[v]) is not None:
+                axes[at] = Axis(at, index(0), threads.extents[v])  # threads beyond the loop's extent do not come here
         elif v in steps:
             values[v] = new = Var(v.name + suffix)
             axes[new] = Axis(new, index(0), index(steps[v]))

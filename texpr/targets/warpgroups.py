@@ -1,19 +1,22 @@
 """Instructions that the 128 threads of a warpgroup run together: products of tiles that lie in shared memory, with sums in registers.
 
-The warpgroup is thread.x of a block whose thread.x is 128. Its four warps have 16 rows of the sums each; inside these, lanes hold what
-lanes of a warp hold of the sums of a smaller product (`warps`). Each instruction begins and ends its product: operands and sums are as
+The warpgroup is thread.x of a block whose thread.x is 128, or thread.x and thread.y of one where these are 32 and 4: then what its warps
+run stands in loops over thread.y. Its four warps have 16 rows of the sums each; inside these, lanes hold what lanes of a warp hold of the
+sums of a smaller product (`warps`). Each instruction begins and ends its product: operands and sums are as
 any other memory before and after it, so barriers stand where those of other statements do. Only what was stored to shared memory has to
 be shown to the tensor cores, by a fence before each barrier.
 
 Operands have rows of 128 bytes, exchanged by swizzle(8, 8, 64), as descriptors of shared memory say it: rows of 64 terms each, or, of
 turned operands (`_ta`, `_tb`, `_tab` in names), 64 terms of 64 elements each, in panels where the operand has more elements. Floats of 8
-bits lie in rows of 128 terms, under swizzle(16, 8, 128), and cannot be turned.
+bits lie in rows of 128 terms, under swizzle(16, 8, 128), and cannot be turned. The left operand of 16 bits may be in registers instead
+(`_ra`): as it is there for a warp, which is how a warp holds sums, so that what is made of sums is an operand of the next product.
 
 Source: PTX ISA 8.0, 9.7.14 (asynchronous warpgroup level matrix instructions), NVIDIA 2022.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as pairs
 from typing import TYPE_CHECKING
@@ -50,6 +53,7 @@ class _Product:
     Attributes:
         left, right: types of the operands.
         terms: as many as 32 bytes have.
+        registers: whether the left operand is in registers.
     """
 
     n: int
@@ -57,11 +61,22 @@ class _Product:
     right: str
     terms: int
     turned: str = ""
+    registers: bool = False
 
     @property
     def kind(self) -> str:
         """What names say of operands."""
-        return self.types + (f"_t{self.turned}" if self.turned else "")
+        return self.types + self.suffix
+
+    @property
+    def suffix(self) -> str:
+        """What names say of where operands lie, and how."""
+        return ("_ra" if self.registers else "") + (f"_t{self.turned}" if self.turned else "")
+
+    @property
+    def described(self) -> str:
+        """The operands in shared memory."""
+        return "b" if self.registers else "ab"
 
     @property
     def types(self) -> str:
@@ -81,11 +96,12 @@ class _Product:
     def meaning(self, name: str) -> str:
         """As a listing."""
         panels = f"{self.n // 64}, " if self.n > 64 else ""
-        left = "A[k, i]" if "a" in self.turned else "A[i, k]"
+        left = "A[i, 0, k, 0]" if self.registers else "A[k, i]" if "a" in self.turned else "A[i, k]"
         right = ("B[j // 64, k, j % 64]" if panels else "B[k, j]") if "b" in self.turned else "B[j, k]"
         row = self.lies.row
         shape = f"{panels}{_PANEL}, 64" if "b" in self.turned else f"{self.n}, {row}"
-        return f"""kernel {name}(A: {self.left}[64, {row}], B: {self.right}[{shape}]) -> (C: f32[{_ROWS}, T, {self.n}, U])
+        lies = f"{_ROWS}, P, {self.terms}, Q" if self.registers else f"64, {row}"
+        return f"""kernel {name}(A: {self.left}[{lies}], B: {self.right}[{shape}]) -> (C: f32[{_ROWS}, T, {self.n}, U])
   for i in 0..{_ROWS}
     for j in 0..{self.n}
       for k in 0..{self.terms}
@@ -101,8 +117,9 @@ class _Sums(warps.Sums):
 
 for _n in (64, 128, 256):
     _both = [_Product(_n, _t, _t, 16, _turned) for _t, _turned in pairs(("bf16", "f16"), ("", "a", "b", "ab"))]
+    _both += [_Product(_n, _t, _t, 16, _turned, registers=True) for _t, _turned in pairs(("bf16", "f16"), ("", "b"))]
     for _p in [*_both, *(_Product(_n, _left, _right, 32) for _left, _right in pairs(("f8e4m3", "f8e5m2"), repeat=2))]:
-        _name = f"wgmma_{_p.types}_n{_n}" + (f"_t{_p.turned}" if _p.turned else "")
+        _name = f"wgmma_{_p.types}_n{_n}{_p.suffix}"
         INSTRUCTIONS[_name] = Instruction(_name, _p.meaning(_name), _p, flushes=not _p.small, reorders=_p.small, coarse=_p.small,
                                           begun=True)
     warps.around_products(f"wgmma_n{_n}", "f32", _ROWS, _n, _Sums)
@@ -112,31 +129,64 @@ NAMES = frozenset(n for n, each in INSTRUCTIONS.items() if isinstance(each.emit,
 
 
 def lanes_of(name: str) -> int:
-    """How many threads along thread.x run an instruction together."""
+    """How many threads run an instruction together."""
     return LANES if name in NAMES else warps.LANES
+
+
+def axes_of(name: str, block: Sequence[Expr]) -> str:
+    """The axes of a block along which all threads run an instruction together; empty if no such threads do."""
+    x, y, _ = map(integer, block)
+    if lanes_of(name) == x:
+        return "x"
+    return "xy" if x is not None and lanes_of(name) == LANES == x * (y or 0) and x == warps.LANES else ""
+
+
+def not_together(name: str) -> CompileError:
+    """The error for an instruction that does not stand where the threads that run it are together."""
+    lanes = lanes_of(name)
+    if lanes == warps.LANES:
+        who, ways, more = "warp", f"{lanes} threads along thread.x", f"bind loops of {lanes} iterations to thread.x, and"
+    else:
+        who, ways = "warpgroup", f"{lanes} threads along thread.x, or {warps.LANES} there and {lanes // warps.LANES} along thread.y"
+        more = f"bind loops of {lanes} iterations to thread.x, or of {warps.LANES} there and of {lanes // warps.LANES} to thread.y, and"
+    return CompileError(f"{name} is run by a {who}: {ways}, and no loop over them around it", code="target",
+                        help=f"{more} loops over {who}s to {'thread.y' if lanes == warps.LANES else 'the next axis'}")
 
 
 def described(loop: For) -> tuple[Tensor, ...]:
     """The buffers that an instruction reads by descriptors of shared memory."""
     name = loop.kind.removeprefix(INSTRUCTION)
-    if not isinstance(INSTRUCTIONS[name].emit, _Product):
-        return ()
-    operands = instance(name, loop).operands
-    return operands["A"][0], operands["B"][0]
-
-
-def held(name: str, operand: str, lane: Var) -> tuple[dict[str, Expr], dict[Var, int]]:
-    """As for a warp (`warps.held`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in a lane."""
     match INSTRUCTIONS[name].emit:
+        case _Product() as p:
+            operands = instance(name, loop).operands
+            return tuple(operands[x.upper()][0] for x in p.described)
+    return ()
+
+
+def held(name: str, operand: str, positions: Mapping[str, Var], axes: str) -> tuple[dict[str, Expr], dict[Var, int]]:
+    """As for a warp (`warps.held`), of warpgroups too: eight rows by four pairs of columns in a warp, two rows in a lane.
+
+    Args:
+        positions: where threads are along each axis.
+        axes: those along which they run the instruction together.
+    """
+    lane = positions["x"]
+    match INSTRUCTIONS[name].emit:
+        case _Product(registers=True, terms=terms) if operand == "A":
+            half, tile, inside = Var("io"), Var("ko"), Var("ki")
+            row = add(_row(positions, axes), mul(half, index(8)))
+            return {"i": row, "k": add(add(mul(tile, index(8)), _column(lane)), inside)}, {half: 2, tile: terms // 8, inside: 2}
         case _Product(n) | _Sums(_, n):
             half, tile, inside = Var("io"), Var("jo"), Var("ji")
-            row = add(_row(lane), mul(half, index(8)))
+            row = add(_row(positions, axes), mul(half, index(8)))
             return {"i": row, "j": add(add(mul(tile, index(8)), _column(lane)), inside)}, {half: 2, tile: n // 8, inside: 2}
     return warps.held(name, operand, lane)
 
 
-def _row(lane: Expr) -> Expr:
-    eighths = floordiv(lane, index(4))
+def _row(positions: Mapping[str, Var], axes: str) -> Expr:
+    eighths = floordiv(positions["x"], index(4))
+    if axes == "xy":
+        return add(mul(positions["y"], index(16)), eighths)
     return add(mul(floordiv(eighths, index(8)), index(16)), mod(eighths, index(8)))
 
 
@@ -151,8 +201,8 @@ def emit_together(emitter: GpuEmitter, loop: For) -> None:
         case _Product() as p:
             _emit_product(emitter, p, instance(name, loop), _how(emitter, loop))
         case _Sums(_, n, stores):
-            lane = emitter.positions["x"]
-            warps.emit_sums(emitter, instance(name, loop), loop, stores, _elements(n), _row(lane), _column(lane))
+            row = _row(emitter.positions, axes_of(name, emitter.where.block))
+            warps.emit_sums(emitter, instance(name, loop), loop, stores, _elements(n), row, _column(emitter.positions["x"]))
         case _:
             warps.emit_warp(emitter, loop)
 
@@ -164,7 +214,8 @@ def _how(emitter: GpuEmitter, loop: For) -> str:
 
 def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> None:
     f = emitter.function
-    operands = [_operand(emitter, match, p, name) for name in ("A", "B")]
+    left = _words(emitter, match, p) if p.registers else [_operand(emitter, match, p, "A")]
+    operands = [*left, _operand(emitter, match, p, "B")]
     places = [warps.place(emitter, match, "C", i=i, j=j) for i, j in _elements(p.n)]
     sums = [f.define(f"load float, {at}, align 4") for at in places]
     words = [f"i32 {n}" for n in begun.numbers(emitter, match, _elements(p.n))] if how else []
@@ -174,6 +225,14 @@ def _emit_product(emitter: GpuEmitter, p: _Product, match: Match, how: str) -> N
     after = f.define(f"call {result} {symbol}({', '.join([*words, *(f'float {x}' for x in sums), *operands])})")
     for k, at in enumerate(places):
         f.emit(f"store float {f.define(f'extractvalue {result} {after}, {k}')}, {at}, align 4")
+
+
+def _words(emitter: GpuEmitter, match: Match, p: _Product) -> list[str]:
+    """The typed addresses of a lane's registers of the left operand, each of two terms of a row: the wrapper loads them."""
+    if not warps.side_by_side(emitter, match, "A"):
+        raise CompileError(f"wgmma reads pairs of terms from registers, and those of {match.operands['A'][0].name} do not lie beside each "
+                           "other", code="target", help="leave the buffer in the order of its terms")
+    return [warps.place(emitter, match, "A", i=8 * h, k=8 * q) for q, h in pairs(range(p.terms // 8), range(2))]
 
 
 def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> str:
@@ -200,22 +259,33 @@ def _operand(emitter: GpuEmitter, match: Match, p: _Product, name: str) -> str:
 
 
 def _wrapper(symbol: str, result: str, p: _Product, how: str) -> str:
-    """A function for one instruction, which an emulator replaces by its name."""
+    """A function for one instruction, which an emulator replaces by its name. Of an operand in registers it is given where they are."""
     count = p.n // 2
-    registers = ", ".join(f"${k}" for k in range(count))
-    ends = "" if how else " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
-    types = ".".join(t.removeprefix("f8") for t in (p.left, p.right))
-    turns = "" if p.small else f", {int('a' in p.turned)}, {int('b' in p.turned)}"
-    text = (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{p.terms}.f32.{types} "
-            f"{{{registers}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{turns};{ends}")
-    given = begun.given(count) if how else begun.values(count)
-    lines = [f"define internal {result} {symbol}({given}, ptr addrspace(3) %a, ptr addrspace(3) %b) alwaysinline convergent nounwind {{"]
-    for x in "ab":
+    words = p.terms // 4 if p.registers else 0
+    given = [begun.given(count) if how else begun.values(count), *(f"ptr %w{k}" for k in range(words))]
+    given += [f"ptr addrspace(3) %{x}" for x in p.described]
+    lines = [f"define internal {result} {symbol}({', '.join(given)}) alwaysinline convergent nounwind {{"]
+    lines += [f"  %a{k} = load i32, ptr %w{k}, align 4" for k in range(words)]
+    for x in p.described:
         lines += [f"  %{x}0 = ptrtoint ptr addrspace(3) %{x} to i32", f"  %{x}1 = lshr i32 %{x}0, 4", f"  %{x}2 = and i32 %{x}1, 16383",
                   f"  %{x}3 = zext i32 %{x}2 to i64", f"  %{x}4 = or i64 %{x}3, {_DESCRIPTOR | (_PANELS if x in p.turned else 1 << 16)}"]
-    lines += [f'  %r = call {result} asm sideeffect "{text}", "{begun.tied(count)},l,l,~{{memory}}"'
-              f"({begun.values(count)}, i64 %a4, i64 %b4) convergent", f"  ret {result} %r", "}"]
+    operands = [*(f"i32 %a{k}" for k in range(words)), *(f"i64 %{x}4" for x in p.described)]
+    kinds = ",".join("r" * words + "l" * len(p.described))
+    lines += [f'  %r = call {result} asm sideeffect "{_text(p, how)}", "{begun.tied(count)},{kinds},~{{memory}}"'
+              f"({begun.values(count)}, {', '.join(operands)}) convergent", f"  ret {result} %r", "}"]
     return "\n".join(lines)
+
+
+def _text(p: _Product, how: str) -> str:
+    """The instruction, with a fence before it and a wait behind it where no other does that."""
+    count, first = p.n // 2, p.n
+    words = p.terms // 4 if p.registers else 0
+    sums, left = (", ".join(f"${k}" for k in range(at, at + n)) for at, n in ((0, count), (first, words or 1)))
+    types = ".".join(t.removeprefix("f8") for t in (p.left, p.right))
+    turns = "" if p.small else "".join(f", {int(x in p.turned)}" for x in p.described)
+    ends = "" if how else " wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+    return (f"{'' if how == 'next.' else begun.FENCE} wgmma.mma_async.sync.aligned.m{_ROWS}n{p.n}k{p.terms}.f32.{types} "
+            f"{{{sums}}}, {f'{{{left}}}' if words else left}, ${first + (words or 1)}, 1, 1, 1{turns};{ends}")
 
 
 def _elements(n: int) -> list[tuple[int, int]]:

@@ -336,7 +336,7 @@ def _word(emitter: GpuEmitter, match: Match, operand: str, p: _Product, **first:
         return _element(emitter, match, operand, p, first)
     f, element = emitter.function, memory_type(match.operands[operand][0].dtype)
     size = match.operands[operand][0].dtype.bytes
-    if _side_by_side(emitter, match, operand):
+    if side_by_side(emitter, match, operand):
         return f.define(f"load {p.word}, {place(emitter, match, operand, **first)}, align {p.width * size}")
     vector = f"<{p.width} x {element}>"
     word = "poison"
@@ -360,7 +360,8 @@ def _element(emitter: GpuEmitter, match: Match, operand: str, p: _Product, first
     return emitter.intrinsic(ROUND, p.word, f"{t} {value}") if p.word == "i32" else value
 
 
-def _side_by_side(emitter: GpuEmitter, match: Match, operand: str, along: str = "k") -> bool:
+def side_by_side(emitter: GpuEmitter, match: Match, operand: str, along: str = "k") -> bool:
+    """Whether neighbours along a loop of an instruction are neighbours in a lane's registers."""
     tensor, indices = match.operands[operand]
     return emitter.register_stride(tensor, indices, next(w for v, w in match.loops.items() if v.name == along)) == 1
 
@@ -389,7 +390,7 @@ def _keep(emitter: GpuEmitter, load: _Load, match: Match, word: str, **first: in
     """Store the elements of a register."""
     f, t = emitter.function, match.operands["B"][0].dtype
     along = "i" if load.turned else "k"
-    if _side_by_side(emitter, match, "B", along):
+    if side_by_side(emitter, match, "B", along):
         f.emit(f"store i32 {word}, {place(emitter, match, 'B', **first)}, align 4")
         return
     vector = f"<{load.width} x {memory_type(t)}>"

@@ -9,6 +9,7 @@ from typing import TypeVar
 from texpr.ir.build import literal
 from texpr.ir.dtypes import F32, F64
 from texpr.ir.expr import Add, Call, Compare, Expr, FloorDiv, Mod, Node, Pow, Select
+from texpr.ir.powers import as_exponential
 from texpr.ir.traverse import rewrite
 from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.error_function import erf, erfinv
@@ -74,7 +75,7 @@ def _in_doubles(build: Callable[..., Expr]) -> Callable[..., Expr]:
 SPECIAL: dict[str, Callable[..., Expr]] = {**{f.__name__: _in_doubles(f) for f in (lgamma, gamma, digamma, trigamma)}, "erfinv": erfinv}
 """Functions of one float whose bounds are wider."""
 
-NATIVE = {"tf32": (F32,)}
+NATIVE = {"tf32": (F32,), "exp2": (F32,)}
 """The types for which a target that has an instruction for a function has it, where it is not all."""
 _ALL = {**EXPANSIONS, **BINARY, **SIMPLE, **SPECIAL}
 
@@ -101,7 +102,7 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
         match node:
             case Call("sign", (x,)):
                 key, build = ("sign", id(x)), lambda: _sign(x)
-            case Call(name, args) if name in _ALL and not (name in native and args[0].dtype in NATIVE.get(name, (F32, F64))):
+            case Call(name, args) if name in _ALL and not _stays(node, native):
                 key, build = (name, *map(id, args)), lambda: _ALL[name](arithmetic[args[0].dtype], *args)
             case Mod(x, y) | FloorDiv(x, y) if x.dtype.is_float:
                 function = modulo if isinstance(node, Mod) else floor_quotient
@@ -118,6 +119,14 @@ def expand_math(root: N, native: frozenset[str] = frozenset(), fma: bool = True)
 
     expanded = rewrite(root, rule)
     return expanded if fma else without_fma(expanded)  # type: ignore[return-value]
+
+
+def _stays(e: Call, native: frozenset[str]) -> bool:
+    """Whether a target has an instruction for a call. For powers of 2 that is coarser than these are anywhere: where an exponential was
+    made one on purpose (`base2`), it is taken, elsewhere not.
+    """
+    known = e.function in native and e.args[0].dtype in NATIVE.get(e.function, (F32, F64))
+    return known and (e.function != "exp2" or as_exponential(e) is not None)
 
 
 def _sign(x: Expr) -> Expr:

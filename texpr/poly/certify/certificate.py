@@ -14,6 +14,7 @@ from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.logistic import LAW as LOGISTIC
 from texpr.ir.loop import INSTRUCTION, ExternCall, For, If, Kernel, Poll, Stmt, Store
 from texpr.ir.parted import parted
+from texpr.ir.powers import LAW as POWER
 from texpr.ir.show_loop import source_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
@@ -26,6 +27,7 @@ from texpr.poly.certify.logistic import with_quotients
 from texpr.poly.certify.meaning import Meaning, within
 from texpr.poly.certify.pairs import Access
 from texpr.poly.certify.phases import in_phases
+from texpr.poly.certify.powers import without_powers
 from texpr.poly.certify.private import made_inside
 from texpr.poly.certify.proof import OBLIGATIONS, Context, Proof, Refuted, Reused
 from texpr.poly.certify.races import check_races
@@ -37,6 +39,7 @@ from texpr.poly.certify.sums import Sums, name_of
 from texpr.poly.certify.trace import written
 from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
+from texpr.poly.certify.widened import without_widened
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import ScheduleError
 
@@ -69,6 +72,8 @@ class Certificate:
         inverted: those whose quotients are products with reciprocals.
         rounded: those whose sums have factors that are rounded to tf32.
         logistic: those with quotients for sums of 1 and a tanh.
+        powers: those with powers of 2 for exponentials.
+        widened: those whose sums have terms with a factor that is 0 beside those that are said.
     """
 
     kernel: str
@@ -82,12 +87,14 @@ class Certificate:
     inverted: tuple[str, ...] = ()
     rounded: tuple[str, ...] = ()
     logistic: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
         return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded
-                    or self.logistic)
+                    or self.logistic or self.powers or self.widened)
 
     @property
     def seconds(self) -> float:
@@ -107,6 +114,8 @@ class Certificate:
         said += [f"inverted: {QUOTIENT} in {', '.join(self.inverted)}"] if self.inverted else []
         said += [f"rounded: factors are tf32 in {', '.join(self.rounded)}"] if self.rounded else []
         said += [f"logistic: {LOGISTIC} in {', '.join(self.logistic)}"] if self.logistic else []
+        said += [f"powers: {POWER} in {', '.join(self.powers)}"] if self.powers else []
+        said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -131,6 +140,8 @@ class _Laws:
     inverted: tuple[str, ...] = ()
     rounded: tuple[str, ...] = ()
     logistic: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
 
 
 def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
@@ -139,12 +150,14 @@ def _derived(program: Program, computed: Program, parameters: Parameters, facts:
     Raises:
         Refuted: that is not so, or not proven.
     """
+    computed, powers = without_powers(program, computed)
+    computed, widened = without_widened(program, computed)
     said, inverted = with_inverses(program, computed)
     said, rounded = with_rounded(said, computed)
     said, logistic = with_quotients(said, computed)
     said, trimmed = with_trimmed(said, computed, parameters, facts)
     online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
-    return _Laws(online, trimmed, inverted, rounded, logistic)
+    return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened)
 
 
 QUOTA = 20_000_000

@@ -1,0 +1,90 @@
+"""`base2`: powers of 2 for exponentials stay within the stated bound, the certificate derives them, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from tests.schedule.altered import certified_with
+from tests.targets.cases import Case, problem
+from tests.targets.sass import count, instructions
+from tests.targets.test_fibers import SM80, emulated
+from texpr.compiler import pipeline
+from texpr.ir.expr import Call, Const, Mul, Node
+from texpr.support.errors import ScheduleError
+from texpr.targets import compile_kernel
+
+EXP = "op e(X: f32[N]) -> Y: f32[N] { Y[i] = exp(X[i]) }"
+SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
+  m[i] = max(j: X[i, j])
+  e[i, j] = exp(X[i, j] - m[i])
+  Y[i, j] = e[i, j] / sum(k: e[i, k])
+}""")
+WEIGHTED = tx.op("""op weighted(S: f32[N, M], V: f32[M, K]) -> O: f32[N, K] {
+  m[i] = max(j: S[i, j])
+  e[i, j] = exp(S[i, j] - m[i])
+  O[i, k] = sum(j: e[i, j] * V[j, k])
+}""")
+
+
+def test_the_bound():
+    """|u| * 2^-23 for the product, 1.5 ulp for exp2."""
+    x = np.concatenate([np.linspace(-87, 88, 200_001), np.random.default_rng(0).standard_normal(50_000)]).astype("f4")
+    exact = np.exp(x.astype("f8"))
+    got = tx.schedule(tx.op(EXP), N=len(x)).base2("Y").split("i", 16).vectorize("ii").compile()(x)
+    assert (np.abs(got - exact) <= (np.abs(x) + 1.5) * 2.0**-23 * exact).all()
+
+
+def test_infinities_and_nan():
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30], "f4")
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(tx.schedule(tx.op(EXP)).base2("Y").compile()(x), np.exp(x))
+
+
+def test_the_certificate_names_the_law():
+    certificate = tx.schedule(SOFTMAX).base2("e").certificate()
+    assert certificate.rounding == "powers: exp(u) = exp2(log2(e) * u) in e" and not certificate.bit_exact
+    assert certificate.powers == ("e",)
+
+
+def test_behind_online():
+    """Of the exponentials of blocks, and of the factors between them."""
+    s = tx.schedule(WEIGHTED).online("m", 8, reassoc=True).base2("e_block").base2("m_scale")
+    said = s.certificate().rounding
+    assert "powers: exp(u) = exp2(log2(e) * u) in m_scale, e_block" in said and "online: " in said
+    given = np.random.default_rng(0).standard_normal((3, 40)).astype("f4"), np.random.default_rng(1).standard_normal((40, 5)).astype("f4")
+    kernel = tx.schedule(WEIGHTED).online("m", 8, reassoc=True).base2("e_block").base2("m_scale").compile()
+    np.testing.assert_allclose(kernel(*given), np.asarray(tx.interpret(WEIGHTED, *given)), rtol=1e-5, atol=1e-6)
+
+
+def test_the_certificate_refuses_another_factor():
+    def rule(n: Node) -> Node | None:
+        match n:
+            case Call("exp2", (Mul(Const() as factor, u),)):
+                return Call("exp2", (Mul(Const(1.5, dtype=factor.dtype), u),))
+        return None
+
+    assert certified_with(tx.schedule(SOFTMAX).base2("e"), tx.schedule(SOFTMAX), lambda n: None).powers == ("e",)
+    with pytest.raises(ScheduleError, match="error\\[certificate\\]"):
+        certified_with(tx.schedule(SOFTMAX).base2("e"), tx.schedule(SOFTMAX), rule)
+
+
+def test_on_a_gpu(tmp_path: Path):
+    """One instruction; what is below the normal numbers is 0."""
+    script = 'base2("Y")\nbind("i", "thread.x")\n'
+    case = Case("e", EXP, ((64,),))
+    np.testing.assert_allclose(emulated(case, script)[0], problem(case).expected[0], rtol=1e-6)
+    s = tx.schedule(tx.op(EXP), N=64).replay(script)
+    code = instructions(compile_kernel(pipeline.prepared(s.kernel, SM80), SM80).assembly, "sm_80", tmp_path)
+    assert count(code, "MUFU.EX2") == 1 and count(code, "FFMA") == 0 and count(code, "FMUL") <= 1
+
+
+def test_complaints():
+    with pytest.raises(ScheduleError) as error:
+        tx.schedule(tx.op(EXP.replace("f32", "f64"))).base2("Y")
+    assert "error[base2]: `Y` has no exponential of f32" in str(error.value)
+    with pytest.raises(ScheduleError, match="base2 rewrites the equations, before their loops are changed"):
+        tx.schedule(tx.op(EXP)).split("i", 4).base2("Y")

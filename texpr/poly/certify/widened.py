@@ -1,0 +1,72 @@
+"""Sums with terms that are 0 since a factor is: what `widen` claims, read off the new equations.
+
+Said: e = f where c, T = sum(u where c: e[u] * w[u]). Computed: e = if c then f else 0, T = sum(u: e[u] * w[u]). Wherever a term is added,
+e is 0, so that the term is 0 or -0 if w is finite, which changes no sum that starts at 0. So a program with such intermediates says what
+it says with conditions in their place. Nothing here is shared with the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from texpr.ir.build import conjunction
+from texpr.ir.expr import Cast, Const, Expr, Mul, Node, Read, Reduce, Select, Tensor, Var
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import rewrite, substitute, walk
+
+
+def without_widened(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
+    """What is computed, with conditions for zeros of intermediates that are not said; the targets of the sums that have fewer terms so."""
+    known = {t.name for t in (*said.inputs, *said.outputs, *said.temporaries)}
+    names: list[str] = []
+    for e in computed.equations:
+        match e:
+            case Equation(target, indices, _, Select(condition, value, Const(0.0)), None, None) if target.name not in known:
+                narrow = _narrowed(computed, target, condition, indices, names)
+                if narrow is not None:
+                    own = replace(e, value=value, where=condition)
+                    computed = replace(narrow, equations=tuple(own if n is e else n for n in narrow.equations))
+    return computed, tuple(dict.fromkeys(names))
+
+
+def _narrowed(program: Program, target: Tensor, condition: Expr, indices: tuple[Expr, ...], names: list[str]) -> Program | None:
+    """The program with the condition in all sums of which the tensor is a factor; None if it is read elsewhere, too."""
+    equations: list[Equation | Invoke] = []
+    found: list[str] = []
+    for e in program.equations:
+        if isinstance(e, Invoke):
+            if target in e.args:
+                return None
+            equations.append(e)
+            continue
+        sums = [(n, r) for n in walk(e) if isinstance(n, Reduce) and n.op == "sum" and n.dtype.is_float for r in _zeros(n.body, target)]
+        reads = [n for n in walk(e) if isinstance(n, Read) and n.tensor is target]
+        if {id(r) for _, r in sums} != {id(r) for r in reads} or len(sums) != len(reads):
+            return None
+        fewer = {id(n): _under(n, condition, indices, r) for n, r in sums}
+
+        def rule(n: Node, fewer: dict[int, Reduce] = fewer) -> Node | None:
+            return fewer.get(id(n))
+
+        equations.append(rewrite(e, rule) if fewer else e)
+        found += [e.target.name] if fewer else []
+    names += found
+    return replace(program, equations=tuple(equations))
+
+
+def _under(sums: Reduce, condition: Expr, indices: tuple[Expr, ...], read: Read) -> Reduce:
+    here = substitute(condition, {v: i for v, i in zip(indices, read.indices) if isinstance(v, Var)})
+    return replace(sums, where=here if sums.where is None else conjunction(sums.where, here))
+
+
+def _zeros(term: Expr, target: Tensor) -> Iterator[Read]:
+    """Reads of a tensor that a term is 0 with. Depth is that of the product."""
+    match term:
+        case Mul(a, b):
+            yield from _zeros(a, target)
+            yield from _zeros(b, target)
+        case Cast(a) if term.dtype.is_float and a.dtype.is_float:
+            yield from _zeros(a, target)
+        case Read(t) if t is target:
+            yield term
