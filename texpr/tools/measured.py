@@ -45,6 +45,33 @@ op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M
   O[i, e] = sum(j: P[i, j] * V[j, e]) / z[i]
 }
 """
+LOWER = """
+op lower(X: f32[N, N], V: f32[N, M]) -> O: f32[N, M] {
+  let E: f32[N, N]
+  E[i, j] = exp(X[i, j])  where j <= i
+  O[i, v] = sum(j where j <= i: E[i, j] * V[j, v])
+}
+"""
+WARPGROUPS = """\
+tile("i", "j", "k", sizes=(64, 64, 64))
+split("ki", 16, tail="exact")
+reorder("io", "jo", "ko", "kio", "ii", "ji", "kii")
+scope("C_acc", "register")
+cache_read("A", "ko")
+scope("A_cache", "shared")
+swizzle("A_cache", 8, 8, 64)
+cache_read("B", "ko")
+scope("B_cache", "shared")
+swizzle("B_cache", 8, 8, 64)
+split("io", 2, tail="exact")
+bind("jo", "block.x")
+bind("ioo", "block.y")
+bind("ioi", "cluster.x")
+tensorize("ii", "zero_wgmma_n64")
+tensorize("ii", "store_wgmma_n64")
+tensorize("ii", "wgmma_bf16_n64", reassoc=True)
+unroll("kio")
+"""
 SCRIPTS = {
     "product": (PRODUCT, 'split("i", 32)\nsplit("j", 64)\nreorder("io", "jo", "k", "ii", "ji")\nvectorize("ji")\nparallel("io")'),
     "product, packed": (PRODUCT, """\
@@ -81,29 +108,12 @@ bind("ii", "thread.y")
 bind("ji", "thread.x")"""),
     "gelu by tanh, as a quotient": (GELU, 'logistic("Y")'),
     "product, rounded": (PRODUCT, 'tf32("k")'),
-    "product of warpgroups": (LINEAR, """\
-tile("i", "j", "k", sizes=(64, 64, 64))
-split("ki", 16, tail="exact")
-reorder("io", "jo", "ko", "kio", "ii", "ji", "kii")
-scope("C_acc", "register")
-cache_read("A", "ko")
-scope("A_cache", "shared")
-swizzle("A_cache", 8, 8, 64)
-cache_read("B", "ko")
-scope("B_cache", "shared")
-swizzle("B_cache", 8, 8, 64)
-split("io", 2, tail="exact")
-bind("jo", "block.x")
-bind("ioo", "block.y")
-bind("ioi", "cluster.x")
-tensorize("ii", "zero_wgmma_n64")
-tensorize("ii", "store_wgmma_n64")
-tensorize("ii", "wgmma_bf16_n64", reassoc=True)
-unroll("kio")
+    "product of warpgroups": (LINEAR, WARPGROUPS + """\
 pipeline("ko", 4, asynchronous=True, lead=2)
 in_flight("ko", 1)
 bulk("ko")
 multicast("B_cache", "ioi")"""),
+    "product of warpgroups, together": (LINEAR, WARPGROUPS + 'pipeline("ko", 2, asynchronous=True)\ntogether("kio")'),
     "product of bytes": (BYTES, """\
 split("j", 16, tail="exact")
 split("k", 4, tail="exact")
@@ -155,6 +165,8 @@ vectorize("F.0.ji")"""),
     "convolution, trimmed": (CONVOLUTION, 'trim("r", finite=True)\ntrim("q", finite=True)\nseparate("r")'),
     "attention, divided once": (ATTENTION, 'reciprocal("O")'),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
+    "attention, by powers": (ATTENTION, 'base2("P")'),
+    "rows below a diagonal": (LOWER, 'widen("E", finite=True)'),
     "attention": (ATTENTION, """\
 split("O.i", 8)
 compute_at("z", "O.io")
@@ -169,7 +181,8 @@ vectorize("P.ji")
 parallel("O.io")"""),
 }
 """Texts of operators, and scripts."""
-SIZES = {"product of bytes": {"N": 512, "K": 512}, "product of warpgroups": {"M": 256, "N": 256, "K": 512}}
+SIZES = {"product of bytes": {"N": 512, "K": 512},
+         **dict.fromkeys(("product of warpgroups", "product of warpgroups, together"), {"M": 256, "N": 256, "K": 512})}
 """Sizes that are constants, since an instruction takes whole vectors; all others are symbolic."""
 COMPILED = {
     "add of 10^6 floats": ("op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }", {"N": 1_000_000}, 15),
