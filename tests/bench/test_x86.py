@@ -54,7 +54,7 @@ def test_as_many_products_as_a_row_has_take_as_long_as_the_rate_says():
     rate = product_rate(instructions()["f32"], 1)
     row = gemm("large", 1024, 1024, 512)
     peak = with_peak.columns(1)["peak"]["gemm"](row, {})
-    assert peak is not None
+    assert peak is not None and with_peak.columns(2)["peak"]["gemm"](gemm("short", 64, 64, 64), {}) is None
     best = min(measure_processor(peak.run).seconds for _ in range(5))
     assert 0.3 * row.flops / rate < best < 3 * row.flops / rate, "a loop that is left out, or is run by each of several threads, shows"
 

@@ -13,6 +13,8 @@ from bench.x86.candidate import Candidate, Columns
 from bench.x86.rows import Arrays, Row
 
 KINDS = ("gemm", "gemm_batched")
+LEAST = 1e9
+"""Operations for each of several threads, below which the time in which they begin would count."""
 
 
 def columns(threads: int) -> Columns:
@@ -26,7 +28,9 @@ def version() -> str:
     return "of registers"
 
 
-def _peak(threads: int, pool: ThreadPoolExecutor, row: Row, _: Arrays) -> Candidate:
+def _peak(threads: int, pool: ThreadPoolExecutor, row: Row, _: Arrays) -> Candidate | None:
+    if threads > 1 and row.flops < LEAST * threads:
+        return None
     loop = products(instructions()[row.dtype]).__enter__()
     turns = max(1, round(row.flops / loop.operations / threads))
 
