@@ -109,17 +109,19 @@ def measure_limits(threads: int) -> Limits:
 
 def product_rate(instruction: Instruction, threads: int) -> float:
     """Multiplications and additions per second of independent chains of an instruction."""
-    with products(instruction) as loop:
-        return max(sum(STEPS / taken for taken in _together(lambda _: loop.run(STEPS), threads)) for _ in range(TURNS)) * loop.operations
+    return _rate(products(instruction), STEPS, threads)
 
 
 def tile_rate(call: str, operations: int, threads: int) -> float:
     """Multiplications and additions per second of four tiles of sums."""
     configuration = np.zeros(64, np.uint8)
     configuration[0], configuration[16:32:2], configuration[48:56] = 1, 64, 16
-    with Loop(_tiles(call), configuration, 4 * operations) as loop:
-        return max(sum(TILE_STEPS / taken for taken in _together(lambda _: loop.run(TILE_STEPS), threads))
-                   for _ in range(TURNS)) * loop.operations
+    return _rate(Loop(_tiles(call), configuration, 4 * operations), TILE_STEPS, threads)
+
+
+def _rate(loop: Loop, steps: int, threads: int) -> float:
+    """The most operations per second of threads that all run a loop."""
+    return max(sum(steps / taken for taken in _together(lambda _: loop.run(steps), threads)) for _ in range(TURNS)) * loop.operations
 
 
 def copy_rate(size: int, threads: int) -> float:
@@ -217,7 +219,7 @@ end:
 
 
 class Loop:
-    """Instructions that wait for nothing but each other, as long as the block lasts: a function of a text of LLVM IR, `void run(i64, ptr)`.
+    """Instructions that wait for nothing but each other: a function of a text of LLVM IR, `void run(i64, ptr)`.
 
     Attributes:
         operations: multiplications and additions of one turn.
@@ -229,20 +231,13 @@ class Loop:
         target = llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3, jit=True)
         self._linker = llvm.create_lljit_compiler(target)
-        self._library: llvm.ResourceTracker | None = None
-        self._text, self._buffer, self.operations = text, buffer, operations
-
-    def __enter__(self) -> Loop:
-        self._library = llvm.JITLibraryBuilder().add_ir(self._text).export_symbol("run").link(self._linker, "limits")
+        self._library = llvm.JITLibraryBuilder().add_ir(text).export_symbol("run").link(self._linker, "limits")
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(self._library["run"])
-        return self
+        self._buffer, self.operations = buffer, operations
 
     def run(self, turns: int) -> None:
         """So many turns; threads may run it at once."""
         self._run(turns, self._buffer.ctypes.data)
-
-    def __exit__(self, *_: object) -> None:
-        self._library = None
 
 
 def describe() -> str:

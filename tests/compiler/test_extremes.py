@@ -65,8 +65,7 @@ def test_nan_in_any_of_several_loops_goes_through(dtype):
         bits[row, row * lanes + row % lanes] = (0x7FA00000, 0x7FF4000000000000)[dtype == "f64"] if row % 2 else np.iinfo(bits.dtype).max
     s = tx.schedule(op, M=25, N=24 * lanes).split("j", lanes).split("jo", 8).rfactor("ji", reassoc=True)
     s = s.reorder("joo", "joi", "ji").vectorize("ji").vectorize("ji_sum").unroll("joo")
-    for target in ("native", "x86-64-v4"):
-        assert "vcmpord" in s.compile(target).asm or "avx512" not in str(s.compile(target).target.features)
+    assert re.search(r"vcmpord\S+\t.*\{%k\d\}", s.compile("x86-64-v4").asm), "this is where they are remembered"
     found = s.compile()(X)
     assert np.isnan(found[:24]).all() and found[24] == X[24].max()
 

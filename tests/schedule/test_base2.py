@@ -15,7 +15,8 @@ from tests.targets.test_fibers import SM80, emulated
 from texpr.compiler import pipeline
 from texpr.ir.expr import Call, Const, Mul, Node
 from texpr.support.errors import ScheduleError
-from texpr.targets import compile_kernel
+from texpr.targets import compile_kernel, emit_llvm
+from texpr.targets.nearest import POWER
 
 EXP = "op e(X: f32[N]) -> Y: f32[N] { Y[i] = exp(X[i]) }"
 SOFTMAX = tx.op("""op softmax(X: f32[N, M]) -> Y: f32[N, M] {
@@ -80,6 +81,17 @@ def test_on_a_gpu(tmp_path: Path):
     s = tx.schedule(tx.op(EXP), N=64).replay(script)
     code = instructions(compile_kernel(pipeline.prepared(s.kernel, SM80), SM80).assembly, "sm_80", tmp_path)
     assert count(code, "MUFU.EX2") == 1 and count(code, "FFMA") == 0 and count(code, "FMUL") <= 1
+
+
+def test_other_powers_of_2_are_as_near_on_a_gpu_as_anywhere():
+    """The processor's instruction is coarser than the bound of `exp2`, and 0 too early."""
+    operator = EXP.replace("exp(", "exp2(")
+    llvm = {text: emit_llvm(pipeline.prepared(tx.schedule(tx.op(text), N=64).replay(script).kernel, SM80), SM80)[0]
+            for text, script in ((operator, 'bind("i", "thread.x")\n'), (EXP, 'base2("Y")\nbind("i", "thread.x")\n'))}
+    assert POWER not in llvm[operator] and POWER in llvm[EXP]
+    found = emulated(Case("e", operator, ((64,),)), 'bind("i", "thread.x")\n')[0]
+    exact = np.exp2(problem(Case("e", operator, ((64,),))).inputs[0].astype("f8"))
+    assert (np.abs(found - exact) <= 1.5 * np.spacing(exact.astype("f4"))).all()
 
 
 def test_complaints():

@@ -153,18 +153,23 @@ FAULTS = {"no wait": (without(WaitProducts), "unfinished"), "no last wait": (wit
           "too few buffers": (fewer, "operand"), "committed too early": (early, "unfinished")}
 
 
+def refused_and_made(kernel: Kernel, fault: tuple[Callable[[Node], Node | None], str], monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    """A kernel with a fault, which the proof refuses, made ready for code all the same."""
+    change, kind = fault
+    wrong = rewrite(kernel, change)
+    assert not equal(wrong, kernel)
+    found = poly.unfinished(wrong)
+    assert found is not None and found.kind == kind
+    with pytest.raises(ScheduleError, match="in_flight and together place waits"):
+        pipeline.prepared(wrong, SM90)
+    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
+    return pipeline.prepared(wrong, SM90)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     """The proof refuses it before code is made; where code is made all the same, another result shows it."""
-    change, kind = FAULTS[fault]
-    kernel = rewrite(scheduled().kernel, change)
-    assert not equal(kernel, scheduled().kernel)
-    found = poly.unfinished(kernel)
-    assert found is not None and found.kind == kind
-    with pytest.raises(ScheduleError, match="in_flight places waits"):
-        pipeline.prepared(kernel, SM90)
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    wrong = pipeline.prepared(kernel, SM90)
+    wrong = refused_and_made(scheduled().kernel, FAULTS[fault], monkeypatch)
     assert not all(right(computed(wrong, GIVEN, backwards)) for backwards in (False, True))
 
 
@@ -184,7 +189,7 @@ error[arrival]: products for C_acc are not proven to be done here: no wait for p
      |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     begun by: C_acc[io * 64 + ii, jo * 64 + ji] += f32(A_cache[ko % 3, io * 64 + ii, kio * 16 + kii]) \
 * f32(B_cache[ko % 3, jo * 64 + ji, kio * 16 + kii])  reassoc asynchronous
-  help: in_flight places waits and barriers; steps after it must leave them where they are"""
+  help: in_flight and together place waits and barriers; steps after it must leave them where they are"""
 
 
 def refusal(lines: str, whole: str = "") -> str:

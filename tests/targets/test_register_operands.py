@@ -13,10 +13,9 @@ import texpr as tx
 from tests.targets.cases import Case, kernel_of, problem
 from tests.targets.sass import count, instructions
 from tests.targets.test_gemm import HALF, LINEAR
-from tests.targets.test_in_flight import computed, later, right, swapped, without
+from tests.targets.test_in_flight import computed, later, refused_and_made, right, swapped, without
 from tests.targets.test_ptx import assemble
 from tests.targets.test_warpgroups import SM90, emulated
-from texpr import poly
 from texpr.compiler import pipeline
 from texpr.ir.expr import Node
 from texpr.ir.loop import CommitProducts, WaitProducts
@@ -139,13 +138,7 @@ FAULTS: dict[str, tuple[Callable[[Node], Node | None], str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
-    change, kind = FAULTS[fault]
-    kernel = rewrite(scheduled().kernel, change)
-    assert not equal(kernel, scheduled().kernel)
-    found = poly.unfinished(kernel)
-    assert found is not None and found.kind == kind
-    monkeypatch.setattr(pipeline, "check_arrivals", lambda kernel: kernel)
-    wrong = pipeline.prepared(kernel, SM90)
+    wrong = refused_and_made(scheduled().kernel, FAULTS[fault], monkeypatch)
     assert not all(right(computed(wrong, GIVEN, backwards), GIVEN) for backwards in (False, True))
 
 

@@ -54,9 +54,9 @@ def refused(kernel: Kernel, found: Unproven) -> ScheduleError:
     """The error for what is not proven."""
     source, places = source_kernel(kernel)
     does = "copied by" if found.copy.update is None else "begun by"
-    step = "pipeline(..., asynchronous=True)" if found.copy.update is None else "in_flight"
+    step = "pipeline(..., asynchronous=True) places" if found.copy.update is None else "in_flight and together place"
     notes = [f"{does}: {places[id(found.copy)].text.strip()}"] if found.copy is not found.statement else []
-    help = _HELPS.get(found.kind, f"{step} places waits and barriers; steps after it must leave them where they are")
+    help = _HELPS.get(found.kind, f"{step} waits and barriers; steps after it must leave them where they are")
     return ScheduleError(_SAYS[found.kind].format(found.copy.tensor.name), places[id(found.statement)], code="arrival", notes=notes,
                          help=help)
 

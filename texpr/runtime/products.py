@@ -116,6 +116,16 @@ _TYPE = """
 ; a left operand in registers are (when they are shown, the operand is where they are then), and its place in the queue.
 %fiber.product = type { ptr, ptr, ptr, i64, i64, i64, [128 x i32], [4 x ptr], i64 }
 """
+_NEXT = f"""  %slot = and i64 %k, {QUEUE - 1}
+  %row = mul i64 %i, {QUEUE}
+  %place = add i64 %row, %slot
+  %q = getelementptr %fiber.product, ptr @fiber_products, i64 %place
+  %its.at = getelementptr %fiber.product, ptr %q, i32 0, i32 3
+  %its = load i64, ptr %its.at
+  %early = icmp slt i64 %its, %group
+  %many = icmp ugt i64 %left, %most
+  %on = or i1 %early, %many"""
+"""Product %k of a thread, and whether it is computed now: groups before %group, and more, until at most %most are under way."""
 _SUPPORT = f"""
 @fiber_products = internal global [{1024 * QUEUE} x %fiber.product] zeroinitializer
 ; Of each thread: the first product of its queue that is under way, the end of the queue, and the group that is being made.
@@ -255,15 +265,7 @@ loop:
   %some = icmp ne i64 %left, 0
   br i1 %some, label %look, label %out
 look:
-  %slot = and i64 %k, {QUEUE - 1}
-  %row = mul i64 %i, {QUEUE}
-  %place = add i64 %row, %slot
-  %q = getelementptr %fiber.product, ptr @fiber_products, i64 %place
-  %its.at = getelementptr %fiber.product, ptr %q, i32 0, i32 3
-  %its = load i64, ptr %its.at
-  %early = icmp slt i64 %its, %group
-  %many = icmp ugt i64 %left, %most
-  %on = or i1 %early, %many
+{_NEXT}
   br i1 %on, label %ask, label %out
 ask:
   %done.at = getelementptr %fiber.product, ptr %q, i32 0, i32 4
@@ -302,15 +304,7 @@ loop:
   %some = icmp ne i64 %left, 0
   br i1 %some, label %look, label %out
 look:
-  %slot = and i64 %k, {QUEUE - 1}
-  %row = mul i64 %i, {QUEUE}
-  %place = add i64 %row, %slot
-  %q = getelementptr %fiber.product, ptr @fiber_products, i64 %place
-  %its.at = getelementptr %fiber.product, ptr %q, i32 0, i32 3
-  %its = load i64, ptr %its.at
-  %early = icmp slt i64 %its, %group
-  %many = icmp ugt i64 %left, %most
-  %on = or i1 %early, %many
+{_NEXT}
   br i1 %on, label %finish, label %out
 finish:
   call void @fiber_compute(ptr %q)

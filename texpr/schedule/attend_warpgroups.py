@@ -86,7 +86,7 @@ class ByWarpgroup(ByWarps):
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
-        plan, label, row, kind = self.plan, nest.label, self.rows[nest.label], self.kind()
+        plan, row = self.plan, self.rows[nest.label]
         width = next(n for n in COLUMNS if constant_extent(nest.spatial[-1]) % n == 0)
         chunks, column = plan.cut(qualified(nest.spatial[-1]), width, "exact")
         cut = self._cut((qualified(nest.reduction[-1]), self.wide))
@@ -97,15 +97,10 @@ class ByWarpgroup(ByWarps):
         around = [chunks] if chunks else []
         if not plan.step("reorder", *around, block, steps, row, column, term):
             return False
-        for name in (nest.main.tensor.name, label.partition(".")[0]):
-            plan.step("scope", name, "register")
-        used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
-        if not plan.step("cache_read", used, block, dtype=kind):
+        rounded = self._rounded(nest, block)
+        if rounded is None:
             return False
-        factors = plan.kernel.temporaries[-1]
-        plan.step("scope", factors.name, "register")
-        high, wide = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
-        return self._in_warps(high, wide, pairs=True) and self._begun(row, [steps], width, "_ra_tb") and self._in_warps(row, column, around)
+        return self._in_warps(*rounded, pairs=True) and self._begun(row, [steps], width, "_ra_tb") and self._in_warps(row, column, around)
 
     def _begun(self, row: str, steps: list[str], columns: int, suffix: str = "") -> bool:
         """The tiles of a product, and its zeros before, run by instructions."""

@@ -122,7 +122,7 @@ class ByWarps(Work):
 
     def _sums(self, nest: Nest, copy: str, values: Access) -> bool:
         """The second product: exponentials are rounded in the lanes that have them."""
-        plan, label, kind = self.plan, nest.label, self.kind()
+        plan, label = self.plan, nest.label
         chunks, columns = plan.cut(qualified(nest.spatial[-1]), COLUMNS, "exact")
         cut = self._cut((self.rows[label], TALL), (columns, WIDE), (qualified(nest.reduction[-1]), DEEP))
         if cut is None:
@@ -131,19 +131,26 @@ class ByWarps(Work):
         around = [chunks] if chunks else []
         if not plan.step("reorder", warps, *around, steps, tiles, row, column, term):
             return False
-        for name in (nest.main.tensor.name, label.partition(".")[0]):
-            plan.step("scope", name, "register")
-        used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
-        if not plan.step("cache_read", used, steps, dtype=kind):
+        rounded = self._rounded(nest, steps)
+        if rounded is None or not fragments(plan, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps):
             return False
-        factors = plan.kernel.temporaries[-1]
-        plan.step("scope", factors.name, "register")
-        if not fragments(plan, copy, values, steps, nest.spatial[-1]) or not self._multiplied(row, steps):
-            return False
-        high, wide = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
+        high, wide = rounded
         inner = self._cut((wide, WIDE))
         done = inner is not None and plan.step("reorder", inner[0], high, inner[1]) and self._pairs([inner[0]], high, inner[1])
         return done and plan.step("bind", warps, "thread.y") and self._tiles([*around, tiles], row, column)
+
+    def _rounded(self, nest: Nest, at: str) -> tuple[str, str] | None:
+        """Sums and the factors of a second product go to registers, the factors rounded at a loop: the loops over their rows and terms."""
+        plan = self.plan
+        for name in (nest.main.tensor.name, nest.label.partition(".")[0]):
+            plan.step("scope", name, "register")
+        used = next(a.tensor.name for a in nest.accesses[1:] if a.tensor.name in self.parts.inside)
+        if not plan.step("cache_read", used, at, dtype=self.kind()):
+            return None
+        factors = plan.kernel.temporaries[-1]
+        plan.step("scope", factors.name, "register")
+        rows, terms = (f"{factors.name}.d{d}" for d, n in enumerate(factors.shape) if integer(n) != 1)
+        return rows, terms
 
     def _tiles(self, around: list[str], row: str, column: str) -> bool:
         """The elements of tiles of 16 rows and 8 columns, each in the lane that holds it as a sum."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from texpr.ir.expr import Axis, Reduce
+from texpr.ir.expr import Axis, Expr, Node, Reduce
 from texpr.ir.loop import For, Kernel
 from texpr.ir.tensor import Equation, Program
-from texpr.ir.traverse import equal, variables, walk
+from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes import desugar, hoist, inline_calls, lower
 from texpr.passes.guards import drop_implied
 from texpr.passes.lazy import lazy_logic
 from texpr.passes.lower import loops_of
 from texpr.schedule.loops import stores
+from texpr.schedule.tensors import find_tensor
 from texpr.support.errors import ScheduleError
 
 
@@ -32,6 +34,25 @@ def equations_of(kernel: Kernel, step: str) -> Program:
         if equal(body, drop_implied(loops_of(lazy_logic(program))).body):
             return program  # as a step left it that rewrote equations
     raise ScheduleError(f"{step} rewrites the equations, before their loops are changed", None, code=step, help="make it the first step")
+
+
+def with_values(kernel: Kernel, tensor: str, step: str, rule: Callable[[Node], Expr | None], what: str, example: str) -> Kernel:
+    """The nest of the equations of a kernel, those of one tensor rewritten.
+
+    Args:
+        rule: what becomes of an expression; None of one that stays.
+        what, example: what has to stand in the equations, and an equation that has it.
+    Raises:
+        ScheduleError: the loops were changed, no such tensor, or nothing is rewritten.
+    """
+    program, target = equations_of(kernel, step), find_tensor(kernel, tensor)
+    own = [e for e in program.equations if isinstance(e, Equation) and e.target.name == target.name]
+    new = {id(e): rewrite(e, rule) for e in own}
+    if all(new[id(e)] is e for e in own):
+        raise ScheduleError(f"`{tensor}` has no {what}", own[0].span if own else target.span, code=step,
+                            help=f"name a tensor with an equation such as {example}")
+    changed = replace(program, equations=tuple(new.get(id(e), e) for e in program.equations))
+    return replace(loops_of(lazy_logic(changed)), program=changed, contract=kernel.contract)
 
 
 def reduction_along(kernel: Kernel, program: Program, loop: For) -> tuple[int, Reduce, Axis] | None:

@@ -7,18 +7,13 @@ show it, and takes more instructions for that. The certificate derives the old e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from texpr.ir.expr import Call
 from texpr.ir.logistic import as_quotient, shifted_tanh
 from texpr.ir.loop import Kernel
 from texpr.ir.tensor import Equation
-from texpr.ir.traverse import equal, rewrite, walk
-from texpr.passes.lazy import lazy_logic
-from texpr.passes.lower import loops_of
-from texpr.schedule.equations import equations_of
-from texpr.schedule.tensors import find_tensor
-from texpr.support.errors import ScheduleError
+from texpr.ir.traverse import equal, walk
+from texpr.schedule.equations import with_values
 
 STEP = "logistic"
 
@@ -36,14 +31,7 @@ def logistic(kernel: Kernel, tensor: str) -> Kernel:
     Raises:
         ScheduleError: another step was applied, no such tensor, or there is no such sum.
     """
-    program, target = equations_of(kernel, STEP), find_tensor(kernel, tensor)
-    equations = [rewrite(e, as_quotient) if isinstance(e, Equation) and e.target.name == target.name else e for e in program.equations]
-    if all(new is old for new, old in zip(equations, program.equations, strict=True)):
-        span = next((e.span for e in program.equations if isinstance(e, Equation) and e.target.name == target.name), target.span)
-        raise ScheduleError(f"`{tensor}` has no 1 + tanh(u) of f32 or f64", span, code=STEP,
-                            help="name a tensor with an equation such as Y[i] = X[i] * (1 + tanh(X[i]))")
-    changed = replace(program, equations=tuple(equations))
-    return replace(loops_of(lazy_logic(changed)), program=changed, contract=kernel.contract)
+    return with_values(kernel, tensor, STEP, as_quotient, "1 + tanh(u) of f32 or f64", "Y[i] = X[i] * (1 + tanh(X[i]))")
 
 
 def with_shifted_tanh(kernel: Kernel) -> Iterator[str]:

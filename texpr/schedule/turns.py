@@ -9,13 +9,14 @@ in the first cache too. One after the other, neither arithmetic nor memory is bu
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 
-from texpr.ir.expr import Read, Tensor
-from texpr.ir.loop import For, Store
-from texpr.ir.traverse import walk
+from texpr.ir.expr import Tensor
+from texpr.ir.loop import For, Stmt, Store
+from texpr.ir.traverse import tensors
 from texpr.schedule.cheap import FUNCTION, operations
-from texpr.schedule.loops import all_loops, qualified, stores
+from texpr.schedule.loops import all_loops, qualified
 from texpr.schedule.nests import constant_extent
 from texpr.schedule.pairs import ROW
 from texpr.schedule.past import past_caches
@@ -28,38 +29,43 @@ def write_past_caches(plan: Plan) -> None:
         plan.step("stream", name)
         for row in [n for n in all_loops(plan.kernel) if n.var.name == ROW]:
             last = row.body[-1]
-            found = [n for n in row.body[:-1] if isinstance(n, For) and _is_made_for(n, last, name)]
-            if len(found) == 1 and isinstance(last, For):
-                plan.whole(partial(_in_turns, plan, found[0], last))
+            written = _vector(last)
+            if not isinstance(last, For) or written is None or _store(written).tensor.name != name:
+                continue
+            made = [n for n in row.body[:-1] if isinstance(n, For) and _is_made_for(n, last, tensors(_store(written).value))]
+            if len(made) == 1:
+                plan.whole(partial(_in_turns, plan, made[0], last))
 
 
 def _in_turns(plan: Plan, made: For, written: For) -> list[str] | None:
     """Compute what is made a row ahead, as much of it at a time as is written; the name of the loop, None if that is not possible."""
-    each = constant_extent(made) // constant_extent(written)
-    if not plan.step("pipeline", stores(made)[0].tensor.name, 2):
+    vector, each, outer = _vector(made), constant_extent(made) // constant_extent(written), qualified(made)
+    if vector is None or not plan.step("pipeline", _store(vector).tensor.name, 2):
         return None
-    outer = qualified(made)
     if each > 1:
         outer, _ = plan.split(outer, each, tail="exact") or ("", "")
     return [outer] if outer and plan.step("join", outer, qualified(written)) else None
 
 
-def _is_made_for(made: object, written: object, output: str) -> bool:
-    """Whether a loop computes functions, a vector of them or several for each iteration of one that writes the output of them."""
-    target, value = _vectors(made), _vectors(written)
-    if target is None or value is None or not isinstance(made, For) or not isinstance(written, For):
+def _is_made_for(made: For, written: For, read: Container[Tensor]) -> bool:
+    """Whether a loop computes functions that are read, one vector or several of them for each that is written."""
+    vector, count = _vector(made), constant_extent(written)
+    if vector is None or count <= 1 or constant_extent(made) % count:
         return False
-    (tensor, functions), (to, _) = target, value
-    reads = any(isinstance(n, Read) and n.tensor is tensor for n in walk(written))
-    count = constant_extent(written)
-    return functions and to.name == output and reads and count > 1 and constant_extent(made) % count == 0
+    store = _store(vector)
+    return store.tensor in read and operations(store.value, along=vector.var) >= FUNCTION
 
 
-def _vectors(loop: object) -> tuple[Tensor, bool] | None:
-    """What a serial loop stores a vector of at a time, beside hints, and whether its elements are functions."""
-    if not isinstance(loop, For) or loop.kind != "serial":
-        return None
-    match [s for s in loop.body if isinstance(s, For | Store)]:
-        case [For(var, _, (Store(update=None) as s,), "vector")]:
-            return s.tensor, operations(s.value, along=var) >= FUNCTION
+def _vector(loop: Stmt) -> For | None:
+    """The loop over lanes, if a serial loop has one alone, beside hints, and that computes elements alone."""
+    inside = [s for s in loop.body if isinstance(s, For | Store)] if isinstance(loop, For) and loop.kind == "serial" else []
+    match inside:
+        case [For(_, _, (Store(update=None),), "vector") as vector]:
+            return vector
     return None
+
+
+def _store(vector: For) -> Store:
+    store, = vector.body
+    assert isinstance(store, Store)
+    return store

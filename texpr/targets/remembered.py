@@ -9,7 +9,7 @@ from __future__ import annotations
 from texpr.ir.build import integer
 from texpr.ir.dtypes import BOOL, F32, F64
 from texpr.ir.expr import Read, Tensor
-from texpr.ir.loop import For, If, Store
+from texpr.ir.loop import ExternCall, For, If, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.flatten import flat_index
 from texpr.targets.function import Value, constant, vector_type
@@ -32,7 +32,8 @@ class RememberingEmitter(TileEmitter):
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         f = self.function
-        found = frozenset(t for t in ({} if self._extremes else extremes(loop)) if self.pointers.get(t) in f.local)
+        known = frozenset() if self._extremes else extremes(loop)  # one loop remembers for those inside
+        found = frozenset(t for t in known if self.pointers.get(t) in f.local)
         if not found:
             super()._serial(loop, first, stop)
             return
@@ -80,11 +81,13 @@ class RememberingEmitter(TileEmitter):
 
 def extremes(loop: For) -> frozenset[Tensor]:
     """What a loop takes extremes of floats into, whole registers at fixed places, and does not read."""
-    inside = list(statements(*loop.body))
     steps = integer(loop.extent)
-    if (steps is not None and steps < LEAST_STEPS) or any(isinstance(s, If) for s in inside):
+    if steps is not None and steps < LEAST_STEPS:
         return frozenset()
+    inside = list(statements(*loop.body))
     stores = [s for s in inside if isinstance(s, Store)]
+    if not any(s.update in ("max", "min") for s in stores) or any(isinstance(s, If | ExternCall) for s in inside):
+        return frozenset()
     whole = {id(s) for v in inside if isinstance(v, For) and v.kind == "vector" for s in statements(*v.body)
              if isinstance(s, Store) and _is_register(s, v)}
     read = {t for s in stores for t in tensors(s.value, *s.indices)} | {t for n in inside if isinstance(n, For) for t in tensors(n.extent)}

@@ -31,7 +31,7 @@ def version() -> str:
 def _peak(threads: int, pool: ThreadPoolExecutor, row: Row, _: Arrays) -> Candidate | None:
     if threads > 1 and row.flops < LEAST * threads:
         return None
-    loop = products(instructions()[row.dtype]).__enter__()
+    loop = products(instructions()[row.dtype])
     turns = max(1, round(row.flops / loop.operations / threads))
 
     def run() -> None:
