@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from texpr.ir.affine import same_value
-from texpr.ir.expr import Expr, Var
+from texpr.ir.build import integer
+from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import statements, tensors
 from texpr.passes.renew import folded
 from texpr.schedule.leaves import checked, rearranged
-from texpr.schedule.loops import find_loops, qualified, span_of
+from texpr.schedule.loops import find_loops, qualified, replace_loops, span_of
 from texpr.schedule.regroup import Leaf
 from texpr.support.errors import ScheduleError
 
@@ -26,7 +27,8 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
 
     Legal if every dependence keeps its direction: no instance of `C` needs a later one of `A`, and what stands between the loops, and runs
     before both now, needs nothing of `A`. The new loop is called as the first one. Of loops that have copies, each first one is joined with
-    the second one that comes next in the same body.
+    the second one that comes next in the same body. Loops of one iteration around one of
+    them alone go.
 
     Raises:
         ScheduleError: no such pair of loops stands in one body, one runs more iterations than the other, or is marked, their number is
@@ -34,7 +36,8 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     Source: Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 8.
     """
     one, other = find_loops(kernel, first)[0], find_loops(kernel, second)[0]
-    found = list(_pairs(kernel.body, qualified(one), qualified(other)))
+    kernel, mates = _laid_bare(kernel, qualified(one), qualified(other))
+    found = list(_found(kernel.body, mates))
     pairs = {b.var: a for a, *_, b in found}
     if not pairs:
         raise ScheduleError(f"`{qualified(other)}` does not stand behind `{qualified(one)}` in the same body", span_of(kernel, other),
@@ -49,19 +52,52 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
     return checked(kernel, moved, "join", f'join("{qualified(one)}", "{qualified(other)}")', "leave the loops apart")
 
 
-def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[_Found]:
-    """Each loop of the first name, what follows it, and the next one of the second name in its body, at any depth."""
-    start: int | None = None
-    for k, s in enumerate(body):
+def _laid_bare(kernel: Kernel, first: str, second: str) -> tuple[Kernel, dict[Var, Var]]:
+    """The kernel without loops of one iteration around those that are joined; by the variable of each second one that of its first one."""
+    pairs = list(_pairs(kernel.body, first, second))
+    around = [n for ways in pairs for way in ways for n in way[:-1]]
+    bare = replace_loops(kernel, around, lambda n: tuple(folded(s, {n.var: index(0)}) for s in n.body))
+    return bare, {other[-1].var: one[-1].var for one, other in pairs}
+
+
+def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[tuple[list[For], list[For]]]:
+    """The ways to each loop of the first name and to the next one of the second name behind it, at any depth; one of both is no longer
+    than the loop.
+    """
+    one: list[For] = []
+    for s in body:
         if isinstance(s, For | If):
             yield from _pairs(s.body, first, second)
-        if start is not None and isinstance(s, For) and qualified(s) == second:
-            one = body[start]
-            assert isinstance(one, For)
-            yield one, *body[start + 1 : k], s
-            start = None
-        elif isinstance(s, For) and qualified(s) == first:
-            start = k
+        other = _way_to(s, second)
+        if one and other and 1 in (len(one), len(other)):
+            yield one, other
+            one = []
+        else:
+            one = _way_to(s, first) or one
+
+
+def _way_to(s: Stmt, name: str) -> list[For]:
+    """The loops from one to that of the name, all but the last of one iteration and around nothing else; none if there is no such way."""
+    way: list[For] = []
+    while isinstance(s, For):
+        way.append(s)
+        if qualified(s) == name:
+            return way
+        inner, *more = s.body
+        if more or s.kind != "serial" or integer(s.extent) != 1:
+            break
+        s = inner
+    return []
+
+
+def _found(body: tuple[Stmt, ...], mates: Mapping[Var, Var]) -> Iterator[_Found]:
+    """Each first loop, what follows it, and its second one."""
+    places = {s.var: k for k, s in enumerate(body) if isinstance(s, For)}
+    for k, s in enumerate(body):
+        if isinstance(s, For | If):
+            yield from _found(s.body, mates)
+        if isinstance(s, For) and s.var in mates:
+            yield body[places[mates[s.var]] : k + 1]  # type: ignore[misc]  # a loop at both ends
 
 
 def _nests(body: tuple[Stmt, ...], pairs: Mapping[Var, For]) -> list[tuple[Stmt, ...]]:
