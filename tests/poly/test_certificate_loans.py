@@ -86,6 +86,16 @@ def rows(*parts: str, terms: int = 6) -> str:
     return total("\nlet acc: f32[4]", START, under(f"for o in 0..{terms}", "\nlet tile: f32[4]", *parts), RESULT)
 
 
+def ended(*parts: str, terms: int = 3, again: int = 1, result: str = "") -> str:
+    """A sum of which the second block of terms is added to what is fetched, `again` times of so many terms."""
+    first, last = TERMS.replace("o * 3 + ", ""), TERMS.replace("o * 3", "o + 3").replace("0..3", f"0..{terms}")
+    first, last = (under("for h in 0..2", "\nlet tile: f32[2]", FETCH, *each) for each in ((first, RETURN), (last, *parts)))
+    last = under(f"for o in 0..{again}", last)
+    return total("\nlet acc: f32[4]", START, first.replace("tile", "early"), last, result.replace("h * 2 + ", ""))
+
+
+USED = "\nfor d in 0..2\n  y[h * 2 + d] = tile[d]  at[h * 2 + d]"
+
 LOANS: Rows = {
     "a tile that is put back": (TOTAL, tiles(FETCH, TERMS, RETURN), ""),
     "and read meanwhile": (TOTAL, tiles(FETCH, TERMS, EARLY.format("tile", ""), RETURN, result=""), ""),
@@ -137,6 +147,14 @@ LOANS: Rows = {
     "a tile that is put back after a loop": (TOTAL, rows(under("for b in 0..4", COME, MORE), ALL_RETURN), ""),
     "a tile that is updated after a loop": (
         TOTAL, rows(under("for d in 0..4", COME.replace("[b]", "[d]"), BACK.replace("[b]", "[d]")), under("for b in 0..4", MORE)), "once"),
+    "a tile that is used and not put back": (TOTAL, ended(USED), ""),
+    "that is used and put back in part": (TOTAL, ended(USED, RETURN.replace("0..2", "0..1")), "once"),
+    "that is not put back, and used where it was fetched": (TOTAL, ended(USED.replace("tile[d]", "acc[h * 2 + d]")), "sums"),
+    "and used there later": (TOTAL, ended(result=RESULT), "sums"),
+    "and updated there later": (TOTAL, ended(USED, terms=2, result=LAST_TERM.replace("o * 3 + 2", "5")), "sums"),
+    "that is fetched again and not put back": (
+        TOTAL, ended(EARLY.format("tile", "").replace("o == 1", "o == 2"), terms=1, again=3), "sums"),
+    "that is fetched from a result and not put back": (TOTAL, ended().replace("acc", "y").replace("\n  let y: f32[4]", ""), "sums"),
     "an element that data says": (ADDED.partition("y[r")[0] + "y[n[r]] += w[r] }", total(GIVEN.replace("acc", "y"), under(
         "for i in 0..4", "\nlet tile: f32", TAKE.replace("acc[i]", "y[n[i]]"), "\ntile += w[i]  eq 1  at[i]",
         BRING.replace("acc[i]", "y[n[i]]"))), ""),

@@ -54,6 +54,43 @@ kernel chain(X: f32[5]) -> (Y: f32[5], Z: f32[5])
     assert [line.split()[1] for line in show_kernel(s.kernel).splitlines() if line.startswith("  for")] == ["s.i", "E.i"]
 
 
+BLOCKS = """
+op total(X: f32[M, N]) -> Y: f32[M] { s[i] = sum(k: X[i, k])  Y[i] = 2 * s[i] }
+"""
+
+
+def test_loops_of_one_iteration_around_one_of_both_go():
+    """The first block of terms is joined with the start, the last one with what follows; the one between has two neighbours like itself.
+    What the last one sums is not kept for anybody.
+    """
+    s = tx.schedule(tx.op(BLOCKS), M=5, N=12).contract().split("s.k", 4, tail="exact").reorder("s.ko", "s.i", "s.ki")
+    s = s.peel("s.ko", 1, 1).join("s.i", "s.i").join("s.i", "Y.i")
+    for _ in range(3):
+        s = s.cache_write("s_acc", "s.i")
+    assert s.certificate()
+    assert show_kernel(s.kernel).partition("  for")[2] == """\
+ s.i in 0..5
+    s_acc_tile[0] = 0.0  start
+    for s.ki in 0..4
+      s_acc_tile[0] += X[i, ki]
+    s_acc[i] = s_acc_tile[0]  copy
+  for s.ko in 0..1
+    for s.i in 0..5
+      s_acc_tile_1[0] = s_acc[i]  copy
+      for s.ki in 0..4
+        s_acc_tile_1[0] += X[i, ko * 4 + ki + 4]
+      s_acc[i] = s_acc_tile_1[0]  copy
+  for s.i in 0..5
+    s_acc_tile_2[0] = s_acc[i]  copy
+    for s.ki in 0..4
+      s_acc_tile_2[0] += X[i, ki + 8]
+    s[i] = s_acc_tile_2[0]
+    Y[i] = 2.0 * s[i]  eq 1
+"""
+    x = np.arange(60, dtype="f4").reshape(5, 12)
+    np.testing.assert_array_equal(s.compile()(x), 2 * x.sum(axis=1))
+
+
 @pytest.mark.parametrize(("text", "step", "message"), [
     (EARLY, 's.join("A.i", "Y.i")', """\
 error[order]: join("A.i", "Y.i") reverses a dependence

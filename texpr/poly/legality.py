@@ -18,6 +18,7 @@ from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.digits import in_other_digits, is_digit
 from texpr.poly.distances import distances, order, runs_first
+from texpr.poly.flow import mentions
 from texpr.poly.forms import Form, Unknown, fresh, variable
 from texpr.poly.instances import Image, images, require_instance, same_instances
 from texpr.poly.nest import Access, Nest, Statement, changed, holds, model, part, shared_by
@@ -164,6 +165,21 @@ def written_once(kernel: Kernel, tensor: Tensor) -> bool:
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is tensor and a.kind != "read"]
         pairs = (Pair(s, t, first, second) for s, first in uses for t, second in uses)
         return all(a.kind == "write" for _, a in uses) and not any(True for pair in pairs for _ in _before(nest, pair))
+
+    try:
+        return asked(search)
+    except OutOfQuota:
+        return False
+
+
+def unread(kernel: Kernel, store: Store) -> bool:
+    """Whether it is proven that nothing that runs after a store reads, or adds to, an element it writes; before another write or not."""
+    def search() -> bool:
+        nest = model(part(kernel, [s for s in kernel.body if mentions(s, store.tensor)]))
+        uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is store.tensor]
+        pairs = (Pair(s, t, first, second) for s, first in uses for t, second in uses
+                 if s.store is store and first.kind != "read" and second.kind != "write")
+        return not any(True for pair in pairs for _ in _before(nest, pair))
 
     try:
         return asked(search)

@@ -135,8 +135,8 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
     for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
 
     Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
-    accumulated in the same order as before. An intermediate that nothing else uses is replaced by the buffer. Of several loops of that
-    name, the longest that updates the tensor, else that writes it.
+    accumulated in the same order as before. Elements of an intermediate that nothing reads later are not written out, and one that nothing
+    else uses is replaced by the buffer. Of several loops of that name, the longest that updates the tensor, else that writes it.
     cache_write, register tiling, scalar replacement elsewhere.
 
     Args:
@@ -145,12 +145,15 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
         ScheduleError: nothing under the loop writes the tensor, or iterations that run at once would write one element.
     """
     box = _box(kernel, tensor, loop, name or f"{tensor}_tile", "write")
-    body = (*_redirected(box, None, writes=True), *box.copy_out())
-    after = _with_body(box, body)
+    body, out = _redirected(box, None, writes=True), box.copy_out()
+    after = _with_body(box, (*body, *out))
     if not poly.flow_stays_within(after, box.buffer, box.chain):
-        after = _with_body(box, (*box.copy_in(None), *body))
-    elif not _used(alone := _with_body(box, body[:-1]), box.tensor):
+        body = (*box.copy_in(None), *body)
+        after = _with_body(box, (*body, *out))
+    if not _used(alone := _with_body(box, body), box.tensor):
         after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
+    elif box.tensor not in kernel.outputs and all(poly.unread(after, s) for n in out for s in stores(n)):
+        after = alone
     check_moved(kernel, after, "cache_write")
     check_inside(after, box.chain[-1:], "cache_write")
     return after

@@ -2,10 +2,11 @@
 
     let T;  T[d] = A[f(d)];  ... T[d] += v ...;  A[f(d)] = T[d]   ->   ... A[f(d)] += v ...
     let T;  T[d] = v;  A[f(d)] = T[d]   ->   A[f(d)] = v
+    let T;  T[d] = A[f(d)];  ... T[d] += v ...   ->   ... A[f(d)] += v ...
 
 This is so if nothing else uses A meanwhile, different elements of T are different elements of A, and what is changed was fetched
-before, where anything is fetched at all, and is put back after. The second form is only asked for where A is updated elsewhere, and what
-puts back is no instance of an equation: else a copy is looked through.
+before, where anything is fetched at all, and is put back after, or nothing uses that element of A again. The second form is only asked for
+where A is updated elsewhere, and what puts back is no instance of an equation: else a copy is looked through.
 """
 
 from __future__ import annotations
@@ -89,9 +90,11 @@ def _first(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> _Loan | No
 
 
 def _lenders(nest: Nest, uses: Uses, buffer: Buffer) -> list[Tensor]:
-    """The tensors that a buffer may stand for: it is copied to them."""
+    """The tensors that a buffer may stand for: it is copied to them, or is changed after it was copied from them."""
     passed = {t for call, _ in nest.calls for t in (*call.inputs, *call.outputs)}
     copied = dict.fromkeys(s.store.tensor for s, _ in uses.get(buffer.tensor, ()) if _copies(s, buffer.tensor))
+    if buffer.updates:
+        copied |= dict.fromkeys(c.tensor for d in buffer.definitions if (c := _copied(d)) is not None and _is_private(nest, c.tensor))
     return [] if buffer.tensor in passed else [t for t in copied if t not in passed and t is not buffer.tensor]
 
 
@@ -143,7 +146,7 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
         access(buffer, r, r.indices, writes=True) for r in loan.returns]
     # Whether it is read there does not depend on the data that says where the value goes.
     used = [access(buffer, replace(s, indices=(), _domain=None), read.indices, when=when)
-            for s, read in uses[buffer.tensor] for when in evaluated(s, read)]
+            for s, read in uses.get(buffer.tensor, ()) for when in evaluated(s, read)]
     returned = [u for u in used if id(u.statement.node) in copies]
     changes = [access(buffer, c, c.indices) for c in loan.changes]
     # So an element is fetched before any use, then changed, then put back: reads may stand anywhere between.
@@ -152,7 +155,8 @@ def _is_returned(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
     kept = all(meeting(u, f, facts) is None for u in changes for f in fetched)
     last = all(meeting(r, u, facts) is None for r in returned for u in changes)
     in_bounds = all(_exist(s, facts) for s in loan.copies)
-    return in_bounds and apart and filled and kept and last and all(_followed(u, returned, facts) for u in changes)
+    ends = all(_followed(u, returned, facts) for u in changes) if returned else _is_unwanted(nest, uses, loan, facts)
+    return in_bounds and apart and filled and kept and last and ends
 
 
 def _is_computed(loan: _Loan, used: Sequence[Access], facts: isl.Set) -> bool:
@@ -210,18 +214,36 @@ def _followed(update: Access, returned: Sequence[Access], facts: isl.Set) -> boo
     return left.is_empty()
 
 
-def _without(kernel: Kernel, loan: _Loan, gone: set[int]) -> Kernel:
-    def there(indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        values = dict(zip(loan.cell, indices))
-        return tuple(rejoined(rewrite(p, lambda n: values.get(n) if isinstance(n, Var) else None)) for p in loan.places)  # type: ignore[arg-type]
+def _is_unwanted(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
+    """Whether nothing uses an element of the lender once it is changed, what fetches it for another life of the buffer included."""
+    lender = nest.buffers[loan.lender]
+    if not _is_private(nest, loan.lender):
+        return False
+    changes = [access(lender, c, _place(loan, c.indices)) for c in loan.changes]
+    wanted = [access(lender, s, read.indices) for s, read in uses[loan.lender]]
+    wanted += [access(lender, u, u.indices) for u in lender.updates]
+    return all(meeting(c, w, facts) is None for c, w in product(changes, wanted))
 
+
+def _is_private(nest: Nest, tensor: Tensor) -> bool:
+    """Whether neither the caller nor the kernel's outputs have a tensor."""
+    return tensor not in (*nest.kernel.inputs, *nest.kernel.outputs)
+
+
+def _place(loan: _Loan, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Where the lender has what the buffer has there."""
+    values = dict(zip(loan.cell, indices))
+    return tuple(rejoined(rewrite(p, lambda n: values.get(n) if isinstance(n, Var) else None)) for p in loan.places)  # type: ignore[arg-type]
+
+
+def _without(kernel: Kernel, loan: _Loan, gone: set[int]) -> Kernel:
     def shortened(node: Node) -> Node | None:
         return replace(node, body=tuple(s for s in node.body if id(s) not in gone)) if isinstance(node, For | If | Kernel) else None
 
     def moved(node: Node) -> Node | None:
         match node:
             case Read(tensor, indices) | Store(tensor, indices) if tensor is loan.buffer.tensor:
-                return replace(node, tensor=loan.lender, indices=there(indices))
+                return replace(node, tensor=loan.lender, indices=_place(loan, indices))
         return None
 
     return rewrite(rewrite(kernel, shortened), moved)
