@@ -14,7 +14,7 @@ Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
@@ -23,12 +23,12 @@ from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Expr, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.loop import INSTRUCTION, Alloc, ExternCall, For, If, Kernel, Stmt
-from texpr.ir.traverse import statements
+from texpr.ir.traverse import statements, tensors
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded
 from texpr.passes.unify import Match, instance
 from texpr.support.errors import CompileError
-from texpr.targets.function import Scoped, Value
+from texpr.targets.function import Value
 from texpr.targets.statements import Emitter
 
 REGISTERS = 8
@@ -176,14 +176,12 @@ class TileEmitter(Emitter):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.tiles: Scoped[Tensor, int] = Scoped()
+        self.tiles: dict[Tensor, int] = {}
         self.once: dict[Var, Expr] = {}
         self.configured = False
-        _check_alone(kernel.body, tuple(t for t in kernel.temporaries if t.scope == "tile"))
-
-    def statements(self, body: tuple[Stmt, ...]) -> None:
-        with self.tiles.scope():
-            super().statements(body)
+        outer = _in_tiles(kernel.temporaries)
+        _check_alone(kernel.body, outer)
+        _assign(kernel.body, outer, frozenset(), self.tiles)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:
         before = self.configured
@@ -219,13 +217,6 @@ class TileEmitter(Emitter):
         if tensor.scope != "tile":
             super().allocate(tensor)
             return
-        size = (integer(product(tensor.shape)) or 0) * tensor.dtype.bytes
-        taken = sum(map(_registers, self.tiles.entries))
-        if size % BYTES or not 0 < size // BYTES <= REGISTERS - taken:
-            others = f", others have {taken} of {REGISTERS}" if taken else f"; there are {REGISTERS}"
-            raise CompileError(f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}", code="scope",
-                               help="use fewer, whole tiles at a time")
-        self.tiles.add(tensor, taken)
         if not self.configured:
             self._configure()
 
@@ -259,7 +250,7 @@ class TileEmitter(Emitter):
     def _register(self, name: str, match: Match, operand: str) -> str:
         """The register of an operand."""
         tensor = match.operands[operand][0]
-        first = self.tiles.entries.get(tensor)
+        first = self.tiles.get(tensor)
         if first is None:
             raise CompileError(f"{name} takes {tensor.name} from a tile", code="target",
                                help=f'cache_read("{tensor.name}", ...) makes a buffer, scope(..., "tile") puts it there')
@@ -276,8 +267,43 @@ class TileEmitter(Emitter):
         return flat_index(tensor, tuple(folded(i, {**self.once, **_values(match, places)}) for i in indices))
 
 
-def _registers(tensor: Tensor) -> int:
-    return (integer(product(tensor.shape)) or 0) * tensor.dtype.bytes // BYTES
+def _in_tiles(buffers: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    return tuple(t for t in buffers if t.scope == "tile")
+
+
+def _assign(body: tuple[Stmt, ...], outer: tuple[Tensor, ...], taken: frozenset[int], found: dict[Tensor, int]) -> None:
+    """Registers for `outer` and the buffers of a body, for each from the first statement that uses it to the last one.
+
+    Args:
+        taken: registers that hold something from before the body until after it.
+        found: the first register of each buffer; added to.
+    Raises:
+        CompileError: there are not as many.
+    """
+    own = (*outer, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
+    uses = [frozenset() if isinstance(s, Alloc) or not own else frozenset(tensors(s)) for s in body]
+    live: dict[Tensor, frozenset[int]] = {}
+    for k, s in enumerate(body):
+        for t in own:
+            if t in uses[k] and t not in found:
+                live[t] = _free(t, taken.union(*live.values()))
+                found[t] = min(live[t])
+        if isinstance(s, For | If):
+            _assign(s.body, (), taken.union(*live.values()), found)
+        live = {t: registers for t, registers in live.items() if any(t in used for used in uses[k + 1 :])}
+
+
+def _free(tensor: Tensor, taken: frozenset[int]) -> frozenset[int]:
+    """Registers beside each other for a buffer."""
+    size = (integer(product(tensor.shape)) or 0) * tensor.dtype.bytes
+    count = size // BYTES
+    runs = (frozenset(range(k, k + count)) for k in range(REGISTERS - count + 1))
+    first = next((run for run in runs if not run & taken), None) if count and size % BYTES == 0 else None
+    if first is None:
+        others = f", others have {len(taken)} of {REGISTERS}" if taken else f"; there are {REGISTERS}"
+        raise CompileError(f"{tensor.name} needs {size} bytes of tiles, which have {BYTES} each{others}", code="scope",
+                           help="use fewer, whole tiles at a time")
+    return first
 
 
 def _runs_others(body: tuple[Stmt, ...]) -> bool:
@@ -291,7 +317,7 @@ def _check_alone(body: tuple[Stmt, ...], tiles: tuple[Tensor, ...]) -> None:
     Raises:
         CompileError: threads are started meanwhile, or another operator called.
     """
-    here = (*tiles, *(s.tensor for s in body if isinstance(s, Alloc) and s.tensor.scope == "tile"))
+    here = (*tiles, *_in_tiles(s.tensor for s in body if isinstance(s, Alloc)))
     if here and _runs_others(body):
         raise CompileError(f"{here[0].name} is in a tile while other threads or operators run, which do not keep it", code="scope",
                            help="make the loop parallel that stands around it")
