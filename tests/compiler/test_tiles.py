@@ -51,11 +51,21 @@ def integers(op: tx.Op, m: int, n: int, k: int, seed: int = 0) -> list[np.ndarra
     return [random.integers(i.min, i.max + 1, shape, i.dtype) for i, shape in zip(limits, ((m, k), (k, n)))]
 
 
+def sizes(op: tx.Op) -> st.SearchStrategy[tuple[tuple[int, int, int], int, int, int]]:
+    """A shape of `SHAPES`, and sizes that its schedule fits: where it has blocks of terms, at least three of them."""
+    def of(like: tuple[int, int, int]) -> st.SearchStrategy[tuple[tuple[int, int, int], int, int, int]]:
+        tile, *block = (int(n) for n in re.findall(r'split\("C\.ko?", (\d+), tail="(?:pad|clip)"\)', script(op, like)))
+        least = 2 * tile * block[0] + 1 if block else 1
+        return st.tuples(st.just(like), st.integers(1, 70), st.integers(1, 70), st.integers(least, least + 700))
+    return st.sampled_from(SHAPES).flatmap(of)
+
+
 @needs_tiles
 @settings(max_examples=8, deadline=None)
-@given(st.sampled_from(sorted(PRODUCTS)), st.sampled_from(SHAPES), *(st.integers(1, n) for n in (70, 70, 700)))
-def test_integers_are_exact_at_all_sizes(name, like, m, n, k):
+@given(st.data(), st.sampled_from(sorted(PRODUCTS)))
+def test_integers_are_exact_at_all_sizes(data, name):
     op = product(*PRODUCTS[name], "i32")
+    like, m, n, k = data.draw(sizes(op))
     s = as_if(op, like, m, n, k)
     assert f'"{name}"' in s.script() and s.certificate().flushed == ()
     a, b = integers(op, m, n, k)
@@ -64,8 +74,9 @@ def test_integers_are_exact_at_all_sizes(name, like, m, n, k):
 
 @needs_tiles
 @settings(max_examples=5, deadline=None)
-@given(st.sampled_from(SHAPES), *(st.integers(1, n) for n in (70, 70, 300)), st.sampled_from((0, 12, 62)))
-def test_sums_of_bf16_are_within_their_bound(like, m, n, k, spread):
+@given(st.data(), st.sampled_from((0, 12, 62)))
+def test_sums_of_bf16_are_within_their_bound(data, spread):
+    like, m, n, k = data.draw(sizes(SUMS))
     s = as_if(SUMS, like, m, n, k)
     assert '"tdpbf16ps", reassoc=True' in s.script() and s.certificate().flushed == ("C",)
     a, b = operands(m, n, k, spread)
@@ -159,14 +170,31 @@ def test_few_rows_are_not_filled_up_to_tiles():
     assert '"tdp' in tx.schedule(op, M=8, N=512, K=512).auto(TARGET).script()
 
 
-@pytest.mark.parametrize("terms", (256, 1024))
-@pytest.mark.parametrize("kind, name", (("gemm_bf16", "tdpbf16ps"), ("gemm_int8", "tdpbssd")))
-def test_the_inner_loop_is_loads_and_products_of_tiles(kind: str, name: str, terms: int):
-    """Four products of four tiles of operands, two additions for addresses and the loop; sums stay where they are."""
-    loops = inner_loops(of_bench(kind, TARGET, M=512, N=512, K=terms))
-    (main,) = (loop for loop in loops if products(loop))
-    assert sum(n.startswith(name) for n in main) == sum(n.startswith("tileload") for n in main) == 4, main
-    assert len(main) <= 16 and not on_stack(main) and not any(n.startswith("tilestore") for n in main), main
+@pytest.mark.parametrize("kind, name, terms, blocks", (
+    ("gemm_bf16", "tdpbf16ps", 256, 1), ("gemm_bf16", "tdpbf16ps", 512, 2), ("gemm_bf16", "tdpbf16ps", 1024, 3),
+    ("gemm_int8", "tdpbssd", 256, 1), ("gemm_int8", "tdpbssd", 1024, 2), ("gemm_int8", "tdpbssd", 2048, 3)))
+def test_the_inner_loops_are_loads_and_products_of_tiles(kind: str, name: str, terms: int, blocks: int):
+    """Four products of four tiles of operands, two additions for addresses and the loop; sums stay where they are. Of several blocks of
+    terms the first and the last have loops of their own.
+    """
+    loops = [loop for loop in inner_loops(of_bench(kind, TARGET, M=512, N=512, K=terms)) if products(loop)]
+    assert len(loops) == blocks
+    for main in loops:
+        assert sum(n.startswith(name) for n in main) == sum(n.startswith("tileload") for n in main) == 4, main
+        assert len(main) <= 16 and not on_stack(main) and not any(n.startswith("tilestore") for n in main), main
+
+
+@needs_tiles
+@pytest.mark.parametrize("terms", (290, 512, 513, 700))
+def test_sums_of_blocks_of_terms_begin_and_end_in_tiles(terms: int):
+    """The first block of terms fetches no sums, and nothing is kept of the last one but what is computed from them."""
+    s = tx.schedule(SUMS, M=33, N=40, K=terms).auto("native")
+    moves = re.findall(r'tensorize\(".*", "(tile(?:zero|loadd|stored)_f32)"', s.script())
+    more = 0 if terms <= 512 else 1
+    assert sorted(moves) == sorted(["tilezero_f32", *["tileloadd_f32", "tilestored_f32"] * (1 + more), "tilestored_f32"])
+    a, b = operands(33, 40, terms, 0)
+    with tx.options(certify=True):
+        assert_close(np.asarray(s.compile()(a, b)), a, b)
 
 
 def test_tiles_are_given_back_on_every_way_out():

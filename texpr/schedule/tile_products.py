@@ -1,8 +1,9 @@
 """Contractions that an instruction sums in registers of tiles: 16 rows times 16 columns, over as many terms as rows of 64 bytes have.
 
 Both operands are packed as tiles: of the left one rows of terms, of the right one groups of terms of all columns beside each other. Sums
-stay in tiles over all terms, then go to a small buffer, from which the operator takes them. Tiles are filled up with zeros in all three
-directions: to sums that start at 0 these add nothing. What instructions do is in `ir.instructions`.
+begin and end in tiles, then go to a small buffer, from which the operator takes them; of many terms they wait elsewhere for each next block
+of terms. Tiles are filled up with zeros in all three directions: to sums that start at 0 these add nothing. What instructions do is in
+`ir.instructions`.
 
 Source: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, TOMS 2008, for blocks and panels.
 """
@@ -155,10 +156,9 @@ def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
     in_tiles = [buffer for buffer, _, _ in moves]
     sums = t.nest.main.tensor.name
     if deep:
-        moves += _kept(plan, t, lane_tiles, layouts)
-        in_tiles.append(moves[-1][0])
+        moves += _in_blocks(plan, t, (deep[0], lane_tiles, rows, row), in_tiles, layouts)
     else:
-        moves += [_stored(plan, t, rows), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
+        moves += [_stored(plan, t, rows, sums), (sums, row, f"tilezero_{t.nest.main.tensor.dtype}")]
         in_tiles.append(sums)
     layouts.append((sums, _form(t.nest.main.tensor, *t.of_sums, SIDE)))
     for each in (rows, lanes):
@@ -271,13 +271,37 @@ def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: st
     return tiles.name, order[0], name
 
 
-def _stored(plan: Plan, t: _Tiles, rows: str) -> tuple[str, str, str]:
-    """What becomes of sums: they go to a buffer, from which elements are computed."""
+def _stored(plan: Plan, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
+    """What becomes of sums in tiles: they go to a buffer, from which elements are computed."""
     total = t.nest.main.tensor
-    if not plan.step("cache_read", total.name, rows):
+    if not plan.step("cache_read", sums, rows):
         return "", "", ""
     buffer = plan.kernel.temporaries[-1]
     return buffer.name, _as_tiles(plan, t, buffer), f"tilestored_{total.dtype}"
+
+
+def _in_blocks(plan: Plan, t: _Tiles, loops: tuple[str, str, str, str], in_tiles: list[str],
+               layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Sums that begin in tiles with the first block of terms, are taken up again by each of the others, and are used after the last one.
+
+    Args:
+        loops: those over blocks of terms, over tiles of columns, over tiles of rows, over the rows of a tile.
+        in_tiles: names of buffers that are tiles; those of what is peeled, and of the sums, are added.
+    """
+    blocks, columns, rows, row = loops
+    count = constant_extent(plan.loop(blocks))
+    known = {b.name for b in plan.kernel.temporaries}
+    if not plan.step("peel", blocks, 1, 1) or not plan.step("join", columns, columns):
+        return [("", "", "")]
+    peeled = [(b.name, one) for b in plan.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
+    layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
+    in_tiles += [name for name, _ in peeled]
+    kept = [_kept(plan, t, columns, layouts) for _ in range(min(count, 3))]
+    in_tiles += [name for (name, *_), *_ in kept]
+    (_, put), *more, (got, _) = kept  # Nothing is fetched for the first block, and nothing put back after the last one.
+    used = _stored(plan, t, rows, got[0])
+    begin = t.nest.main.tensor.name, row, f"tilezero_{t.nest.main.tensor.dtype}"
+    return [put, *(each for both in more for each in both), got, used, begin]
 
 
 def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
