@@ -92,6 +92,13 @@ def test_lanes_that_lie_side_by_side_are_asked_for_line_by_line():
     assert show_kernel(s.kernel).count("prefetch") == 1
 
 
+def test_rows_that_are_woven_into_lanes_are_asked_for_each():
+    s = tx.schedule(tx.op("op woven(X: f32[M, 64]) -> Y: f32[M, 64] { Y[i, j] = 2 * X[i, j] }"), M=8)
+    s = s.split("i", 2, tail="exact").reorder("io", "j", "ii").split("j", 16, tail="exact").unroll("ii").vectorize("ji")
+    asked = re.findall(r"prefetch X\[(.*), (.*)\]", show_kernel(s.prefetch("X", "io", 1).kernel))
+    assert [j for _, j in asked] == ["jo * 16"] * 2 and asked[0][0] != asked[1][0]
+
+
 def test_a_prefetch_at_a_loop_stands_in_no_other_one():
     op = tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { m[i] = max(j: X[i, j])  Y[i, j] = X[i, j] - m[i] }")
     for at, count in ((None, 2), ("m.j", 1), ("Y.j", 1), ("Y.i", 2)):

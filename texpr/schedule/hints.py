@@ -51,8 +51,9 @@ def prefetch(kernel: Kernel, tensor: str, loop: str | Var, distance: int, at: st
     for k in 0..n: S[A[i, k]]   -- prefetch("A", "k", 8) -->   for k in 0..n: { prefetch A[i, min(k + 8, n - 1)]; S[A[i, k]] }
 
     It stands in front of each statement that reads or updates the tensor, outside of vector and unrolled loops, and asks for their first
-    element, of lanes that lie side by side for each line; in front of an instruction it asks for each row that this takes. It follows a
-    buffer into another layout, and goes where its tensor goes. Machines that have no such instruction leave it out.
+    element, of lanes that lie side by side for each line; in front of an instruction, and of lanes into which rows are woven, it asks for
+    each row that they take. It follows a buffer into another layout, and goes where its tensor goes. Machines that have no such instruction
+    leave it out.
 
     Args:
         distance: 1 to 2^20 iterations.
@@ -128,18 +129,18 @@ def _asking(loop: For, t: Tensor, distance: int, within: Sequence[For]) -> tuple
     ahead = _ahead(loop, distance)
     inside = {id(s) for n in _below(loop, within) for s in stores(n)}
 
-    def over(s: Stmt) -> tuple[Stmt, ...]:
+    def over(s: Stmt, woven: bool = False) -> tuple[Stmt, ...]:
         match s:
             case Store():
                 return (*(Prefetch(t, tuple(folded(i, ahead) for i in r.indices)) for r in _reads(s, t) if id(s) in inside), s)
             case For(kind=kind) if kind.startswith(INSTRUCTION):
                 return (*(_lines(s, r, ahead) for each in stores(s) for r in _reads(each, t) if id(each) in inside), s)
             case For() | If():
-                below = [b for each in s.body for b in over(each)]
+                below = [b for each in s.body for b in over(each, isinstance(s, For) and s.kind == "vector")]
                 if isinstance(s, For) and s.kind not in ("vector", "unroll"):
                     return (replace(s, body=tuple(below)),)
                 hints = [b for b in below if _is_hint(b)]
-                lines = (line for b in hints for line in (_in_front(s, b) if isinstance(s, For) else (b,)))
+                lines = (line for b in hints for line in (_in_front(s, b, woven) if isinstance(s, For) else (b,)))
                 return (*lines, replace(s, body=tuple(b for b in below if not any(b is h for h in hints))))
         return (s,)
 
@@ -151,13 +152,16 @@ def _is_hint(s: Stmt) -> bool:
     return isinstance(s, Prefetch) or isinstance(s, For) and all(map(_is_hint, s.body))
 
 
-def _in_front(loop: For, hint: Stmt) -> tuple[Stmt, ...]:
-    """What asks in front of a loop for what its iterations need: the first of each line along lanes, the first element of others."""
+def _in_front(loop: For, hint: Stmt, woven: bool) -> tuple[Stmt, ...]:
+    """What asks in front of a loop for what its iterations need: the first of each line along lanes, each row that is woven into lanes, the
+    first element of others.
+    """
     extent = integer(loop.extent)
-    if loop.kind != "vector" or extent is None or not isinstance(hint, Prefetch):
+    if not (loop.kind == "vector" or woven) or extent is None or not isinstance(hint, Prefetch):
         return (folded(hint, {loop.var: index(0)}),)
-    elements = LINE // hint.tensor.dtype.bytes
-    starts = range(0, extent, elements) if Access(hint.tensor, hint.indices).stride(loop.var) == 1 else (0,)
+    elements, stride = LINE // hint.tensor.dtype.bytes, Access(hint.tensor, hint.indices).stride(loop.var)
+    apart = range(extent) if woven and (stride or 0) >= elements else (0,)
+    starts = range(0, extent, elements) if stride == 1 else apart
     return tuple(folded(hint, {loop.var: index(n)}) for n in starts)
 
 
