@@ -12,7 +12,8 @@ from statistics import median
 
 import numpy as np
 
-from texpr.compiler import op, schedule
+from texpr.compiler import CompiledKernel, op, schedule
+from texpr.support.options import options
 
 _ADD = "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }"
 _LOOP = "the loop around them, over the names alone"
@@ -26,6 +27,10 @@ _CALLS = {
     "NumPy, new output": ("a + b", None),
 }
 _TIMES = 20_000
+_STEPS = "op steps(X: f32[T, N]) -> Y: f32[T, N] { Y[t, n] = 0.5 * Y[t - 1, n | 0] + X[t, n] }"
+_COUNT = 20_000
+_JOINED = 100
+"""Nanoseconds that a loop over two threads may take beside its work, once they are at work."""
 
 
 def lines(runs: int) -> Iterator[str]:
@@ -43,3 +48,22 @@ def lines(runs: int) -> Iterator[str]:
     for name, (_, bar) in _CALLS.items():
         alone = taken[name] - taken[_LOOP]
         yield f"{name:<48}{taken[name]:6.0f}{alone:8.0f}" + ("" if bar is None else f"{bar:8}{'' if alone <= bar else '   over'}")
+    joined = _joined(runs)
+    yield f"{'a loop over two threads, begun and ended, hot':<54}{joined:8.0f}{_JOINED:8}{'' if joined <= _JOINED else '   over'}"
+
+
+def _joined(runs: int) -> float:
+    """Nanoseconds of a step of many, each a loop over two threads, beside half of what one thread takes for it."""
+    x = np.ones((_COUNT, 64), np.float32)
+    alone = schedule(op(_STEPS), T=_COUNT, N=64).split("n", 32, tail="exact").reorder("t", "no", "ni").vectorize("ni")
+    one, two = alone.compile(), alone.replay('parallel("no")').compile()
+    with options(threads=2):
+        found = [(_step(one, x), _step(two, x)) for _ in range(3 * runs)]
+    return min(joined for _, joined in found) - min(whole for whole, _ in found) / 2
+
+
+def _step(kernel: CompiledKernel, x: np.ndarray) -> float:
+    y = kernel(x)
+    start = time.perf_counter()
+    kernel(x, y)
+    return (time.perf_counter() - start) / _COUNT * 1e9
