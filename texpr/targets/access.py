@@ -99,12 +99,15 @@ class Accesses(Expressions):
         lanes = self.lanes
         starts = [*(lanes * part for part in range(step - 1)), step * (lanes - 1) + 1 - lanes]
         part_of = [min(step * k // lanes, step - 1) for k in range(lanes)]
-        value = ""
+        runs = []
         for part, start in enumerate(starts):
             wanted = {step * k - start: k for k in range(lanes) if part_of[k] == part}
-            run = self._run(tensor, Linear(first.terms, first.constant + start), lanes, [[wanted.get(p) for p in range(lanes)]])
-            picks = [k if part_of[k] != part else (lanes if part else 0) + step * k - start for k in range(lanes)]
-            value = self._shuffled(tensor, [value or run, run], lanes, picks)
+            runs.append(self._run(tensor, Linear(first.terms, first.constant + start), lanes, [[wanted.get(p) for p in range(lanes)]]))
+        value = runs[0]
+        for part in range(1, step):  # those of the first run move when it meets the second one
+            there = [step * k if part_of[k] == 0 and part == 1 else k for k in range(lanes)]
+            picks = [lanes + step * k - starts[part] if part_of[k] == part else at for k, at in enumerate(there)]
+            value = self._shuffled(tensor, [value, runs[part]], lanes, picks)
         return value
 
     def _run(self, tensor: Tensor, first: Linear, count: int, users: Sequence[Sequence[int | None]]) -> str:
