@@ -57,6 +57,19 @@ def test_there_is_no_such_name():
         tx.matmul  # noqa: B018
 
 
+@pytest.mark.parametrize("factor", [2, 2.0, np.float32(2), np.float64(2), np.int8(2)], ids=repr)
+def test_a_call_with_a_number_is_bound_once(monkeypatch: pytest.MonkeyPatch, factor: object):
+    """Binding takes five times as long as the call."""
+    scale = tx.op("op scale(X: f32[N], s: f32) -> Y: f32[N] { Y[i] = s * X[i] }")
+    bound: list[tuple] = []
+    bind = CompiledKernel.bind
+    monkeypatch.setattr(CompiledKernel, "bind", lambda self, shapes, otherwise=None: bound.append(shapes) or bind(self, shapes, otherwise))
+    x = np.arange(8, dtype=np.float32)
+    for _ in range(4):
+        np.testing.assert_array_equal(scale(x, factor), 2 * x)
+    assert len(bound) <= 2  # in front of Python's path, and there
+
+
 def test_a_first_call_is_bound_once(monkeypatch: pytest.MonkeyPatch):
     """What native code hands on is bound when it is first met, and served as before."""
     double = tx.op("op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }")

@@ -419,6 +419,23 @@ def test_something_else_may_take_what_does_not_fit():
     assert kernel(A, B=B) == ((A,), {"B": B})
 
 
+def test_outputs_in_a_tuple_need_no_python():
+    library = kernels.link(kernels.OUTER, "outer")
+    names = ("A", ("M",)), ("B", ("N",)), ("C", ("M", "N")), ("D", ())
+    spec = CallSpec("outer", tuple(Argument(n, F32, shape, k > 1) for k, (n, shape) in enumerate(names)), ("M", "N"))
+    kernel = kernels.make_callable(library["outer"], spec, library, otherwise=lambda *given, **named: (given, named))
+    c, d = np.zeros((6, 6), np.float32), np.zeros((), np.float32)
+    for out in ((c, d), outer(A, B)):
+        found = kernel(A, B, out=out)
+        assert found.C is out[0] and found.D is out[1] and (out[0] == np.outer(A, B)).all() and out[1] == A[0]
+    counts = sys.getrefcount(c), sys.getrefcount(d)
+    for _ in range(10):
+        kernel(A, B, out=(c, d))
+    assert (sys.getrefcount(c), sys.getrefcount(d)) == counts
+    for out in ((c,), (c, d, d), [c, d], c, None, (c, None), (c, 1), (c, c), ()):
+        assert kernel(A, B, out=out) == ((A, B), {"out": out})
+
+
 def test_the_overhead_of_a_call():
     """What a call of a kernel that adds 16 floats costs, measured on a Zen 4 core with CPython 3.11 (np.add: 255 into, 300 new):
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import texpr as tx
+from bench.inner.assembly import inner_loops
 from tests.schedule.fused import BLUR, HARRIS, UNSHARP
 
 GUARDS = ["clamp", "wrap", "reflect", "0", "1"]
@@ -55,3 +56,28 @@ def test_long_vectors_with_a_peeled_edge_are_shared():
     assert 'peel("Y.i", 1, 0)' in s.script() and 'parallel("Y.ioo")' in s.script()
     x = np.random.default_rng(0).standard_normal(1 << 20).astype("f4")
     np.testing.assert_array_equal(s.compile()(x), np.concatenate([[np.float32(0)], x[:-1]]) * x)
+
+
+@pytest.mark.parametrize("guard", ["wrap", "reflect"])
+def test_windows_that_come_round_are_as_those_that_stop(guard: str):
+    """Away from the edges, nothing is asked and nothing gathered."""
+    operator = tx.op(f"""op window(X: f32[N, M], w: f32[3, 3]) -> Y: f32[N, M] require N >= 2, M >= 2 {{
+      Y[i, j] = sum(a, b: X[i + a - 1, j + b - 1 | {guard}] * w[a, b]) for i in 0..N, j in 0..M
+    }}""")
+    s = tx.schedule(operator, N=65, M=131).auto("x86-64-v4")
+    assert s.certificate()
+    products = [n for n in inner_loops(s.compile("x86-64-v4").asm) if sum("vfmadd" in line for line in n) >= 9]
+    assert products and not any("vgather" in line for n in products for line in n)
+    x, w = (np.random.default_rng(k).standard_normal(n, dtype="f4") for k, n in enumerate(((65, 131), (3, 3))))
+    p = np.pad(x, 1, mode=guard)
+    expected = sum(w[a, b] * p[a : a + 65, b : b + 131] for a in range(3) for b in range(3))
+    np.testing.assert_allclose(s.compile()(x, w), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("by", [-5, 5, 40])
+def test_a_roll_is_two_copies(by: int):
+    operator = tx.op(f"op roll(X: f32[N]) -> Y: f32[N] require N >= 50 {{ Y[i] = X[i - {by} | wrap] }}")
+    s = tx.schedule(operator, N=1000).auto("x86-64-v4")
+    assert f'peel("Y.i", {max(by, 0)}, {max(-by, 0)})' in s.script()
+    x = np.arange(1000, dtype="f4")
+    np.testing.assert_array_equal(s.compile()(x), np.roll(x, by))

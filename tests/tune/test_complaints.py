@@ -29,6 +29,7 @@ CALLS: Mapping[str, Mapping[str, object]] = {
     "another parameter": {**SIZES, "schedule": tiled, "space": {"width": [4]}},
     "no values": {**SIZES, "schedule": tiled, "space": {"tile": []}},
     "values that are no numbers": {**SIZES, "schedule": tiled, "space": {"tile": [None]}},
+    "no executor": {**SIZES, "executor": 4},
     "values that occur twice": {**SIZES, "schedule": tiled, "space": {"tile": [4, 4]}},
 }
 
@@ -40,3 +41,8 @@ def test_what_tune_says(golden):
             tx.tune(tx.op(SUMS), progress=False, keep=False, **options)
         said.append(f"==== {name}\n{raised.value}\n")
     golden("\n".join(said))
+
+
+def test_arrays_that_no_memory_holds_are_not_tried():
+    with pytest.raises(tx.ResourceError, match=r"the arrays of sums need 69632\.0 GiB; this machine has"):
+        tx.tune(tx.op(SUMS), progress=False, keep=False, M=1 << 40, N=16)

@@ -238,7 +238,7 @@ def _call_key(arrays: tuple[object, ...], constants: Mapping[str, object]) -> tu
         TypeError: something cannot be a key, such as an input given by name.
     """
     key = [(a.shape, a.dtype) if type(a) is np.ndarray else type(a) for a in arrays]
-    if not all(type(k) is tuple or k in (int, float, bool) for k in key):
+    if not all(type(k) is tuple or k in (int, float, bool) or (isinstance(k, type) and issubclass(k, np.number)) for k in key):
         raise TypeError("no arrays and no numbers")
     return (*key, *_constants_key(constants))
 

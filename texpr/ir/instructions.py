@@ -6,7 +6,7 @@ proofs need to know nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,6 +51,15 @@ _READERS: list[Callable[[str], Kernel]] = []
 def transpose(dtype: DType, lanes: int) -> str:
     """The name of the transposition of a square: a register of so many elements for every row."""
     return f"transpose{lanes}_{dtype}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a complaint, transpositions by their number of rows: `transpose16_{f16, i16}`."""
+    types: dict[str, list[str]] = {}
+    for name in sorted(names):
+        rows, _, dtype = name.rpartition("_")
+        types.setdefault(f"{rows}_" if name.startswith("transpose") else name, []).append(dtype)
+    return ", ".join(f"{name}{{{', '.join(found)}}}" if name.endswith("_") else name for name, found in types.items())
 
 
 def read_with(reader: Callable[[str], Kernel]) -> None:

@@ -8,9 +8,9 @@ from functools import partial
 from math import prod
 
 from texpr import poly
-from texpr.ir.affine import same_value
+from texpr.ir.affine import linear, same_value
 from texpr.ir.build import FALSE, compare, conjunction, conjuncts, integer, literal, mul, negation, sub
-from texpr.ir.dtypes import BOOL, I32, I64, U8, DType, int_range, most
+from texpr.ir.dtypes import BOOL, I32, I64, U8, U16, U32, DType, int_range, most
 from texpr.ir.expr import (
     Add,
     Axis,
@@ -44,7 +44,7 @@ def desugar(program: Program) -> Program:
     """argmax, argmin, any and all in terms of max and min; nothing that only derivatives look at.
 
     argmax(k: x) = min(k: if x == max(j: x[k := j]) or x != x then k else 2^63 - 1), the first index of the largest; the first NaN where
-    there is one. Where several equations ask for the indices of one extreme, it is found once. The place among at most 255 is a byte.
+    there is one. Where several equations ask for the indices of one extreme, it is found once. A place among few is a small number.
     """
 
     def rule(node: Node) -> Node | None:
@@ -113,17 +113,22 @@ def _first(node: Reduce) -> Expr:
     position: Expr = index(0)
     for axis, extent in zip(node.axes, _extents(node)):
         position = Add(mul(position, extent), sub(axis.var, axis.lo))
-    t = _place_dtype(_extents(node))
+    t = _place_dtype(_extents(node), node.body.dtype)
     here = Cast(position, dtype=t) if t != I64 else position
     never = Const(int_range(t)[1], dtype=t)
     return Reduce("min", node.axes, Select(hit, here, never), node.where, dtype=t, span=node.span)
 
 
-def _place_dtype(extents: Sequence[Expr]) -> DType:
-    """Of a place among all instances of a reduction: a byte where that is known to be enough."""
+def _place_dtype(extents: Sequence[Expr], value: DType) -> DType:
+    """Of a place among all instances of a reduction: a byte where that is known to be enough, else the narrowest number that is and
+    that is as wide as the values it is chosen by, so that both have as many lanes.
+    """
     sizes = [integer(e) for e in extents]
     known = [n for n in sizes if n is not None]
-    return U8 if len(known) == len(sizes) and prod(known) <= int_range(U8)[1] else I64
+    if len(known) < len(sizes):
+        return I64
+    wide = [t for t in (U16, U32) if t.bits >= value.bits]
+    return next((t for t in (U8, *wide) if prod(known) <= int_range(t)[1]), I64)
 
 
 def _extents(node: Reduce) -> list[Expr]:
@@ -164,6 +169,7 @@ def hoist(program: Program) -> Program:
 def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> list[Equation]:
     before: list[Equation] = []
     alone = _outermost_reductions(equation.value) <= 1
+    extracted = partial(_extracted, equation, names, before)
 
     def needed(reduced: Expr, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         free = needed_by(axes, free_variables(reduced))
@@ -188,10 +194,10 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
                 left_out = [a for a in axes if a not in over]
                 if left_out and not _reads_inside(reduced, over, requires):
                     if {a.var for a in left_out} & variables(*(n for a in left_out for n in (a.lo, a.hi))):
-                        return extract(reduced, axes)
+                        return extracted(reduced, axes)
                     some = conjunction(*(compare("<", a.lo, a.hi) for a in left_out))
                     reduced = replace(reduced, where=_both(some, reduced.where))
-                return extract(reduced, over)
+                return extracted(reduced, over)
             case Select(cond, then, orelse):
                 cond = yield visit(cond, axes, condition, False)
                 then = yield visit(then, axes, (*condition, cond), top)
@@ -202,24 +208,34 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
         new = tuple(found)
         return e if all(a is b for a, b in zip(new, below)) else with_children(e, new)  # type: ignore[return-value]
 
-    def extract(reduced: Reduce, over: tuple[Axis, ...]) -> Expr:
-        name = f"{equation.target.name}_{reduced.op}"
-        while name in names:
-            name += "_"
-        names.add(name)
-        lengths = longest(over)
-        if None in lengths.values():
-            raise CheckError("a sum inside another whose range is not linear is not compiled", reduced.span or equation.span, code="target",
-                             help="give it an equation of its own; tx.interpret runs it")
-        tensor = Tensor(name, reduced.dtype, plain(*(e for a in over if (e := lengths[a.var]) is not None)))
-        renamed = {a.var: replace(a.var) for a in over}
-        fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in over)
-        value = substitute(with_fresh_variables(reduced), renamed)
-        before.append(Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span))
-        return Read(tensor, tuple(sub(a.var, a.lo) for a in over))
-
     value = run(visit(equation.value, equation.axes, (), True))
     return [*before, equation if value is equation.value else replace(equation, value=value)]
+
+
+def _extracted(equation: Equation, names: set[str], before: list[Equation], reduced: Reduce, over: Sequence[Axis]) -> Expr:
+    """A read of the tensor that has a reduction: of one that an equal reduction of the equation has got, or of a new one.
+
+    Args:
+        before: the equations of such tensors.
+        over: the axes that it is computed for.
+    """
+    lengths = longest(over)
+    if None in lengths.values():
+        raise CheckError("a sum inside another whose range is not linear is not compiled", reduced.span or equation.span, code="target",
+                         help="give it an equation of its own; tx.interpret runs it")
+    name = f"{equation.target.name}_{reduced.op}"
+    while name in names:
+        name += "_"
+    tensor = Tensor(name, reduced.dtype, plain(*(e for a in over if (e := lengths[a.var]) is not None)))
+    renamed = {a.var: replace(a.var) for a in over}
+    fresh = tuple(replace(a, var=renamed[a.var], lo=substitute(a.lo, renamed), hi=substitute(a.hi, renamed)) for a in over)
+    value = substitute(with_fresh_variables(reduced), renamed)
+    made = Equation(tensor, tuple(sub(f.var, f.lo) for f in fresh), fresh, value, span=equation.span)
+    known = next((e for e in before if equal(e, replace(made, target=e.target))), None)
+    if known is None:
+        names.add(name)
+        before.append(made)
+    return Read((known or made).target, tuple(sub(a.var, a.lo) for a in over))
 
 
 def sums_of_all(program: Program, tensors: Collection[Tensor]) -> Program:
@@ -250,14 +266,26 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
 
 
 def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The conditions that a reduction under them takes over: not those on data where all that it reads exists anyway.
+    """The conditions that a reduction under them takes over: not those on data, nor the only one if it is a triangle of two axes that the
+    reduction runs over for each, where all that it reads exists anyway.
 
-    They would be asked for every term, and whole vectors of terms would be computed all the same.
+    They would be asked for every term, and whole vectors of terms would be computed all the same: a tile of sums that ask has no registers.
     """
-    on_data = [any(isinstance(n, Read) for n in walk(c)) for c in conditions]
-    if not any(on_data) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not _reads_inside(reduced, axes, requires):
+    over = [a.var for a in axes if a.var in free_variables(reduced)]
+    alone = len(conditions) == 1
+    left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) for c in conditions]
+    if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not _reads_inside(reduced, axes, requires):
         return conditions
-    return tuple(c for c, data in zip(conditions, on_data) if not data)
+    return tuple(c for c, out in zip(conditions, left_out) if not out)
+
+
+def _is_triangle(condition: Expr, axes: Sequence[Var]) -> bool:
+    """Whether this is j <= i, j < i or the like of two of the axes, which about half of all elements of a square fulfil."""
+    match condition:
+        case Compare("<" | "<=" | ">" | ">=", a, b) if a.dtype == I64:
+            form = linear(sub(a, b))
+            return {t for t, _ in form.terms} <= set(axes) and sorted(c for _, c in form.terms) == [-1, 1] and abs(form.constant) <= 1
+    return False
 
 
 def _reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from texpr.ir.build import integer, product
 from texpr.ir.expr import Expr, Read, Tensor, Var
+from texpr.ir.instructions import listed
 from texpr.ir.loop import INSTRUCTION, SCALABLE, Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import statements, variables, walk
@@ -39,7 +40,7 @@ def check_scopes(kernel: Kernel, machine: Machine) -> Kernel:
 
 def _check_instruction(name: str, machine: Machine) -> None:
     if name not in machine.instructions:
-        has = ", ".join(sorted(machine.instructions)) or "none"
+        has = listed(machine.instructions) or "none"
         raise CompileError(f"this target has no instruction {name}", code="tensorize",
                            help=f"it has {has}; without tensorize the loops run anywhere")
 

@@ -11,7 +11,7 @@
 ;   -1-k is size number k
 ;
 ; Arguments are taken here if they are exact ndarrays of that very dtype object, C-contiguous, with these extents, and given by
-; position (one output also as `out=`); outputs must be writeable and overlap nothing. All else goes to `slow`, the Python function
+; position (outputs also as `out=`, several in a tuple); outputs must be writeable and overlap nothing. All else goes to `slow`, the Python function
 ; that converts, or explains what is wrong. Kernels get a slot per argument and then the sizes.
 
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -19,6 +19,7 @@ declare ptr @PyObject_CallNoArgs(ptr)
 declare ptr @PyObject_CallOneArg(ptr, ptr)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare i32 @PyType_IsSubtype(ptr, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
@@ -184,8 +185,8 @@ define internal ptr @slots_in(ptr %at, i64 %word) #1 {
   ret ptr %slots
 }
 
-; How many arguments there are: positional ones, and one given as `out=`; -1 if other keywords are used.
-define internal i64 @count_arguments(ptr %spec, i64 %positional, ptr %keywords) #1 {
+; How many arguments there are: positional ones, and those given as `out=`; -1 if other keywords are used.
+define internal i64 @count_arguments(ptr %spec, ptr %arguments, i64 %positional, ptr %keywords) #1 {
 entry:
   %none = icmp eq ptr %keywords, null
   br i1 %none, label %plain, label %length
@@ -196,26 +197,54 @@ length:
   %inputs.at = getelementptr %specification, ptr %spec, i64 0, i32 1
   %inputs = load i64, ptr %inputs.at
   %right = icmp eq i64 %positional, %inputs
-  %outputs.at = getelementptr %specification, ptr %spec, i64 0, i32 2
-  %outputs = load i64, ptr %outputs.at
-  %one = icmp eq i64 %outputs, 1
   %both = and i1 %single, %right
-  %all = and i1 %both, %one
-  br i1 %all, label %compare, label %other
+  br i1 %both, label %compare, label %other
 compare:
   %name.at = getelementptr i8, ptr %keywords, i64 $TUPLE_ITEMS
   %name = load ptr, ptr %name.at
   %out.at = getelementptr %specification, ptr %spec, i64 0, i32 6
   %out = load ptr, ptr %out.at
   %same = icmp eq ptr %name, %out
-  %more = add i64 %positional, 1
   br i1 %same, label %given, label %other
 given:
-  ret i64 %more
+  %outputs.at = getelementptr %specification, ptr %spec, i64 0, i32 2
+  %outputs = load i64, ptr %outputs.at
+  %all = add i64 %positional, %outputs
+  %one = icmp eq i64 %outputs, 1
+  br i1 %one, label %complete, label %several
+several:
+  %value.at = getelementptr ptr, ptr %arguments, i64 %positional
+  %value = load ptr, ptr %value.at
+  %type.at = getelementptr i8, ptr %value, i64 8
+  %type = load ptr, ptr %type.at
+  %kind = call i32 @PyType_IsSubtype(ptr %type, ptr @PyTuple_Type)
+  %is.tuple = icmp ne i32 %kind, 0
+  br i1 %is.tuple, label %measure, label %other
+measure:
+  %items.at = getelementptr i64, ptr %value, i64 2
+  %items = load i64, ptr %items.at
+  %enough = icmp eq i64 %items, %outputs
+  br i1 %enough, label %complete, label %other
+complete:
+  ret i64 %all
 plain:
   ret i64 %positional
 other:
   ret i64 -1
+}
+
+; The inputs, and the outputs out of the tuple behind them.
+define internal void @spread(ptr %arguments, i64 %inputs, i64 %outputs, ptr %into) #1 {
+entry:
+  %input.bytes = shl i64 %inputs, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %into, ptr %arguments, i64 %input.bytes, i1 false)
+  %tuple.at = getelementptr ptr, ptr %arguments, i64 %inputs
+  %tuple = load ptr, ptr %tuple.at
+  %items = getelementptr i8, ptr %tuple, i64 $TUPLE_ITEMS
+  %behind = getelementptr ptr, ptr %into, i64 %inputs
+  %output.bytes = shl i64 %outputs, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr %items, i64 %output.bytes, i1 false)
+  ret void
 }
 
 ; A METH_FASTCALL | METH_KEYWORDS function.
@@ -260,7 +289,7 @@ entry:
   %size.count = load i64, ptr %sizes.at
   %all = add i64 %inputs, %outputs
   %slot.count = add i64 %all, %size.count
-  %given = call i64 @count_arguments(ptr %spec, i64 %positional, ptr %keywords)
+  %given = call i64 @count_arguments(ptr %spec, ptr %arguments, i64 %positional, ptr %keywords)
   %front.at = getelementptr %specification, ptr %spec, i64 0, i32 15
   %front.word = load i64, ptr %front.at
   %kernel = icmp eq i64 %front.word, 0
@@ -276,9 +305,19 @@ prepare:
   %lengths = alloca i64, i64 %all
   %objects = alloca ptr, i64 %outputs
   %sizes = getelementptr i64, ptr %slots, i64 %all
+  %named = icmp ne ptr %keywords, null
+  %several = icmp ne i64 %outputs, 1
+  %in.tuple = and i1 %named, %several
+  br i1 %in.tuple, label %unpack, label %ready
+unpack:
+  %unpacked = alloca ptr, i64 %all
+  call void @spread(ptr %arguments, i64 %inputs, i64 %outputs, ptr %unpacked)
+  br label %ready
+ready:
+  %arrays = phi ptr [ %arguments, %prepare ], [ %unpacked, %unpack ]
   br label %unbind
 unbind:
-  %s = phi i64 [ 0, %prepare ], [ %s.next, %free ]
+  %s = phi i64 [ 0, %ready ], [ %s.next, %free ]
   %unbound = icmp slt i64 %s, %size.count
   br i1 %unbound, label %free, label %read
 free:
@@ -299,7 +338,7 @@ loop:
   %more = icmp slt i64 %k, %given
   br i1 %more, label %take, label %bound
 take:
-  %object.at = getelementptr ptr, ptr %arguments, i64 %k
+  %object.at = getelementptr ptr, ptr %arrays, i64 %k
   %object = load ptr, ptr %object.at
   %is.output = icmp sge i64 %k, %inputs
   %flags = select i1 %is.output, i32 1025, i32 1          ; C_CONTIGUOUS, and WRITEABLE for outputs
@@ -320,7 +359,7 @@ separate:
   %overlap = call i1 @outputs_overlap(i64 %inputs, i64 %all, ptr %slots, ptr %lengths)
   br i1 %overlap, label %slow, label %keep
 keep:
-  %first.output = getelementptr ptr, ptr %arguments, i64 %inputs
+  %first.output = getelementptr ptr, ptr %arrays, i64 %inputs
   call void @hold(ptr %first.output, ptr %objects, i64 %outputs)
   br label %run
 allocate:

@@ -42,6 +42,7 @@ from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
 from texpr.schedule.past import rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
+from texpr.schedule.ragged import cut_lanes
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
 from texpr.schedule.script import Step
 from texpr.schedule.sliding import slid
@@ -370,9 +371,7 @@ def _across(plan: Plan, nest: Nest, best: For, rows: For | None, lanes: int) -> 
     registers, height, tail = _tile(plan, nest, best, rows, lanes)
     block = _near_terms(plan, nest, best, rows)
     _bare(plan, nest, best)
-    # What fills no register is made of parts of several.
-    ragged = plan.machine.loads_apart and lanes < extent(best) < registers * lanes and extent(best) % lanes
-    outer, inner = plan.cut(qualified(best), lanes, "overlap") if ragged else plan.cut(qualified(best), registers * lanes)
+    outer, inner = cut_lanes(plan, nest, best, registers, height if rows is not None else 1)
     spatial = [qualified(n) for n in nest.spatial if n is not best and n is not rows]
     inside: list[str] = []
     if rows is not None:

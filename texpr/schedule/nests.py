@@ -9,10 +9,10 @@ from functools import cached_property
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Tensor, Var, index
+from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Select, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, variables, walk
+from texpr.ir.traverse import children, equal, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.intervals import interval
 from texpr.passes.joined import joined
@@ -29,6 +29,8 @@ def unclamped(e: Expr) -> Expr:
     match e:
         case Max(_, Min(inside, _)):
             return inside
+        case Select(Compare("<" | ">=", i, _), _, inside) if equal(i, inner := unclamped(inside)):  # `wrap` and `reflect`
+            return inner
     return e
 
 
@@ -189,7 +191,10 @@ def _nest(leaves: list[tuple[list[For], Store, list[Expr]]], started: set[Tensor
 
 
 def edges(nest: Nest, loop: For) -> tuple[int, int]:
-    """How many iterations at the start and end of `loop` index conditions and clamps matter for: outside them they are decided."""
+    """How many iterations at the start and end of `loop` index conditions and clamps matter for: outside them they are decided.
+
+    A condition holds for all iterations but some at one end, and fails for all but some at the other one: the fewer count.
+    """
     n = integer(loop.extent)
     ranges: dict[Var, Expr] = {each.var: each.extent for each in nest.loops if each is not loop}
     first = last = 0
@@ -197,13 +202,14 @@ def edges(nest: Nest, loop: For) -> tuple[int, int]:
         for difference in _nonnegative(node):
             form = linear(difference)
             c = form.coefficient(loop.var)
-            low, _ = interval(form.without(loop.var).expr(), ranges)
+            low, high = interval(form.without(loop.var).expr(), ranges)
             if c == 0 or low is None or n is None:
                 continue
-            if c > 0:
-                first = max(first, -(low // c))
-            else:
-                last = max(last, n - 1 - low // -c)
+            unsure = -(low // c) if c > 0 else n - 1 - low // -c
+            possible = n if high is None else n + high // c if c > 0 else high // -c + 1
+            at_start = (unsure <= possible) == (c > 0)
+            count = max(0, min(unsure, possible))
+            first, last = (max(first, count), last) if at_start else (first, max(last, count))
     return first, last
 
 

@@ -91,7 +91,7 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
     extents = [_extent(plan, name) for name in loops[-2:]]
     lane = plan.machine.vector_bytes // buffer.dtype.bytes
     fitting = [n for n in ((lane, lane // 2) if whole else _SIDES) if transpose(buffer.dtype, n) in plan.machine.instructions
-               and n <= min(extents) and not (whole and any(e % n for e in extents))]
+               and buffer.dtype.bytes >= 4 and n <= min(extents) and not (whole and any(e % n for e in extents))]
     side = min(fitting, key=lambda n: (sum(e % n for e in extents), -n), default=0)
     if not side:
         return False

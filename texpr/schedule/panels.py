@@ -266,7 +266,8 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
         return None
     left = constant_extent(c.row) % c.height
     filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING and _rows_are_copied(c, scattered)
-    tail = ("pad" if filled else "peel") if deep or by_rows else "overlap"
+    # A tile that begins earlier would have rows of two panels, each with an address of its own.
+    tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
     row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
     if not plan.step("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from texpr.ir.expr import Var
-from texpr.ir.instructions import INSTRUCTIONS
+from texpr.ir.instructions import INSTRUCTIONS, listed
 from texpr.ir.loop import INSTRUCTION, For, Kernel, Store
 from texpr.ir.traverse import rewrite
 from texpr.passes.unify import Mismatch, instance
@@ -35,7 +35,7 @@ def tensorize(kernel: Kernel, loop: str | Var, instruction: str, *, reassoc: boo
     if not isinstance(instruction, str) or instruction not in INSTRUCTIONS:
         close = get_close_matches(str(instruction), INSTRUCTIONS, 1)
         raise ScheduleError(f"there is no instruction {instruction!r}", code="tensorize",
-                            help=f"did you mean `{close[0]}`?" if close else f"instructions: {', '.join(sorted(INSTRUCTIONS))}")
+                            help=f"did you mean `{close[0]}`?" if close else f"instructions: {listed(INSTRUCTIONS)}")
     matching: list[For] = []
     wrong: list[tuple[For, str]] = []
     for n in found:

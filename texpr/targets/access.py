@@ -69,7 +69,8 @@ class Accesses(Expressions):
         return self.function.pure(instruction) if stays else self.function.define(instruction)
 
     def _picked(self, tensor: Tensor, indices: tuple[Expr, ...]) -> str | None:
-        """Lanes that are every second element of memory, or some lanes each the same element, from runs of memory; None for others.
+        """Lanes that are every second, third or fourth element of memory, or some lanes each the same element, from runs of memory; None
+        for others.
 
         Nothing is read but what lies between the first and the last element wanted.
         """
@@ -78,11 +79,8 @@ class Accesses(Expressions):
         if len(varying) != 1:
             return None
         match varying[0]:
-            case (Var(), 2) if lanes % 2 == 0:
-                first = flat.without(self.lane)  # type: ignore[arg-type]
-                runs = [self._run(tensor, Linear(first.terms, first.constant + (lanes - 1) * part), lanes,
-                                  [[p // 2 + lanes // 2 * part if p % 2 == part else None for p in range(lanes)]]) for part in (0, 1)]
-                return self._shuffled(tensor, runs, lanes, [2 * k if 2 * k < lanes else 2 * k + 1 for k in range(lanes)])
+            case (Var(), 2 | 3 | 4 as step) if lanes % step == 0 or step == 3 <= lanes:
+                return self._every(tensor, flat.without(self.lane), step)  # type: ignore[arg-type]
             case (FloorDiv(dividend, divisor) as term, 1):
                 above, d = linear(dividend), integer(divisor) or 0
                 others = above.without(self.lane)  # type: ignore[arg-type]
@@ -95,6 +93,22 @@ class Accesses(Expressions):
                 run = self._run(tensor, first, lanes // d, [[k * d + r for k in range(lanes // d)] for r in range(d)])
                 return self._shuffled(tensor, [run, run], lanes // d, [k // d for k in range(lanes)])
         return None
+
+    def _every(self, tensor: Tensor, first: Linear, step: int) -> str:
+        """Each `step`-th element, one for each lane: from as many runs, the last of which ends with the last element wanted."""
+        lanes = self.lanes
+        starts = [*(lanes * part for part in range(step - 1)), step * (lanes - 1) + 1 - lanes]
+        part_of = [min(step * k // lanes, step - 1) for k in range(lanes)]
+        runs = []
+        for part, start in enumerate(starts):
+            wanted = {step * k - start: k for k in range(lanes) if part_of[k] == part}
+            runs.append(self._run(tensor, Linear(first.terms, first.constant + start), lanes, [[wanted.get(p) for p in range(lanes)]]))
+        value = runs[0]
+        for part in range(1, step):  # those of the first run move when it meets the second one
+            there = [step * k if part_of[k] == 0 and part == 1 else k for k in range(lanes)]
+            picks = [lanes + step * k - starts[part] if part_of[k] == part else at for k, at in enumerate(there)]
+            value = self._shuffled(tensor, [value, runs[part]], lanes, picks)
+        return value
 
     def _run(self, tensor: Tensor, first: Linear, count: int, users: Sequence[Sequence[int | None]]) -> str:
         """Neighbouring elements, those only that a lane wants which is on.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from texpr.ir.affine import Linear
-from texpr.ir.dtypes import F32, F64, DType
+from texpr.ir.dtypes import DTYPES, DType
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction, transpose
 from texpr.ir.loop import INSTRUCTION, For
@@ -96,9 +96,19 @@ _REGISTERS = (16, 32, 64)
 """Bytes that a register can have."""
 
 
+_LARGEST_SQUARE = 16
+"""Rows of a square, which are in registers at once."""
+
+
 def transposes(register_bytes: int) -> frozenset[str]:
     """The transpositions that are made of shuffles of registers, or of parts of them."""
-    return frozenset(transpose(t, size // t.bytes) for size in _REGISTERS if size <= register_bytes for t in (F32, F64))
+    return frozenset(transpose(t, side) for t, side in _squares() if side * t.bytes <= register_bytes)
+
+
+def _squares() -> Iterator[tuple[DType, int]]:
+    """Of which types squares are transposed, and how many rows they have."""
+    for size in _REGISTERS:
+        yield from ((t, size // t.bytes) for t in DTYPES.values() if size // t.bytes <= _LARGEST_SQUARE)
 
 
 def _square(t: DType, lanes: int) -> None:
@@ -111,9 +121,8 @@ def _square(t: DType, lanes: int) -> None:
     INSTRUCTIONS[name] = Instruction(name, text, _Transpose(lanes))
 
 
-for _bytes in _REGISTERS:
-    for _t in (F32, F64):
-        _square(_t, _bytes // _t.bytes)
+for _each in _squares():
+    _square(*_each)
 
 
 def emit_instruction(emitter: Accesses, loop: For) -> None:

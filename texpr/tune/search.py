@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import inf, isfinite, prod
 from pathlib import Path
 
 from texpr.compiler import CompiledKernel, Op, Schedule, tuned
@@ -15,7 +15,9 @@ from texpr.compiler.schedule import schedule as start
 from texpr.compiler.schedule import scripted
 from texpr.compiler.stored import program_text
 from texpr.ir.expr import Var
+from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Program
+from texpr.runtime import host
 from texpr.support.errors import CallError, Error, ResourceError, ScheduleError
 from texpr.support.options import current
 from texpr.support.progress import bar
@@ -115,10 +117,21 @@ def tune(op: Op, *, trials: int = 64, strategy: str = "model", schedule: Callabl
     for name, value in (("trials", trials), ("timeout", timeout)):
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise CallError(f"{name} is {value!r}, expected a number above 0", code="tune")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise CallError(f"executor is {executor!r:.40}, expected a concurrent.futures.Executor", code="tune",
+                        help="tune closes none: use it in a `with`")
     chosen = STRATEGIES[strategy](search.space, seed, *([search.described] if strategy == "model" else []))
     with _shown(trials, progress) as advance:
         search.run(chosen, int(trials), timeout, executor, advance)
     return search.result(timeout)
+
+
+def _refuse_too_much(program: Program, sizes: Mapping[Var, int]) -> None:
+    """Raise ResourceError for arrays that a trial has no memory for."""
+    needed = sum(prod(evaluate_size(e, sizes) for e in t.shape) * t.dtype.bytes for t in (*program.inputs, *program.outputs))
+    have = host.memory_bytes()
+    if needed > have:
+        raise ResourceError(f"the arrays of {program.name} need {needed / 2**30:.1f} GiB; this machine has {have / 2**30:.1f}")
 
 
 class _Search:
@@ -134,6 +147,7 @@ class _Search:
             raise CallError("a space needs the function that makes schedules of it", code="space", help="schedule=lambda s, tile: ...")
         if any(n == 0 for n in self.sizes.values()):
             raise CallError(f"{self.program.name} has nothing to measure: a size is 0", code="tune")
+        _refuse_too_much(self.program, self.sizes)
         default = fresh.auto()
         self.default = default.script()
         self.space = space_of_script(default.steps) if function is None else space_of_function(function, choices)
