@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 
 import texpr as tx
 from tests.ahead.programs import needs_gcc, run
+from texpr.ahead import find_tool
 
 softmax = tx.op("""op softmax(X: f32[N, D]) -> Y: f32[N, D] {
   m[i] = max(j: X[i, j])
@@ -122,6 +123,7 @@ def test_tools_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.Monkey
     kernel.save(tmp_path / "code.o")
     gpu.save(tmp_path / "code.ptx")
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("texpr.ahead.nvidia.find_spec", lambda name: None)
     with pytest.raises(tx.ResourceError) as e:
         kernel.save(tmp_path / "code.so")
     assert str(e.value) == ("error[save]: no C compiler for aarch64 is installed; it links shared libraries\n"
@@ -129,7 +131,34 @@ def test_tools_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.Monkey
                             "which need none")
     with pytest.raises(tx.ResourceError) as e:
         gpu.save(tmp_path / "code.cubin")
-    assert str(e.value) == "error[save]: ptxas is not installed; it makes cubins\n  help: pip install nvidia-cuda-nvcc, or save a .ptx"
+    assert str(e.value) == "error[save]: ptxas is not installed; it assembles PTX\n  help: pip install nvidia-cuda-nvcc, or save a .ptx"
+
+
+@pytest.mark.parametrize("package", ["cu13", "cuda_nvcc"])
+def test_ptxas_of_a_package(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Packages of PyPI put nothing on the path; what is there comes first."""
+    assembler = """#!/bin/sh
+case $1 in -arch=sm_70) echo "ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'" >&2; exit 1;; esac
+while [ "$1" != -o ]; do shift; done
+echo made > $2
+"""
+    for folder in (tmp_path / "nvidia" / package / "bin", tmp_path / "path"):
+        folder.mkdir(parents=True)
+        (folder / "ptxas").write_text(assembler)
+        (folder / "ptxas").chmod(0o755)
+    (tmp_path / "nvidia" / "file").touch()
+    monkeypatch.setenv("PATH", "/bin:/usr/bin")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    assert find_tool("ptxas") == str(tmp_path / "nvidia" / package / "bin" / "ptxas")
+    tx.schedule(softmax).auto("sm_80").compile("sm_80").save(tmp_path / "code.cubin")
+    assert (tmp_path / "code.cubin").read_text() == "made\n"
+    with pytest.raises(tx.CompileError) as e:
+        tx.schedule(softmax).auto("sm_70").compile("sm_70").save(tmp_path / "old.cubin")
+    assert str(e.value) == ("error[link]: ptxas failed: ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'\n"
+                            "  help: this ptxas has no sm_70; one of CUDA 12 knows sm_50 to sm_120: pip install nvidia-cuda-nvcc-cu12")
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert find_tool("ptxas") == str(tmp_path / "path" / "ptxas")
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path):
@@ -142,7 +171,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path):
     assert (tmp_path / "code.o").read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas is not installed")
+@pytest.mark.skipif(find_tool("ptxas") is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc")
 def test_cubins(tmp_path: Path):
     tx.schedule(softmax).auto("sm_80").compile("sm_80").save(tmp_path / "code.cubin")
     assert (tmp_path / "code.cubin").read_bytes().startswith(b"\x7fELF")

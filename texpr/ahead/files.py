@@ -8,7 +8,8 @@ from pathlib import Path
 from texpr.ahead.archive import archive
 from texpr.ahead.function import Function
 from texpr.ahead.header import header
-from texpr.ahead.link import cubin, shared_library
+from texpr.ahead.link import shared_library
+from texpr.ahead.nvidia import assembled
 from texpr.ir.show_expr import show
 from texpr.support.errors import CompileError
 from texpr.support.files import write_file
@@ -39,7 +40,7 @@ _ON_CPUS: dict[str, _Form] = {
 }
 _ON_GPUS: dict[str, _Form] = {
     ".ptx": _ptx,
-    ".cubin": lambda artifact, function: cubin(artifact.assembly, artifact.target),
+    ".cubin": lambda artifact, function: assembled(artifact.assembly, artifact.target)[0],
     ".ll": lambda artifact, function: artifact.llvm.encode(),
 }
 SUFFIXES = (*_ON_CPUS, *(s for s in _ON_GPUS if s not in _ON_CPUS))
