@@ -54,6 +54,64 @@ def test_names_that_are_words_in_c(compiler: str, tmp_path: Path):
         np.testing.assert_array_equal(computed, expected)
 
 
+TAKEN = ("int int_ int__ errno NAN INT64_MAX int64_t uint64_t I linux DBL_MAX M_PI EINVAL SIGINT EXIT_FAILURE complex stdin BUFSIZ "
+         "__x86_64__ size_t slots").split()
+
+
+@needs_gcc
+@pytest.mark.parametrize("flags", [("gcc", "-std=c99", "-x", "c"), ("gcc", "-std=gnu17", "-x", "c"), ("g++", "-std=c++11", "-x", "c++"),
+                                   ("g++", "-std=gnu++20", "-x", "c++")], ids="{0[1]}".format)
+def test_names_of_macros_and_types(flags: tuple[str, ...], tmp_path: Path):
+    """Behind all headers that a program may include; different names stay different; and a header may be included twice."""
+    tensors = ", ".join(f"{name}: f32[EOF]" for name in TAKEN)
+    kernel = tx.schedule(tx.op(f"op f({tensors}) -> BUF: f32[EOF] {{ BUF[i] = {' + '.join(f'{n}[i]' for n in TAKEN)} }}")).compile()
+    kernel.save(tmp_path / "f.o", header=tmp_path / "f.h")
+    numbers = ", ".join(f"x + {k}" for k in range(len(TAKEN)))
+    headers = "assert complex errno float limits locale math signal stdio stdlib time unistd".split()
+    if flags[0] == "g++":
+        headers.remove("complex")  # the one of C; C++ has its own, without these macros
+    (tmp_path / "main.source").write_text("".join(f"#include <{h}.h>\n" for h in headers) + '#include "f.h"\n#include "f.h"\n' + f"""
+static float x[{len(TAKEN)}], y[1];
+int main(void) {{
+  for (int k = 0; k < {len(TAKEN)}; k++) x[k] = (float)k;
+  return texpr_f_call({numbers}, y, 1) || y[0] != {sum(range(len(TAKEN)))};
+}}""")
+    command = [*flags, "-Wall", "-Wextra", "-Werror", "main.source", "-x", "none", "f.o", "-o", "main"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run(["./main"], cwd=tmp_path, timeout=60).returncode == 0
+
+
+@needs_gcc
+def test_several_kernels_in_one_program(tmp_path: Path):
+    """One operator twice, and one whose name differs by case alone."""
+    doubled = "op {}(X: f32[N]) -> Y: f32[N] {{ Y[i] = {} * X[i] }}"
+    tx.schedule(tx.op(doubled.format("f", 2)), N=1).compile().save(tmp_path / "one.o", header=tmp_path / "one.h", name="f_of_1")
+    tx.schedule(tx.op(doubled.format("f", 2))).compile().save(tmp_path / "any.o", header=tmp_path / "any.h")
+    tx.schedule(tx.op(doubled.format("F", 3))).compile().save(tmp_path / "large.o", header=tmp_path / "large.h")
+    (tmp_path / "main.c").write_text("""
+#include "one.h"
+#include "any.h"
+#include "large.h"
+static float x[1] = {1}, a[1], b[1], c[1];
+int main(void) {
+  if (texpr_f_of_1_call(x, a) || texpr_f_call(x, b, 1) || texpr_F_call(x, c, 1)) return 1;
+  return a[0] != 2 || b[0] != 2 || c[0] != 3;
+}""")
+    built = subprocess.run(["gcc", "-Wall", "-Werror", "main.c", "one.o", "any.o", "large.o", "-o", "main"], cwd=tmp_path,
+                           capture_output=True, text=True, timeout=60)
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run(["./main"], cwd=tmp_path, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["a b", "1st", "größe", "x;y", 3])
+def test_names_that_c_does_not_take(name: str, tmp_path: Path):
+    with pytest.raises(tx.CompileError) as e:
+        tx.schedule(softmax).compile("x86-64-v3").save(tmp_path / "code.o", name=name)
+    assert str(e.value) == f"error[save]: {name!r} is not a name for a function of C\n  help: letters, digits and underscores"
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name, operator, sizes", [
     ("symbolic", softmax, {}), ("constant", softmax, {"N": 5, "D": 37}), ("words", words, {}), ("distinct", place, {}),
 ])
@@ -166,8 +224,15 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path):
     (tmp_path / "code.o").write_bytes(b"before")
     with pytest.raises(OSError):
         kernel.save(tmp_path / "no" / "code.o")
+    with pytest.raises(OSError):
+        kernel.save(tmp_path / "code.o", header=tmp_path / "no" / "code.h")
+    with pytest.raises(OSError):
+        kernel.save(tmp_path / "code.o", header=tmp_path)
     with pytest.raises(tx.CompileError):
         kernel.save(tmp_path / "code.o.txt")
+    with pytest.raises(tx.CompileError) as e:
+        kernel.save(tmp_path / "code.o", header=tmp_path / "." / "code.o")
+    assert str(e.value) == "error[save]: code and its header cannot both be `code.o`\n  help: name the header code.h, say"
     assert (tmp_path / "code.o").read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1
 
 

@@ -10,8 +10,11 @@ A slot is a word of 64 bits, on every target: the address of an array, or a size
 """
 
 from texpr.ahead.files import SUFFIXES, save
-from texpr.ahead.function import Function, Parameter, described, function_of, parameter_of
+from texpr.ahead.function import Function, Parameter, check_symbol, described, function_of, parameter_of
 from texpr.ahead.nvidia import find_tool
 from texpr.ahead.resources import Needed, needed
 
-__all__ = ["SUFFIXES", "Function", "Needed", "Parameter", "described", "find_tool", "function_of", "needed", "parameter_of", "save"]
+__all__ = [
+    "SUFFIXES", "Function", "Needed", "Parameter", "check_symbol", "described", "find_tool", "function_of", "needed", "parameter_of",
+    "save",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +13,10 @@ from texpr.ahead.link import shared_library
 from texpr.ahead.nvidia import assembled
 from texpr.ir.show_expr import show
 from texpr.support.errors import CompileError
-from texpr.support.files import write_file
+from texpr.support.files import write_files
 from texpr.targets import Artifact
 
 _Form = Callable[[Artifact, Function], bytes]
-
 
 
 def _ptx(artifact: Artifact, function: Function) -> bytes:
@@ -47,16 +47,17 @@ SUFFIXES = (*_ON_CPUS, *(s for s in _ON_GPUS if s not in _ON_CPUS))
 """The forms of code that there are."""
 
 
-def save(path: str | Path, artifact: Artifact, function: Function, header_path: str | Path | None = None) -> None:
-    """Write code, and a C header for it.
+def save(path: str | Path, artifact: Artifact, function: Function, header_path: str | Path | None = None,
+         weights: bytes | None = None) -> None:
+    """Write code, a C header for it, and bytes that the program gives it, in a file of its name with `.weights` at its end.
 
     Args:
         path: ends with one of `SUFFIXES` that the target has.
         artifact: of code that needs no texpr.
     Raises:
-        CompileError: another suffix, a header for a GPU, or code that does not link.
+        CompileError: another suffix, a header for a GPU or in the place of the code, or code that does not link.
         ResourceError: a tool that the form needs is not installed.
-        OSError: the files cannot be written; what was there before is there still.
+        OSError: the files have no place to go; what was there before is there still.
     """
     forms = _ON_GPUS if artifact.target.gpu else _ON_CPUS
     make = forms.get(Path(path).suffix)
@@ -66,8 +67,12 @@ def save(path: str | Path, artifact: Artifact, function: Function, header_path: 
     if header_path is not None and artifact.target.gpu:
         raise CompileError(f"code for {artifact.target.name} is launched by a driver: there is no C header for it", code="save",
                            help="leave header out")
-    data = make(artifact, function)
-    text = header(function) if header_path is not None else ""
-    write_file(path, data)
+    files = {Path(path): make(artifact, function)}
+    if weights is not None:
+        files[Path(f"{path}.weights")] = weights
     if header_path is not None:
-        write_file(header_path, text.encode())
+        if os.path.realpath(header_path) in map(os.path.realpath, files):
+            raise CompileError(f"code and its header cannot both be `{Path(header_path).name}`", code="save",
+                               help=f'name the header {Path(path).with_suffix(".h").name}, say')
+        files[Path(header_path)] = header(function).encode()
+    write_files(files)
