@@ -32,6 +32,7 @@ from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.atomic import emit_atomic
 from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
 from texpr.targets.bulk import emit_box, slots_of
@@ -241,6 +242,8 @@ class GpuEmitter(Emitter):
     def assignment(self, s: Store) -> None:
         if s.asynchronous:
             begin_copy(self, s)
+        elif s.atomic and s.tensor not in self.own and self.space_number(s.tensor) != LOCAL:
+            emit_atomic(self, s)
         else:
             super().assignment(s)
 
