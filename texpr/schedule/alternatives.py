@@ -114,7 +114,7 @@ def _inside(kernel: Kernel, loop: For) -> list[For]:
 
 
 def _independent(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
-    """The reduction given partial results first; on a GPU, its updates atomic; other loops, whose iterations are independent; wavefronts."""
+    """The reduction given partial results first; on a GPU, its updates atomic; other loops that are independent; wavefronts."""
     name, *rest = step.args
     for options in ((), (("reassoc", True),)):
         yield Step("rfactor", (name,), options), Step(step.name, (name, *rest), step.options)

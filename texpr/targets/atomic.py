@@ -1,4 +1,7 @@
-"""Updates in which threads of a GPU meet: one instruction, or an exchange that is tried again, as the backend has it for the type."""
+"""Updates in which threads of a GPU meet: one instruction, or an exchange that is tried again, as the backend has it for the type.
+
+The one that adds f32 in global memory takes denormal numbers for 0 (PTX ISA 8.0, 9.7.12.4, atom).
+"""
 
 from __future__ import annotations
 

@@ -306,7 +306,7 @@ def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
 
 
 def _atomic_sums(proof: Proof) -> Iterator[str]:
-    """Sums of f32 that threads meet in: GPUs take denormal numbers in them for 0 (PTX ISA, atom)."""
+    """Sums of f32 that threads meet in: GPUs take denormal numbers in them for 0."""
     for u in proof.nest.statements:
         if u.store.atomic and u.store.update == "add" and u.store.tensor.dtype == F32:
             yield name_of(proof.meaning.definitions[u.store.equation])
