@@ -37,7 +37,8 @@ def atomic(kernel: Kernel, tensor: str, *, reassoc: bool = False) -> Kernel:
                             help=f"updated are: {updated}" if updated else "this kernel has no updates (+=, max=, min=)")
     _check_kinds(kernel, updates, reassoc)
     _check_needed(kernel, updates)
-    return rewrite(kernel, lambda n: replace(n, atomic=True, reassoc=n.reassoc or reassoc) if n in updates else None)
+    marked = {s: replace(s, atomic=True, reassoc=s.reassoc or reassoc) for s in updates}
+    return rewrite(kernel, lambda n: marked.get(n) if isinstance(n, Store) else None)
 
 
 def _check_kinds(kernel: Kernel, updates: Sequence[Store], reassoc: bool) -> None:
