@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 import texpr as tx
 from tests.ahead.programs import needs_gcc, run
 from texpr.ahead import find_tool
+from texpr.runtime import qemu
+from texpr.targets import target_names
 
 softmax = tx.op("""op softmax(X: f32[N, D]) -> Y: f32[N, D] {
   m[i] = max(j: X[i, j])
@@ -253,3 +256,17 @@ def test_floats_of_8_bits_are_bytes(tmp_path: Path):
     arrays = [(x, False), (np.zeros(x.shape, np.uint8), True), (np.zeros(x.shape, np.uint8), True)]
     for computed, expected in zip(run(tmp_path, "cut", "code.o", "code.h", arrays, [len(x)]), kernel(x)):
         np.testing.assert_array_equal(computed, expected)
+
+
+@pytest.mark.qemu
+@pytest.mark.parametrize("target", [name for name in target_names() if name.startswith(("aarch64", "a64fx", "armv7"))])
+def test_assembly_says_what_it_needs(target: str, tmp_path: Path):
+    """An assembler that is told nothing takes it; products of bytes and of bf16 are among the instructions where the target has them."""
+    product = tx.op("op f(A: i8[M, K], B: i8[N, K]) -> C: i32[M, N] { C[i, j] = sum(k: i32(A[i, k]) * i32(B[j, k])) }")
+    compiler = qemu.PROCESSORS["armv7" if target == "armv7" else "aarch64"].compiler
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    for op, sizes in ((softmax, {"D": 37}), (product, {"M": 64, "N": 64, "K": 64})):
+        tx.schedule(op, **sizes).auto(target).compile(target).save(tmp_path / "code.s")
+        built = subprocess.run([compiler, "-c", "code.s", "-o", "code.o"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert built.returncode == 0, built.stderr

@@ -31,11 +31,24 @@ def _ptx(artifact: Artifact, function: Function) -> bytes:
     return "".join([*said, artifact.assembly]).encode()
 
 
+_EXTENSIONS = ("dotprod", "bf16", "i8mm", "sve")
+"""Of AArch64, as assemblers and LLVM both call them."""
+
+
+def _assembly(artifact: Artifact, _: Function) -> bytes:
+    """The assembly, which says first what an assembler has to know: of AArch64 it takes the basic instructions alone unless told."""
+    target, head = artifact.target, ""
+    if target.triple.startswith("aarch64") and not target.native:
+        asked = [name for name in _EXTENSIONS if f"+{name}" in target.features.split(",")]
+        head = f"\t.arch\t{'+'.join(['armv8.2-a', *asked])}\n" if asked else ""
+    return (head + artifact.assembly).encode()
+
+
 _ON_CPUS: dict[str, _Form] = {
     ".o": lambda artifact, function: artifact.object_code,
     ".a": lambda artifact, function: archive("texpr.o", artifact.object_code, function.symbol),
     ".so": lambda artifact, function: shared_library(artifact.object_code, artifact.target),
-    ".s": lambda artifact, function: artifact.assembly.encode(),
+    ".s": _assembly,
     ".ll": lambda artifact, function: artifact.llvm.encode(),
 }
 _ON_GPUS: dict[str, _Form] = {
