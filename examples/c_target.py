@@ -31,7 +31,7 @@ from texpr.ir.loop import Alloc, For, If, Kernel, Stmt, Store
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import children, statements, walk
 from texpr.passes.flatten import flat_index
-from texpr.targets import Artifact, Code, Launch, Target, register_target, symbol_of
+from texpr.targets import Artifact, Code, Target, register_target, symbol_of
 
 COMPILER = ["cc", "-O2", "-fPIC", "-std=gnu11", "-ffp-contract=off", "-fwrapv"]
 
@@ -66,20 +66,19 @@ HELPERS = {
     "shr": "static inline {t} shr_{t}({t} a, {t} n) {{ return n >= 0 && (u64)n < 8 * sizeof a ? ({t})(a >> n) : a < 0 ? ({t})-1 : 0; }}",
     "mulhi": "static inline {t} mulhi_{t}({t} a, {t} b) {{ return ({t})((({w})a * ({w})b) >> (8 * sizeof a)); }}",
     "bits": "static inline {t} bits_{t}({s} a) {{ {t} b; memcpy(&b, &a, sizeof b); return b; }}",
-    "saturate": "static inline {t} saturate_{t}(f64 a) {{\n"
-                "  return a != a ? 0 : a <= {lo} ? ({t}){least} : a >= {hi} ? ({t}){most} : ({t})a;\n}}",
+    "saturate": "static inline {t} saturate_{t}(f64 a) {{ return a != a ? 0 : a <= {lo} ? {least} : a >= {hi} ? {most} : ({t})a; }}",
     # Ties to even. An f32 that is not exact is rounded to odd before, which is as good as rounding once.
     "bf16_of": "static inline bf16 bf16_of(long double a) {{\n  f32 near = (f32)a;\n  u32 b; memcpy(&b, &near, 4);\n"
                "  if (near != a && !(b & 1)) b += fabsl(near) > fabsl(a) ? -1u : 1u;\n"
                "  return a != a ? 0x7fc0 : (bf16)((b + 0x7fff + (b >> 16 & 1)) >> 16);\n}}",
-    "f32_of": "static inline f32 f32_of(bf16 a) {{ u32 b = (u32)a << 16; f32 x; memcpy(&x, &b, 4); return x; }}",
+    "f32_of": "static inline f32 bf16_to_f32(bf16 a) {{ u32 b = (u32)a << 16; f32 x; memcpy(&x, &b, 4); return x; }}",
     # Floats of 8 bits, by their exponents: whole multiples of the last place, ties to even.
     "small_of": "static inline {t} small_{t}(long double a) {{\n  int e; frexpl(a, &e);\n"
                 "  e = a == 0 || e - 1 < {exponent} ? {exponent} : e - 1;\n"
                 "  long double n = rintl(ldexpl(fabsl(a), {fraction} - e));\n"
                 "  i64 b = n > 1e9L || a != a ? 255 : (i64)n + ((i64)(e - ({exponent})) << {fraction});\n"
                 "  return a != a ? {nan} : b > {last} ? {beyond} : (a < 0 || signbit(a) ? 128 : 0) | b;\n}}",
-    "of_small": "static inline f32 of_{t}({t} b) {{\n  int e = b >> {fraction} & 127 >> {fraction}, n = b & (1 << {fraction}) - 1;\n"
+    "of_small": "static inline f32 {t}_to_f32({t} b) {{\n  int e = b >> {fraction} & 127 >> {fraction}, n = b & (1 << {fraction}) - 1;\n"
                 "  f32 x = ldexpf(n + (e ? 1 << {fraction} : 0), (e ? e - 1 : 0) + {exponent} - {fraction});\n"
                 "  if ((b & 127) > {last}) x = {special};\n"
                 "  return b >> 7 ? -x : x;\n}}",
@@ -87,24 +86,20 @@ HELPERS = {
 INFIX = {expr.Add: ("+", 6), expr.Sub: ("-", 6), expr.Mul: ("*", 7), expr.Div: ("/", 7), expr.And: ("&&", 2), expr.Or: ("||", 1)}
 BITS = {"bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 LEVELS = {"|": 3, "^": 3, "&": 3, ">>": 5, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4}
-ATOM, UNARY, CHOICE = 9, 8, 0
-"""How strongly operators bind; a higher one needs no parentheses."""
+ATOM, UNARY, CHOICE = 9, 8, 0  # How strongly operators bind; a higher one needs no parentheses.
 FORMATS: dict[DType, dict[str, object]] = {
     F8E4M3: {"fraction": 3, "exponent": -6, "last": 0x7E, "beyond": 0x7F, "nan": 0x7F, "special": "NAN"},
     F8E5M2: {"fraction": 2, "exponent": -14, "last": 0x7B, "beyond": "(a < 0 ? 128 : 0) | 0x7C", "nan": 0x7E,
              "special": "(b & 3 ? NAN : INFINITY)"},
 }  # fmt: skip
-LONG = 100
-"""Characters of a value that gets a name of its own."""
-
+LONG = 100  # Characters of a value that gets a name of its own.
+# Words of C, and names of its library that kernels may have for their own.
 TAKEN = """u8 u16 u32 u64 i8 i16 i32 i64 f8e4m3 f8e5m2 f16 bf16 f32 f64 flag args status auto break case char const continue default do
-double else enum extern float for goto if inline int long register restrict return
-short signed sizeof static struct switch typedef union unsigned void
-volatile while asm typeof main malloc calloc realloc free memcpy isinf isnan signbit gamma lgamma y0 y1 yn j0 j1 jn linux unix I NULL"""
-"""Words of C, and names of its library that kernels may have for their own."""
+double else enum extern float for goto if inline int long register restrict return short signed sizeof static struct switch typedef union
+unsigned void volatile while asm typeof main malloc calloc realloc free memcpy isinf isnan signbit gamma lgamma y0 y1 yn j0 j1 jn linux unix
+I NULL"""
 
-Text = tuple[str, int]
-"""A value in C, and how strongly its outermost operator binds."""
+Text = tuple[str, int]  # A value in C, and how strongly its outermost operator binds.
 
 
 def c_type(t: DType) -> str:
@@ -119,14 +114,13 @@ class CEmitter:
         self.kernel = kernel
         self.names: dict[object, str] = {}
         self.used = {*TAKEN.split(), *(n + f for n in MATH.values() for f in ("", "f"))}
-        self.values = count(1)
-        self.helpers: dict[str, str] = {}
+        self.values, self.helpers = count(1), dict[str, str]()
         self.lines, self.depth = list[str](), 1
         self.known: dict[int, tuple[Expr, Text]] = {}
         self.counts, self.heap = Counter[int](), list[Tensor]()
 
     def text(self) -> str:
-        """The whole file."""
+        """The whole file, which needs nothing of texpr."""
         k, symbol = self.kernel, symbol_of(self.kernel.name)
         self.heap = [t for t in (*k.temporaries, *(s.tensor for s in statements(k) if isinstance(s, Alloc))) if not on_stack(t)]
         parameters = [f"const {c_type(t.dtype)} *restrict {self.name(t)}" for t in k.inputs]
@@ -145,7 +139,7 @@ class CEmitter:
             self.known, self.lines = {}, []
             bytes_ = f"sizeof({c_type(t.dtype)}) * {self.value(product(t.shape), UNARY)}"
             lines += [*self.lines, f"  {c_type(t.dtype)} *{self.name(t)} = malloc({bytes_} + 1);"]
-        given = [f"args[{k}]" for k in range(len(arrays))] + [self.name(x) for x in (*self.heap, *sizes)]
+        given = [f"args[{k}]" for k in range(len(arrays))] + [*map(self.name, (*self.heap, *sizes))]
         missing = " || ".join(f"!{self.name(t)}" for t in self.heap)
         lines += [f"  if ({missing}) status = 2;"] if missing else []
         lines += [f"  {'else ' if missing else ''}{symbol}_body({', '.join(given)});", *(f"  free({self.name(t)});" for t in self.heap)]
@@ -237,15 +231,7 @@ class CEmitter:
 
     def is_lazy(self, e: Expr) -> bool:
         """A choice that reads memory on a side reads that side only."""
-        stack: list[Expr] = [e.then, e.orelse] if isinstance(e, expr.Select) else []
-        seen: set[int] = set()
-        while stack:
-            if id(n := stack.pop()) not in seen and id(n) not in self.known:
-                if isinstance(n, Read):
-                    return True
-                seen.add(id(n))
-                stack += [c for c in children(n) if isinstance(c, Expr)]
-        return False
+        return isinstance(e, expr.Select) and any(isinstance(n, Read) and id(n) not in self.known for n in walk(e.then, e.orelse))
 
     def combined(self, e: Expr) -> Text:
         match e:
@@ -294,8 +280,8 @@ class CEmitter:
         return f"{name}({', '.join(a if isinstance(a, str) else self.value(a) for a in args)})", ATOM
 
     def divided(self, e: Expr, lhs: Expr, rhs: Expr) -> Text:
-        d, a = integer(rhs), self.value(lhs, UNARY)
-        if d is not None and d > 0 and d & (d - 1) == 0:
+        d, a = integer(rhs) or 0, self.value(lhs, UNARY)
+        if d > 0 and d & (d - 1) == 0:
             return (f"{a} >> {d.bit_length() - 1}", 5) if isinstance(e, expr.FloorDiv) else (f"{a} & {d - 1}", LEVELS["&"])
         return self.helped("floordiv" if isinstance(e, expr.FloorDiv) else "mod", e.dtype, lhs, rhs)
 
@@ -304,7 +290,8 @@ class CEmitter:
         s = a.dtype
         if s == t:
             return self.value(a, UNARY), UNARY
-        text = self.value(a, UNARY) if not s.as_bits else self.wide(s, self.value(a))
+        text = self.value(a, UNARY) if not s.as_bits else self.helped(
+            "f32_of" if s == BF16 else "of_small", F32 if s == BF16 else s, a, suffix=f"{s}_to_f32", **FORMATS.get(s, {}))[0]
         if s.as_bits and t == F32:
             return text, ATOM
         if t == BOOL:
@@ -318,12 +305,6 @@ class CEmitter:
             ends = {"least": literal(least, t)[0], "most": literal(most, t)[0], "lo": float(least), "hi": float(most)}
             return self.helped("saturate", t, text, **ends)
         return f"({c_type(t)}){text}", UNARY
-
-    def wide(self, t: DType, text: str) -> str:
-        """The f32 of bits."""
-        if t == BF16:
-            return self.helped("f32_of", F32, text, suffix="f32_of")[0]
-        return self.helped("of_small", t, text, suffix=f"of_{t}", **FORMATS[t])[0]
 
     def branched(self, e: expr.Select, c: Expr, t: Expr, o: Expr) -> Text:
         """`c ? t : o`, or a statement where a side needs names of its own."""
@@ -384,20 +365,14 @@ def on_stack(tensor: Tensor) -> bool:
     return tensor.scope != "heap" and count is not None and count * tensor.dtype.bytes <= 16 * 1024
 
 
-def emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
-    """The emitter as texpr calls it. Nothing of texpr is needed by what it writes, `alone` or not; only GPUs have launches."""
-    return CEmitter(kernel).text(), ()
-
-
 def build(text: str, target: Target) -> Code:
     """4. The compiler: C to an object and assembly."""
     with TemporaryDirectory(prefix="texpr-") as folder:
         source = Path(folder) / "kernel.c"
         source.write_text(text)
-        for options in (["-S", "kernel.c"], ["-c", "kernel.s"]):
-            done = subprocess.run([*COMPILER, *options], cwd=folder, capture_output=True, text=True)
-            if done.returncode:
-                raise tx.CompileError(f"cc does not take the kernel: {done.stderr.strip():.200}", code="target")
+        done = subprocess.run([*COMPILER, "-c", "-save-temps", "kernel.c"], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            raise tx.CompileError(f"cc does not take the kernel: {done.stderr.strip():.200}", code="target")
         return Code("", source.with_suffix(".s").read_text(), source.with_suffix(".o").read_bytes())
 
 
@@ -420,4 +395,5 @@ def run(artifact: Artifact, symbol: str, inputs: Sequence[np.ndarray], outputs: 
 @register_target
 def target(name: str) -> Target | None:
     """The target called `c`. A package that is installed names this function as an entry point instead."""
-    return Target("c", " ".join(COMPILER), "", "", MACHINE, emit, build=build, run=run, emulate=run) if name == "c" else None
+    return Target("c", " ".join(COMPILER), "", "", MACHINE, lambda kernel, target, alone: (CEmitter(kernel).text(), ()),
+                  build=build, run=run, emulate=run) if name == "c" else None

@@ -22,13 +22,14 @@ PART = 1500
 """Characters of a file of operators that one process checks."""
 LIBRARY_SHARE = 0.5
 """Of the time, for the operator library."""
+NO_TIME = "no time was left"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run everything.
 
     Returns:
-        1 if an operator is wrong, or nothing could run.
+        1 if an operator is wrong, a row ended in an error, or nothing could run.
     """
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description="Correctness and speed on a GPU, as a report.")
     parser.add_argument("--emulate", action="store_true", help="on the emulated device, at tiny sizes")
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(text)
     if arguments.report:
         Path(arguments.report).write_text(text, encoding="utf-8")
-    return int(any(c.wrong for c in checked))
+    return int(any(c.wrong for c in checked) or any(t.found.get("error", NO_TIME) != NO_TIME for t in timed))
 
 
 class _Run:
@@ -116,7 +117,7 @@ class _Run:
         for k, (name, bar, operations, moved) in enumerate(json.loads(out) if code == 0 else []):
             if which is None or k in which:
                 more = ["--row", str(k), *(["--tiny"] if self.tiny else [])]
-                result = self.record(*more, timeout=min(150, self.left())) if self.left() > 5 else {"error": "no time was left"}
+                result = self.record(*more, timeout=min(150, self.left())) if self.left() > 5 else {"error": NO_TIME}
                 found.append(Timed(name, bar, operations, moved, result))
         return found or [Timed("rows", 0, 0, 0, {"error": (err.strip().splitlines() or ["none"])[-1]})]
 

@@ -18,13 +18,22 @@ OPERATORS = "op double(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * X[i] }\n"
 def test_all_of_it_on_the_emulated_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "ops.tx").write_text(OPERATORS)
     page = tmp_path / "gpu.md"
-    assert main(["--emulate", "--files", str(tmp_path / "ops.tx"), "--rows", "6", "--report", str(page)]) == 0
+    assert main(["--emulate", "--files", str(tmp_path / "ops.tx"), "--rows", "3,6,7", "--report", str(page)]) == 0
     text = page.read_text()
     assert text.strip() == capsys.readouterr().out.strip()
     assert "**Emulated: every GPU thread was a fiber of the CPU. The times say nothing, nothing ran on a GPU.**" in text
     assert "| ops.tx | 1 / 1 | 1 / 1 |\n| **all** | 1 / 1 | 1 / 1 |\n\n## Times" in text
-    (row,) = [line for line in text.splitlines() if line.startswith("| gelu f32 8x16 |")]
-    assert float(row.split("|")[2]) > 0
+    timed = [line for line in text.splitlines() if line.startswith(("| attention bf16 ", "| gelu f32 ", "| transformer step f32, "))]
+    assert len(timed) == 3 and all(float(row.split("|")[2]) > 0 for row in timed)
+
+
+def test_a_row_that_fails_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "ops.tx").write_text(OPERATORS)
+    arguments = ["--emulate", "--files", str(tmp_path / "ops.tx"), "--rows", "6"]
+    for said, status in (("IndexError: out of range", 1), ("no time was left", 0)):
+        row = Timed("gelu", 0.9, 0, 1, {"error": said})
+        monkeypatch.setattr("bench.gpu.__main__._Run.times", lambda run, which, row=row: [row])
+        assert main(arguments) == status and f"| gelu | {said} |" in capsys.readouterr().out
 
 
 def test_no_such_device(capsys: pytest.CaptureFixture[str]):

@@ -78,6 +78,11 @@ def assert_same_bits(program: Program, *arrays: np.ndarray) -> None:
             np.testing.assert_array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(wanted) & ~np.isnan(wanted), err_msg=name)
 
 
+def test_it_is_short():
+    """What the docs say of it."""
+    assert len(Path(c_target.__file__).read_text(encoding="utf-8").splitlines()) < 400
+
+
 @pytest.mark.parametrize("name", ("softmax", "conv2d", "scatter"))
 def test_text(name: str, golden: Callable[[str], None], tmp_path: Path):
     (tmp_path / "ops.tx").write_text(OPS)

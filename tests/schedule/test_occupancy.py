@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 import texpr as tx
+from texpr.ahead import find_tool
 from texpr.schedule.occupancy import occupancy, resident
 from texpr.targets import find_target
 
@@ -45,8 +44,8 @@ def test_listings_of_a_target_say_it(target: str, said: str):
 def test_of_compiled_code():
     """No spills, and registers for two blocks: 4,096 of a warp at most."""
     kernel = tx.schedule(tx.op(HALF), M=4096, N=4096, K=4000).auto("sm_80").compile("sm_80")
-    if shutil.which("ptxas") is None:
-        pytest.skip("ptxas is not installed")
+    if find_tool("ptxas") is None:
+        pytest.skip("ptxas is not installed: pip install nvidia-cuda-nvcc")
     said = kernel.occupancy()
     assert said.startswith("texpr_half_0: 12")
     assert "registers, 0 bytes spilled, 65536 bytes of shared memory; blocks of 256 threads, 2 at once on a processor" in said

@@ -63,6 +63,7 @@ STEPS = {
     "annotate": ("stencil", {}, 's.annotate("i", tuned=16, by="hand, twice").parallel("i").annotate("j", w=0.5).annotate("i", tuned=8)'),
     "prefetch": ("matmul", {"N": 16}, 's.reorder("i", "k", "j").vectorize("C.j").prefetch("B", "k", 8).prefetch("A", "i", 2)'),
     "stream": ("matmul", {"N": 16}, 's.cache_write("C", "i").vectorize("C_tile.d1").stream("C")'),
+    "atomic": ("scatter", {}, 's.atomic("Y", reassoc=True).bind("i", "block.x")'),
     "prefetch_gather": ("gather", {}, 's.prefetch("E", "k", 4)'),
     "tile": ("matmul", {}, 's.tile("i", "j", sizes=(4, 8))'),
     "tile_skewed": ("diagonal", {}, 's.skew("j", "i", 1).tile("i", "j", sizes=(4, 8))'),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from texpr.ahead import find_tool
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Zx0-9_.]*)(?: ([^;]*))?;")
 _LABEL = re.compile(r"^(\.L\w+):")
@@ -17,13 +17,13 @@ _LABEL = re.compile(r"^(\.L\w+):")
 
 def instructions(ptx: str, name: str, folder: Path) -> list[tuple[str, str]]:
     """Opcodes with their operands, in order; a label is an opcode that begins with a dot."""
-    tool = _disassembler()
+    ptxas, disassembler = _tools()
     source, made = folder / "kernel.ptx", folder / "kernel.cubin"
     source.write_text(ptx)
-    done = subprocess.run(["ptxas", f"-arch={name}", str(source), "-o", str(made)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([ptxas, f"-arch={name}", str(source), "-o", str(made)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "C75" not in done.stderr, f"what would run at once is serialized: {done.stderr}"
-    text = subprocess.run([tool, "-c", str(made)], capture_output=True, text=True, check=True, timeout=60).stdout
+    text = subprocess.run([disassembler, "-c", str(made)], capture_output=True, text=True, check=True, timeout=60).stdout
     found: list[tuple[str, str]] = []
     for line in text.splitlines():
         if (label := _LABEL.match(line)) is not None:
@@ -33,12 +33,12 @@ def instructions(ptx: str, name: str, folder: Path) -> list[tuple[str, str]]:
     return found
 
 
-def _disassembler() -> str:
-    packaged = Path(sysconfig.get_paths()["purelib"], "nvidia", "cu13", "bin")
-    found = shutil.which("nvdisasm") or shutil.which("nvdisasm", path=str(packaged))
-    if found is None or shutil.which("ptxas") is None:
+def _tools() -> tuple[str, str]:
+    """ptxas and nvdisasm."""
+    found = find_tool("ptxas"), find_tool("nvdisasm")
+    if found[0] is None or found[1] is None:
         pytest.skip("ptxas or nvdisasm is not installed: pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm")
-    return found
+    return found[0], found[1]
 
 
 def count(code: Sequence[tuple[str, str]], opcode: str) -> int:

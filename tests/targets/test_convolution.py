@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import texpr as tx
-from tests.targets.cases import CONV2D, Case, kernel_of, problem
+from tests.targets.cases import CONV2D, Case, assert_close, kernel_of, problem
 from tests.targets.test_blocks import CALL, without_barrier
 from tests.targets.test_fibers import SM80, emulated
 from tests.targets.test_ptx import assemble
@@ -124,3 +124,11 @@ def test_sums_stay_in_registers(text: str, sizes: dict[str, int], most: int, tmp
 
 def test_picture(golden):
     golden(tx.schedule(tx.op(PLAIN), N=8, C=64, H=56, W=56, K=64, R=3, Q=3, S=1, P=1).auto("sm_80").script())
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(8, 32), (32, 8)])
+def test_one_tile_is_all_there_is(rows: int, columns: int):
+    """The gradient of a small layer: no loop is left around the tile, so nothing is copied for it."""
+    given = Case("weights", "op weights(X: f32[N, T, I], Y: f32[N, T, J]) -> W: f32[I, J] { W[i, j] = sum(n, t: X[n, t, i] * Y[n, t, j]) }",
+                 ((2, 4, rows), (2, 4, columns)))
+    assert_close(emulated(given), problem(given).expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 import texpr as tx
 from tests.targets.cases import CASES, Case, conv2d, kernel_of, matmul
+from texpr.ahead import find_tool
 from texpr.ir.build import integer
 from texpr.support.errors import CompileError
 from texpr.targets import compile_kernel, emit_llvm, find_target
@@ -30,12 +30,13 @@ contract()
 
 def assemble(text: str, name: str, folder: Path) -> str:
     """What the assembler says of registers and spills."""
-    if shutil.which("ptxas") is None:
-        pytest.skip("ptxas is not installed")
+    ptxas = find_tool("ptxas")
+    if ptxas is None:
+        pytest.skip("ptxas is not installed: pip install nvidia-cuda-nvcc")
     path = folder / "kernel.ptx"
     path.write_text(text)
     # The newest assemblers no longer know 7.0 itself, but take its code for later processors.
-    done = subprocess.run(["ptxas", "-v", f"-arch={name.replace('sm_70', 'sm_75')}", str(path), "-o", str(folder / "kernel.cubin")],
+    done = subprocess.run([ptxas, "-v", f"-arch={name.replace('sm_70', 'sm_75')}", str(path), "-o", str(folder / "kernel.cubin")],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stderr

@@ -86,3 +86,15 @@ def test_every_level_saturates(level: str, source: str):
         s = s.split(f"Y{k}.i", 4).vectorize(f"Y{k}.ii")
     for found, expected in zip(s.compile(target=level).emulate(x), tx.interpret(convert, x), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.skipif(bool(qemu.missing("x86_64")), reason="no QEMU for x86-64 is installed")
+def test_instructions_that_qemu_lacks():
+    """AVX-512; a QEMU that has it one day runs the code."""
+    kernel = tx.schedule(tx.op("op f(X: f32[64]) -> Y: f32[64] { Y[i] = 2 * X[i] }")).auto("x86-64-v4").compile("x86-64-v4")
+    x = np.ones(64, np.float32)
+    try:
+        np.testing.assert_array_equal(kernel.emulate(x), 2 * x)
+    except tx.ResourceError as error:
+        assert str(error) == ("error[emulator]: qemu-x86_64 does not have all instructions of the processor that texpr_f is for\n"
+                              "  help: save it, and run it on such a processor")

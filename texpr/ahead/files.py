@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from texpr.ahead.archive import archive
 from texpr.ahead.function import Function
 from texpr.ahead.header import header
-from texpr.ahead.link import cubin, shared_library
+from texpr.ahead.link import shared_library
+from texpr.ahead.nvidia import assembled
 from texpr.ir.show_expr import show
 from texpr.support.errors import CompileError
-from texpr.support.files import write_file
+from texpr.support.files import write_files
 from texpr.targets import Artifact
 
 _Form = Callable[[Artifact, Function], bytes]
-
 
 
 def _ptx(artifact: Artifact, function: Function) -> bytes:
@@ -30,32 +31,46 @@ def _ptx(artifact: Artifact, function: Function) -> bytes:
     return "".join([*said, artifact.assembly]).encode()
 
 
+_EXTENSIONS = ("dotprod", "bf16", "i8mm", "sve")
+"""Of AArch64, as assemblers and LLVM both call them."""
+
+
+def _assembly(artifact: Artifact, _: Function) -> bytes:
+    """The assembly, which says first what an assembler has to know: of AArch64 it takes the basic instructions alone unless told."""
+    target, head = artifact.target, ""
+    if target.triple.startswith("aarch64") and not target.native:
+        asked = [name for name in _EXTENSIONS if f"+{name}" in target.features.split(",")]
+        head = f"\t.arch\t{'+'.join(['armv8.2-a', *asked])}\n" if asked else ""
+    return (head + artifact.assembly).encode()
+
+
 _ON_CPUS: dict[str, _Form] = {
     ".o": lambda artifact, function: artifact.object_code,
     ".a": lambda artifact, function: archive("texpr.o", artifact.object_code, function.symbol),
     ".so": lambda artifact, function: shared_library(artifact.object_code, artifact.target),
-    ".s": lambda artifact, function: artifact.assembly.encode(),
+    ".s": _assembly,
     ".ll": lambda artifact, function: artifact.llvm.encode(),
 }
 _ON_GPUS: dict[str, _Form] = {
     ".ptx": _ptx,
-    ".cubin": lambda artifact, function: cubin(artifact.assembly, artifact.target),
+    ".cubin": lambda artifact, function: assembled(artifact.assembly, artifact.target)[0],
     ".ll": lambda artifact, function: artifact.llvm.encode(),
 }
 SUFFIXES = (*_ON_CPUS, *(s for s in _ON_GPUS if s not in _ON_CPUS))
 """The forms of code that there are."""
 
 
-def save(path: str | Path, artifact: Artifact, function: Function, header_path: str | Path | None = None) -> None:
-    """Write code, and a C header for it.
+def save(path: str | Path, artifact: Artifact, function: Function, header_path: str | Path | None = None,
+         weights: bytes | None = None) -> None:
+    """Write code, a C header for it, and bytes that the program gives it, in a file of its name with `.weights` at its end.
 
     Args:
         path: ends with one of `SUFFIXES` that the target has.
         artifact: of code that needs no texpr.
     Raises:
-        CompileError: another suffix, a header for a GPU, or code that does not link.
+        CompileError: another suffix, a header for a GPU or in the place of the code, or code that does not link.
         ResourceError: a tool that the form needs is not installed.
-        OSError: the files cannot be written; what was there before is there still.
+        OSError: the files have no place to go; what was there before is there still.
     """
     forms = _ON_GPUS if artifact.target.gpu else _ON_CPUS
     make = forms.get(Path(path).suffix)
@@ -65,8 +80,12 @@ def save(path: str | Path, artifact: Artifact, function: Function, header_path: 
     if header_path is not None and artifact.target.gpu:
         raise CompileError(f"code for {artifact.target.name} is launched by a driver: there is no C header for it", code="save",
                            help="leave header out")
-    data = make(artifact, function)
-    text = header(function) if header_path is not None else ""
-    write_file(path, data)
+    files = {Path(path): make(artifact, function)}
+    if weights is not None:
+        files[Path(f"{path}.weights")] = weights
     if header_path is not None:
-        write_file(header_path, text.encode())
+        if os.path.realpath(header_path) in map(os.path.realpath, files):
+            raise CompileError(f"code and its header cannot both be `{Path(header_path).name}`", code="save",
+                               help=f'name the header {Path(path).with_suffix(".h").name}, say')
+        files[Path(header_path)] = header(function).encode()
+    write_files(files)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from texpr.ir.expr import Expr, Tensor
@@ -10,6 +11,7 @@ from texpr.ir.extern import extern_symbol
 from texpr.ir.loop import Alloc, ExternCall, Kernel
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import statements
+from texpr.support.errors import CompileError
 from texpr.targets import Target, symbol_of
 from texpr.targets.tiles import uses_tiles
 
@@ -33,9 +35,8 @@ class Parameter:
     written: bool = False
     note: str = ""
 
-    def declared(self) -> str:
-        """The parameter in a prototype."""
-        name = c_name(self.name)
+    def declared(self, name: str) -> str:
+        """The parameter in a prototype, under a name of C."""
         return f"{self.type} {name}" if self.shape is None else f"{'' if self.written else 'const '}{self.type} *{name}"
 
 
@@ -60,6 +61,11 @@ class Function:
     @property
     def symbol(self) -> str:
         return symbol_of(self.name)
+
+    @property
+    def c_names(self) -> list[str]:
+        """Of the parameters, in C."""
+        return c_names(p.name for p in self.parameters)
 
 
 def described(target: Target) -> str:
@@ -124,9 +130,10 @@ def _externs(kernel: Kernel) -> list[str]:
 
 
 def _arguments(call: ExternCall) -> str:
-    arrays = [f"const {c_type(t.dtype.name)} *{c_name(t.name)}" for t in call.inputs]
-    arrays += [f"{c_type(t.dtype.name)} *{c_name(t.name)}" for t in call.outputs]
-    return ", ".join(arrays + [f"int64_t {c_name(t.name)}_{k}" for t in (*call.inputs, *call.outputs) for k in range(t.rank)])
+    tensors = *call.inputs, *call.outputs
+    extents = [f"{t.name}_{k}" for t in tensors for k in range(t.rank)]
+    types = [f"{'const ' if t in call.inputs else ''}{c_type(t.dtype.name)} *" for t in tensors] + ["int64_t "] * len(extents)
+    return ", ".join(map(str.__add__, types, c_names([*(t.name for t in tensors), *extents])))
 
 
 def c_type(dtype: str) -> str:
@@ -139,13 +146,33 @@ alignas alignof and and_eq asm auto bitand bitor bool break case catch char clas
 constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern false float
 for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
 reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local
-throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq slots
+throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq slots
+BUFSIZ EOF HUGE_VAL I INFINITY NAN NULL complex errno imaginary linux math_errhandling noreturn stderr stdin stdout unix
 """.split())
-"""Words that are no names in C or in C++; and the one that every function's body uses."""
+"""Words that are no names in C or in C++, macros of their libraries, and the one name that every function's body uses."""
+_TAKEN = re.compile(r"_[A-Z_].*|.*_t|U?INT.*_(MAX|MIN|WIDTH)|[A-Z]+_(MAX|MIN|BIT|DIG|EPSILON)|M_\w+|E[A-Z0-9]+|"
+                    r"(EXIT|SEEK|SIG|LC)_?[A-Z]+")
+"""Names that C and POSIX keep for themselves: types, limits, constants, errors."""
 
 
 def c_name(name: str) -> str:
-    """A name that C and C++ take: what is a word there, or the name of a macro (`NULL`, `linux`), gets a line behind."""
+    """A name that C and C++ take: what is a word or a macro there (`NULL`, `INT64_MAX`), or may be one, gets a line behind."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     plain = plain if plain and not plain[0].isdigit() else f"_{plain}"
-    return f"{plain}_" if plain in _WORDS or plain in ("linux", "unix", "I", "NULL", "EOF") else plain
+    return f"{plain}_" if plain in _WORDS or _TAKEN.fullmatch(plain) else plain
+
+
+def c_names(names: Iterable[str]) -> list[str]:
+    """Names of one prototype: different ones stay different."""
+    found: list[str] = []
+    for name in map(c_name, names):
+        while name in found:
+            name += "_"
+        found.append(name)
+    return found
+
+
+def check_symbol(name: str) -> None:
+    """Raise CompileError for a name of a function that C would not take."""
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise CompileError(f"{name!r} is not a name for a function of C", code="save", help="letters, digits and underscores")

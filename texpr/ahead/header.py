@@ -14,7 +14,7 @@ _STATUS = "Returns 0; or 2 where memory ran out, and then what it has written is
 
 def header(function: Function) -> str:
     """The text of a header for C99 and C++11."""
-    guard = f"TEXPR_{c_name(function.name).upper()}_H"
+    guard = f"TEXPR_{c_name(function.name)}_H"  # case tells operators apart
     return "\n".join([f"#ifndef {guard}", f"#define {guard}", *_comment(function), "#include <stdint.h>",
                       "#ifdef __cplusplus", 'extern "C" {', "#endif", *function.needs,
                       "/* The same, with the arguments above as words of 64 bits in their order: addresses and numbers. */",
@@ -41,8 +41,9 @@ def _alignment(arrays: list[Parameter]) -> str:
 
 def _typed(function: Function) -> list[str]:
     """The function with types, where a C compiler sees them; inline, so that objects hold no more than one symbol."""
-    words = [f"(uint64_t){'' if p.shape is None else '(uintptr_t)'}{c_name(p.name)}" for p in function.parameters]
-    head = f"static inline int32_t {function.symbol}_call({', '.join(p.declared() for p in function.parameters)})"
+    named = list(zip(function.parameters, function.c_names))
+    words = [f"(uint64_t){'' if p.shape is None else '(uintptr_t)'}{name}" for p, name in named]
+    head = f"static inline int32_t {function.symbol}_call({', '.join(p.declared(name) for p, name in named)})"
     slots = f"    uint64_t slots[] = {{{', '.join(words)}}};"
     return [*_wrapped(head), "{", *_wrapped(slots), f"    return {function.symbol}((void **)slots);", "}"]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 from dataclasses import dataclass
 
-from texpr.ahead.link import made_by
-from texpr.support.errors import ResourceError
+from texpr.ahead.nvidia import assembled
 from texpr.targets import Target
 
 _ENTRY = re.compile(r"entry function '(\w+)'")
@@ -39,11 +37,7 @@ def needed(ptx: str, target: Target) -> list[Needed]:
         ResourceError: ptxas is not installed, or takes too long.
         CompileError: it does not take the code.
     """
-    if shutil.which("ptxas") is None:
-        raise ResourceError("ptxas is not installed; it says how many registers a kernel takes", code="target",
-                            help="pip install nvidia-cuda-nvcc")
-    _, said = made_by(ptx.encode(), "code.ptx", "code.cubin",
-                      lambda source, made: ["ptxas", "-v", f"-arch={target.cpu}", source, "-o", made])
+    _, said = assembled(ptx, target, "-v")
     starts = list(_ENTRY.finditer(said))
     ends = [m.start() for m in starts[1:]] + [len(said)]
     return [_of(m[1], said[m.end() : end]) for m, end in zip(starts, ends)]

@@ -411,23 +411,27 @@ class CompiledKernel(callable.Callable):
             np.copyto(target, result, casting="no")  # type: ignore[arg-type]
         return opened[0] if len(opened) == 1 else tuple(opened)
 
-    def save(self, path: str | Path, *, header: str | Path | None = None) -> None:
+    def save(self, path: str | Path, *, header: str | Path | None = None, name: str = "") -> None:
         """Write code that needs no texpr: a kernel ahead of time.
 
         Args:
             path: its suffix says what is written: `.o` an object, `.a` a static library, `.so` a shared one, `.s` assembly, `.ll` LLVM IR;
                 for a GPU `.ptx` or `.cubin`.
             header: where to write a C header, which says how to call it.
+            name: of the function, behind `texpr_`; else that of the operator. Kernels of one program need different ones.
         Raises:
-            CompileError: another suffix, a header for a GPU, or code that does not link.
+            CompileError: another suffix, a header for a GPU, a name that C does not take, or code that does not link.
             ResourceError: a tool that the form needs is not installed.
             OSError: the files cannot be written; what was there before is there still.
         """
-        ahead.save(path, self._alone, self._for_c(), header)
+        name = name or self.name
+        ahead.check_symbol(name)
+        ahead.save(path, self._alone if name == self.name else self.alone(name), self._for_c(name), header)
 
-    def _for_c(self) -> ahead.Function:
+    def _for_c(self, name: str) -> ahead.Function:
         _, _, proof = self._prove().partition(": ")
-        return ahead.function_of(self.kernel, self.target, [f"Proven: {proof.splitlines()[0]}."] if proof else [])
+        facts = [f"Proven: {proof.splitlines()[0]}."] if proof else []
+        return ahead.function_of(replace(self.kernel, name=name), self.target, facts)
 
     def __str__(self) -> str:
         return show_kernel(self.kernel)

@@ -250,6 +250,10 @@ class Steps:
         """Put free marks on a loop; see `texpr.schedule.annotate`."""
         return self._step("annotate", loop, **notes)
 
+    def atomic(self, tensor: str, *, reassoc: bool = False) -> Self:
+        """Update a tensor so that threads of a GPU may meet in its elements; see `texpr.schedule.atomic`."""
+        return self._step("atomic", tensor, **({"reassoc": reassoc} if reassoc is not False else {}))
+
     def stream(self, tensor: str) -> Self:
         """Write an output past the caches; see `texpr.schedule.stream`."""
         return self._step("stream", tensor)

@@ -71,8 +71,7 @@ def export(program: Exported, target_name: str, where: str) -> Library:
     if target.gpu or target.build is not None:  # it is LLVM that joins kernels
         raise CompileError(f"a whole program for {target.name} is not one object", code="save",
                            help="choose a CPU that LLVM compiles for, or save its kernels alone")
-    if not program.name.isidentifier() or not program.name.isascii():
-        raise CompileError(f"{program.name!r} is not a name for a function of C", code="save", help="letters, digits and underscores")
+    ahead.check_symbol(program.name)
     _check_place(program, where)
     kernels = _kernels(program.launches, target)
     parts = _Parts(program, where, target)

@@ -39,7 +39,6 @@ from texpr.runtime.held import held
 from texpr.runtime.spec import Check, DistinctCheck, RangeCheck
 from texpr.support.collection import uncollected
 from texpr.support.errors import CallError, CompileError, ResourceError
-from texpr.support.files import write_file
 from texpr.support.options import current
 
 # Variables may alternate between two arrays, so two bindings serve a training loop; a few more where users exchange values.
@@ -332,9 +331,7 @@ class Plan:
             raise CompileError(f"the program runs on {self.place.name}, and files are for CPUs", code="save",
                                help='move the model first: model.to("cpu")')
         library = export(self._exported(name or self.captured.name), target, weights)
-        ahead.save(path, library.artifact, library.function, header)
-        if library.weights is not None:
-            write_file(f"{path}.weights", library.weights)
+        ahead.save(path, library.artifact, library.function, header, library.weights)
 
     def _exported(self, name: str) -> Exported:
         variables = {t: v.data for v, t in self._variables.items()}

@@ -15,6 +15,8 @@ from texpr.support.source import Span
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bulk",
               "block.x", "block.y", "block.z", "cluster.x", "cluster.y", "cluster.z", "thread.x", "thread.y", "thread.z")
+ATOMIC = ("add", "max", "min")
+"""Updates that may be atomic."""
 MULTICAST = "multicast."
 """What the kind of a bulk copy begins with that the blocks of a cluster order together, then the axes along which they do."""
 _MULTICASTS = tuple(f"{MULTICAST}{axes}" for axes in ("x", "y", "z", "xy", "xz", "yz", "xyz"))
@@ -86,6 +88,7 @@ class Store(Stmt):
         stream: whole vectors go past the caches to memory; a hint.
         asynchronous: a copy that is only begun here: the element may change from now on until a `Wait` of this thread covers its group.
             Or, in the nest of an instruction, an update: operands are read, and the sum changes, until a `WaitProducts` covers its group.
+        atomic: an update of memory that no other thread comes between: iterations that run at once may meet in it.
         at: the instance of the equation: its axes, then in an update the binders of its reduction, as expressions of the loops here.
             A hint for the certificate, which does not believe it; not part of the structure that `equal` compares, nor of listings.
         span: of the equation or the reduction in the operator's text.
@@ -103,6 +106,7 @@ class Store(Stmt):
     stream: bool = False
     part: bool = False
     asynchronous: bool = False
+    atomic: bool = False
     span: Span | None = None
 
 
@@ -232,6 +236,11 @@ def is_bulk(s: Node) -> TypeGuard[For]:
 def shared_along(s: Node) -> str:
     """The axes of a cluster along which blocks order a copy together; empty if they do not."""
     return s.kind.removeprefix(MULTICAST) if isinstance(s, For) and s.kind.startswith(MULTICAST) else ""
+
+
+def is_bound(s: Node) -> TypeGuard[For]:
+    """A loop over the blocks or threads of a GPU."""
+    return is_block(s) or isinstance(s, For) and s.kind.startswith("thread.")
 
 
 def is_block(s: Node) -> TypeGuard[For]:

@@ -178,7 +178,7 @@ def _call_mark(call: ExternCall) -> list[str | Part]:
 
 def _marks(store: Store) -> list[str | Part]:
     marks = ["part" if store.part else "start"] * store.start + ["reassoc"] * store.reassoc + ["stream"] * store.stream
-    marks += ["asynchronous"] * store.asynchronous + _equation(store)
+    marks += ["asynchronous"] * store.asynchronous + ["atomic"] * store.atomic + _equation(store)
     return ["  " + " ".join(marks)] if marks else []
 
 

@@ -10,6 +10,7 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Const, Expr, Tensor, Var
 from texpr.ir.extern import is_extern
 from texpr.ir.loop import (
+    ATOMIC,
     INSTRUCTION,
     Alloc,
     Barrier,
@@ -223,6 +224,7 @@ def _verify_store(store: Store, place: _Place) -> None:
     check(not (store.stream and store.update), f"an update of {target.name} reads what it writes, and does not stream", store.value)
     check(copy_of(store) is not None or store.update == "add" or not store.asynchronous,
           f"{target.name} is computed, and only copies and products are asynchronous", store.value)
+    check(store.update in ATOMIC or not store.atomic, f"{target.name} is updated by {store.update}, which is not atomic", store.value)
     for e in store.indices:
         _verify_value(e, place)
         check(e.dtype == I64, "an index is i64", e)

@@ -46,7 +46,7 @@ from texpr.support.source import Source, Span
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 _KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
 _FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
-_MARK = r"(?:start|part|reassoc|stream|asynchronous|copy|eq [0-9]{1,9})"
+_MARK = r"(?:start|part|reassoc|stream|asynchronous|atomic|copy|eq [0-9]{1,9})"
 _AT = re.compile(r"  +at\[.*\]$")
 _MARKS = re.compile(rf"  +({_MARK}(?: {_MARK})*)$")
 _NOTE = r"@[A-Za-z_][A-Za-z0-9_]*\([^()]*\)"
@@ -306,7 +306,7 @@ class _Reader:
         equation = int(words[words.index("eq") + 1]) if "eq" in words else -int("copy" in words)
         part = "part" in words
         return Store(known, indices, value, UPDATES[node.update], part or "start" in words, "reassoc" in words, equation, at,
-                     "stream" in words, part, "asynchronous" in words)
+                     "stream" in words, part, "asynchronous" in words, "atomic" in words)
 
     def _instance(self, start: int, stop: int, scope: Scope) -> tuple[Expr, ...]:
         """`at[i, j]`, which the grammar takes for an element."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ def run(object_code: bytes, symbol: str, inputs: Sequence[np.ndarray], outputs: 
         processor: a key of `PROCESSORS`.
         cpu: QEMU's name of the processor, with features.
     Raises:
-        ResourceError: a tool is not installed, or the kernel ran out of memory or for more than two minutes.
+        ResourceError: a tool is not installed, or lacks instructions, or the kernel ran out of memory or for more than two minutes.
         CompileError: the object code does not link, or is for vectors of another length or for tiles.
     """
     if tool := missing(processor):
@@ -114,6 +115,9 @@ def _execute(command: list[str], symbol: str) -> None:
     if status == _STATUS + 3:
         raise CompileError(f"{symbol} is for vectors of another length than the emulated processor has, or for tiles, of which it has none",
                            code="target")
+    if status == -signal.SIGILL:
+        raise ResourceError(f"{command[0]} does not have all instructions of the processor that {symbol} is for", code="emulator",
+                            help="save it, and run it on such a processor")
     assert status == 0, f"{symbol} in the emulator: status {status}, {_last(done.stderr)}"
 
 

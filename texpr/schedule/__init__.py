@@ -3,17 +3,18 @@
 Each step is a function from a kernel to a kernel that computes the same values, or it raises `ScheduleError` with the smallest example of
 what would go wrong. Steps that keep the order of execution (`split`, `fuse`, `unroll`) need no proof; `reorder` asks isl whether every
 dependence keeps its direction, and so do `tile`, `jam`, `fission`, `join` and `reverse`, which move statements as it does (`leaves`);
-`skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent; `rfactor` changes the
-order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that use it, of the size of the box
-an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest as one instruction whose
-meaning is that nest. `online`, `trim`, `reciprocal`, `widen`, `logistic`, `base2` and `tf32` alone rewrite equations: sums of
-exponentials with a maximum that runs along, sums without terms that are 0 or with them, products with reciprocals for quotients, quotients
-for sums with tanh, powers of 2 for exponentials, rounded factors.
+`skew` makes them legal where they are not. `vectorize`, `parallel` and `bind` ask whether iterations are independent, but for what is
+`atomic`; `rfactor` changes the order of a sum and says so. `cache_read` and `cache_write` put a buffer between a tensor and the loops that
+use it, of the size of the box an iteration touches; `layout` and `pad` say how it lies in memory, `scope` where. `tensorize` runs a nest
+as one instruction whose meaning is that nest. `online`, `trim`, `reciprocal`, `widen`, `logistic`, `base2` and `tf32` alone rewrite
+equations: sums of exponentials with a maximum that runs along, sums without terms that are 0 or with them, products with reciprocals for
+quotients, quotients for sums with tanh, powers of 2 for exponentials, rounded factors.
 
 A loop is named by its variable. Where a reduction's start value or final store had to leave a loop (`reorder` distributes loops over
 statements), the copies keep the name and belong together: a step by name takes all of them.
 """
 
+from texpr.schedule.atomic import atomic
 from texpr.schedule.attach import compute_at
 from texpr.schedule.auto import auto
 from texpr.schedule.bulk import bulk
@@ -55,9 +56,9 @@ from texpr.schedule.trim import trim
 from texpr.schedule.widen import widen
 
 __all__ = [
-    "annotate", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain", "find_loops",
-    "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast", "online", "pad",
-    "parallel", "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at", "rfactor", "scope",
-    "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "together", "trim", "unroll",
-    "vectorize", "vectorize_scalable", "widen",
+    "annotate", "atomic", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain",
+    "find_loops", "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast",
+    "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at",
+    "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "together",
+    "trim", "unroll", "vectorize", "vectorize_scalable", "widen",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 from typing import TypeVar
 
 from texpr.ir.loop import For, Kernel, Store
@@ -114,11 +114,14 @@ def _inside(kernel: Kernel, loop: For) -> list[For]:
 
 
 def _independent(kernel: Kernel, step: Step) -> Iterator[tuple[Step, ...]]:
-    """The reduction given partial results first; loops around and inside whose iterations are independent; a wavefront."""
+    """The reduction given partial results first; on a GPU, its updates atomic; other loops that are independent; wavefronts."""
     name, *rest = step.args
     for options in ((), (("reassoc", True),)):
         yield Step("rfactor", (name,), options), Step(step.name, (name, *rest), step.options)
     at = find_loops(kernel, name)[0]  # type: ignore[arg-type]
+    updated = dict.fromkeys(s.tensor.name for s in stores(at) if s.update is not None)
+    for tensor, options in product(updated if step.name == "bind" else (), ((), (("reassoc", True),))):
+        yield Step("atomic", (tensor,), options), Step(step.name, (name, *rest), step.options)
     for loop in (*loops_around(kernel, at), *_inside(kernel, at)):
         yield (Step(step.name, (shortest(kernel, loop), *rest), step.options),)
     pairs = [(n, at) for n in loops_around(kernel, at)] + [(at, n) for n in _inside(kernel, at)]

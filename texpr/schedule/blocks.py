@@ -2,7 +2,8 @@
 
 Contractions have tiles (`gemm`), those over windows too (`convolve`). Rows of sums have a warp or a block each (`rows`); sums of columns
 have threads along the columns and the terms; long sums of few elements are cut into parts, a launch of their own; updates
-that meet keep their order (`meeting`); all else has one thread for each vector of the target.
+that meet keep their order (`meeting`), but for those whose elements data chooses: they are atomic, and a thread has one of them; all else
+has one thread for each vector of the target.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _bound(plan: Plan, nest: Nest) -> None:
         return
     if bound_apart(plan, nest):
         return
-    vector, names = _vector(plan, nest)
+    vector, names = ("", [qualified(n) for n in nest.spatial]) if _made_atomic(plan, nest) else _vector(plan, nest)
     name = fused(plan, names)
     if (cut := plan.split(name, plan.machine.gpu_threads)) is not None:
         if not nest.again:  # blocks do not wait for each other: what a recurrence repeats is one block's
@@ -67,6 +68,14 @@ def _bound(plan: Plan, nest: Nest) -> None:
         plan.step("bind", cut[1], "thread.x")
     if vector:
         plan.step("vectorize", vector)
+
+
+def _made_atomic(plan: Plan, nest: Nest) -> bool:
+    """Whether threads may meet in the updates of a nest from now on, which they could not before: each has one then, so that those of a
+    warp have neighbours.
+    """
+    updated = nest.main.update is not None and not nest.reduction and not nest.again
+    return updated and plan.step("atomic", nest.main.tensor.name, reassoc=True)
 
 
 def _vector(plan: Plan, nest: Nest) -> tuple[str, list[str]]:

@@ -196,7 +196,10 @@ def _scheduled(plan: Plan, w: _Windows) -> list[str] | None:
         return None
     plan.step("scope", target.tensor.name, "register")
     counts = tuple(n for _, _, n in threads)
-    at = (terms[0] or positions or found.blocks or outer)[-1]
+    around = terms[0] or positions or found.blocks or outer
+    if not around:
+        return None  # one tile is all there is: no loop to copy at
+    at = around[-1]
     for access, turned in ((w.field, False), (w.weights, w.weights.stride(w.channel.var) != 1)):
         if not shared(plan, access, w.channel, at, counts, turned=turned):
             return None

@@ -11,7 +11,8 @@ from texpr.ir.expr import Var
 from texpr.ir.loop import For, If, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import tensors, walk
-from texpr.schedule.loops import all_loops, loops_around, private_temporaries
+from texpr.schedule.independent import own_buffers
+from texpr.schedule.loops import all_loops, loops_around, private_temporaries, stores
 from texpr.schedule.requests import block, requests
 from texpr.support.errors import ScheduleError
 
@@ -34,11 +35,19 @@ def explain(kernel: Kernel, machine: Machine | None = None) -> Mapping[Var, str]
     return notes
 
 
+def _meets(kernel: Kernel, loop: For) -> str:
+    """The tensors in whose atomic updates iterations of a loop meet."""
+    updated = dict.fromkeys(s.tensor.name for s in stores(loop) if s.atomic)
+    if not updated or poly.carried(kernel, loop, private=own_buffers(kernel, loop)) is None:
+        return ""
+    return f" but for atomic updates of {' and '.join(updated)}"
+
+
 def _order(kernel: Kernel, loop: For) -> str:
     if loop.kind == "unroll":
         return ""
     if loop.kind != "serial":
-        return "proven independent"
+        return f"proven independent{_meets(kernel, loop)}"
     try:
         # What never leaves an iteration could be had once per iteration; it is no reason to keep the order.
         conflict = poly.carried(kernel, loop, private=private_temporaries(kernel, loop))

@@ -7,22 +7,26 @@ from dataclasses import replace
 
 from texpr import poly
 from texpr.ir.expr import Tensor, Var
-from texpr.ir.loop import INSTRUCTION, For, Kernel, Store, has_lanes
+from texpr.ir.loop import INSTRUCTION, For, Kernel, Store, has_lanes, is_bound
 from texpr.ir.traverse import variables
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries, replace_loops, stores
 from texpr.schedule.refuse import refused
 
 
-def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...], *, lanes: bool = False) -> None:
+def check_independent(kernel: Kernel, loop: For, step: str, private: tuple[Tensor, ...], *, lanes: bool = False,
+                      bound: bool = False) -> None:
     """Prove that no iteration of `loop` uses what another one writes; `private` tensors have a copy per iteration.
 
     Args:
         lanes: the iterations are lanes of a vector, whose updates of one element are joined before it is touched: they may meet there
             if their order does not matter.
+        bound: they run on threads or blocks of a GPU, which may meet in atomic updates.
     Raises:
         ScheduleError: with the smallest pair of iterations that do.
     """
     def joined(s: Store) -> bool:
+        if bound and s.atomic:
+            return poly.reassociable(s)
         return lanes and poly.reassociable(s) and loop.var not in variables(*s.indices)
 
     conflict = poly.carried(kernel, loop, private=private, free=joined)
@@ -82,7 +86,7 @@ def own_buffers(kernel: Kernel, loop: For) -> tuple[Tensor, ...]:
 
 def _check_still(after: Kernel, loop: For, step: str) -> None:
     private = own_buffers(after, loop)
-    check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=has_lanes(loop.kind))
+    check_independent(after, loop, f"after {step}, {loop.kind} run", private, lanes=has_lanes(loop.kind), bound=is_bound(loop))
 
 
 def _at_once(loop: For) -> bool:

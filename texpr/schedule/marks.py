@@ -125,7 +125,8 @@ def parallel(kernel: Kernel, loop: str | Var) -> Kernel:
 
 
 def bind(kernel: Kernel, loop: str | Var, to: str, *, at_most: int | None = None, names: tuple[str, str] | None = None) -> Kernel:
-    """Run the iterations on the blocks or threads of a GPU: `block.x` ... `thread.z`. Legal as `parallel` is.
+    """Run the iterations on the blocks or threads of a GPU: `block.x` ... `thread.z`. Legal as `parallel` is; iterations may meet
+    in updates that `atomic` has marked.
 
     With `at_most`, so many blocks or threads walk over all iterations. Grid-stride loop, persistent blocks elsewhere.
 
@@ -147,7 +148,7 @@ def bind(kernel: Kernel, loop: str | Var, to: str, *, at_most: int | None = None
     outer, inner = names or (found[0].var.name + "o", found[0].var.name + "i")
     check_new_names(kernel, found[0], (outer, inner), "bind")
     for n in found:
-        check_independent(kernel, n, "bind", private=own_buffers(kernel, n))
+        check_independent(kernel, n, "bind", private=own_buffers(kernel, n), bound=True)
     after = replace_loops(kernel, found, lambda n: _walked(n, to, at_most, outer, inner))
     check_moved(kernel, after, "bind")
     return after
@@ -169,7 +170,7 @@ def _walked(loop: For, to: str, at_most: int, outer_name: str, inner_name: str) 
 def _concurrent(kernel: Kernel, loop: str | Var, step: str, kind: str) -> Kernel:
     found = find_loops(kernel, loop)
     for n in found:
-        check_independent(kernel, n, step, private=own_buffers(kernel, n))
+        check_independent(kernel, n, step, private=own_buffers(kernel, n), bound=kind != "parallel")
     return marked(kernel, found, kind)
 
 

@@ -12,6 +12,7 @@ from inspect import Parameter, Signature, signature
 from texpr.ir.expr import Var
 from texpr.ir.loop import Kernel
 from texpr.passes.hints import drop_hints
+from texpr.schedule.atomic import atomic
 from texpr.schedule.attach import compute_at
 from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
@@ -61,7 +62,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "annotate": lambda kernel, loop, **notes: annotate(kernel, loop, notes), "prefetch": prefetch, "stream": stream,
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
     "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "base2": base2, "widen": widen, "in_flight": in_flight, "bulk": bulk,
-    "multicast": multicast, "join": join, "together": together,
+    "multicast": multicast, "join": join, "together": together, "atomic": atomic,
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,12 +16,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     Raises:
         OSError: the folder is not there, or `path` is a folder or a device.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
-    if target.exists() and not target.is_file():
-        kind = errno.EISDIR if target.is_dir() else errno.EINVAL
-        raise OSError(kind, f"{os.strerror(kind)}: it is there, and no file that can be replaced", str(target))
+    target = _checked(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -35,3 +31,28 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
         with suppress(FileNotFoundError):  # Ctrl-C came when the new content was there already
             os.unlink(name)
         raise
+
+
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Write several files, or none where one of them has no place to go.
+
+    Raises:
+        OSError: a folder is not there, may not be written to, or a path is a folder or a device.
+    """
+    for path in files:
+        _checked(path)
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    for path, data in files.items():
+        write_file(path, data)
+
+
+def _checked(path: str | os.PathLike[str]) -> Path:
+    """A path where a file can be made or replaced."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
+    if target.exists() and not target.is_file():
+        kind = errno.EISDIR if target.is_dir() else errno.EINVAL
+        raise OSError(kind, f"{os.strerror(kind)}: it is there, and no file that can be replaced", str(target))
+    return target

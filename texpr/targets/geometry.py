@@ -150,7 +150,7 @@ def check_private(nest: Stmt, outputs: Iterable[Tensor]) -> None:
         # What is allocated in a block is one per block.
         inside = {s.tensor for s in walk(loop if is_thread(loop) else nest) if isinstance(s, Alloc)} | results
         for s in walk(loop):
-            if isinstance(s, Store) and s.tensor not in inside and loop.var not in variables(*s.indices):
+            if isinstance(s, Store) and not s.atomic and s.tensor not in inside and loop.var not in variables(*s.indices):
                 raise _refused(f"each iteration of `{loop.var.name}`, bound to {loop.kind}, writes its own {s.tensor.name}, "
                                "and there is one of it", "put unrolled and vectorized loops inside the bound ones")
 

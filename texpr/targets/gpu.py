@@ -32,6 +32,7 @@ from texpr.ir.traverse import equal, rewrite, variables, walk
 from texpr.passes.flatten import flat_index
 from texpr.passes.renew import folded, folded_anew
 from texpr.support.errors import CompileError
+from texpr.targets.atomic import emit_atomic
 from texpr.targets.base import TensorMap
 from texpr.targets.begun import emit_commit, emit_wait, sums_of
 from texpr.targets.bulk import emit_box, slots_of
@@ -57,13 +58,6 @@ LOCAL_BYTES = 512 * 1024
 LOCAL = 0
 ALIGNMENT = 16
 """Bytes of which the addresses of arrays and buffers are multiples."""
-# What the backend has code for on every processor in the table of targets; over others it ends the process.
-INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "roundeven", "fabs", "fma", "maximum", "minimum", "fptosi.sat", "fptoui.sat",
-              "smax", "smin", "umax", "umin", "abs", "masked.load", "masked.store", "masked.gather", "masked.scatter",
-              *(f"vector.reduce.{op}" for op in ("fadd", "fmul", "fmaximum", "fminimum", "add", "mul", "or", "smax", "smin", "umax",
-                                                 "umin"))}
-
-
 class KernelFunction(Function):
     """A GPU kernel returns nothing and never leaves early."""
 
@@ -171,14 +165,6 @@ class GpuEmitter(Emitter):
     def space_number(self, tensor: Tensor) -> int:
         return self.spaces.get(tensor, GLOBAL)
 
-    def intrinsic(self, name: str, result: str, *args: str, flags: str = "") -> str:
-        base = name.removeprefix("llvm.")
-        while base not in INTRINSICS and "." in base:
-            base = base.rpartition(".")[0]
-        if base not in INTRINSICS and not name.startswith("llvm.nvvm."):
-            raise CompileError(f"the target has no code for {name}", code="target")
-        return super().intrinsic(name, result, *args, flags=flags)
-
     def special(self, which: str, axis: str, extents: tuple[Expr, Expr, Expr]) -> Value:
         """The index of this block or thread, as i64."""
         if integer(extents[AXES.index(axis)]) == 1:
@@ -241,6 +227,8 @@ class GpuEmitter(Emitter):
     def assignment(self, s: Store) -> None:
         if s.asynchronous:
             begin_copy(self, s)
+        elif s.atomic and s.tensor not in self.own and self.space_number(s.tensor) != LOCAL:
+            emit_atomic(self, s)
         else:
             super().assignment(s)
 

@@ -17,6 +17,7 @@ from texpr.targets.bulk import MAP_BYTES, PARAMETER, begin_counters
 from texpr.targets.function import Value
 from texpr.targets.geometry import BLOCKS_OF_A_CLUSTER, THREADS_OF_A_BLOCK, check_private, geometry
 from texpr.targets.gpu import ALIGNMENT, GLOBAL, STATIC_BYTES, GpuEmitter
+from texpr.targets.intrinsics import check_intrinsics
 from texpr.targets.private import own_parts, with_own_parts
 from texpr.targets.registers import registers_at_once
 from texpr.targets.warps import instructions_of
@@ -107,6 +108,7 @@ def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launc
         emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine), running, maps)
         if emitter.shared_bytes > STATIC_BYTES:
             emitter = _emitted(kernel, placed, GpuEmitter(kernel, placed, symbol, where, own, machine, emitter), running, maps)
+        check_intrinsics(emitter.declared, target)
         declared |= emitter.declared
         parts += [*emitter.shared, emitter.function.text()]
         launches.append(Launch(symbol, where.grid, where.block, emitter.shared_bytes if emitter.dynamic else 0, tuple(maps)))

@@ -33,16 +33,22 @@ class Use:
 
     Attributes:
         steps: how many values a variable of the indices takes that is no loop's.
+        atomic: the operation of an update in which threads may meet with others of it.
     """
 
     written: bool
     owner: Owner
     indices: tuple[Expr, ...]
     steps: tuple[tuple[Var, int], ...] = ()
+    atomic: str = ""
 
     @property
     def key(self) -> Hashable:
-        return self.written, self.owner, tuple(map(_written, self.indices))
+        return self.written, self.atomic, self.owner, tuple(map(_written, self.indices))
+
+    def disturbs(self, other: Use) -> bool:
+        """Whether different threads may not do both with one element."""
+        return (self.written or other.written) and not (self.atomic and self.atomic == other.atomic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +128,10 @@ class Meetings:
 def _meet(before: Mapping[Hashable, Use], later: Mapping[Hashable, Use], threads: Threads, each: int) -> bool:
     """Whether different threads, or warps, may use an element of one tensor, one of them writing: asked of runs of uses, then of each."""
     many = len(before) * len(later) > MANY
-    if many and all(_apart(a, b, threads, each) for b in _runs(later, threads) for a in _runs(before, threads) if a.written or b.written):
+    if many and all(_apart(a, b, threads, each) for b in _runs(later, threads) for a in _runs(before, threads) if a.disturbs(b)):
         return False
     return any(not _are_apart((one, first), (two, second), threads, each) for two, second in later.items()
-               for one, first in before.items() if first.written or second.written)
+               for one, first in before.items() if first.disturbs(second))
 
 
 def _runs(uses: Mapping[Hashable, Use], threads: Threads) -> list[Use]:
@@ -134,7 +140,7 @@ def _runs(uses: Mapping[Hashable, Use], threads: Threads) -> list[Use]:
     for use in uses.values():
         forms, numbers = [linear(i) for i in use.indices], dict[Var, Hashable]()
         names = [tuple((_written(t, partial(_numbered, numbers, threads)), c) for t, c in form.terms) for form in forms]
-        alike.setdefault((use.written, use.owner, tuple(names)), []).append((use, forms))
+        alike.setdefault((use.written, use.atomic, use.owner, tuple(names)), []).append((use, forms))
     return [_run(group) for group in alike.values()]
 
 
@@ -232,7 +238,8 @@ def uses_of(body: tuple[Stmt, ...], threads: Threads, single: Set[str], copies: 
     for node in walk(*body):
         if isinstance(node, Read | Store) and node.tensor not in own and node.tensor.scope != "register":
             owner = _owner(node.indices, threads.of, single) | frozenset((axis, -2) for axis in copies.get(node.tensor, ()))
-            use = Use(isinstance(node, Store), owner, node.indices)
+            together = (node.update or "") if isinstance(node, Store) and node.atomic else ""
+            use = Use(isinstance(node, Store), owner, node.indices, atomic=together)
             found.by_tensor.setdefault(node.tensor, {})[use.key] = use
     return found
 

@@ -9,6 +9,7 @@ from html import escape
 import islpy as isl
 
 from texpr.ir.build import compare, conjunction
+from texpr.ir.dtypes import F32
 from texpr.ir.expr import Expr, Read, Tensor, Var, index
 from texpr.ir.instructions import INSTRUCTIONS, Instruction
 from texpr.ir.logistic import LAW as LOGISTIC
@@ -287,7 +288,7 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
             sums.prepare(buffer, whole=False)
     check_races(proof, sums, kernel)
     reordering = list(_reordering(proof))
-    flushed = tuple(dict.fromkeys(name for name, each in reordering if each.flushes))
+    flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))
     coarse = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
     return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract, flushed, coarse)
@@ -302,6 +303,13 @@ def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:
             if not u.store.reassoc:
                 raise Refuted("order", "an instruction adds floats in an order of its own, which nothing permits", u)
             yield name_of(proof.meaning.definitions[u.store.equation]), used
+
+
+def _atomic_sums(proof: Proof) -> Iterator[str]:
+    """Sums of f32 that threads meet in: GPUs take denormal numbers in them for 0."""
+    for u in proof.nest.statements:
+        if u.store.atomic and u.store.update == "add" and u.store.tensor.dtype == F32:
+            yield name_of(proof.meaning.definitions[u.store.equation])
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:

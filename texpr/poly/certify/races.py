@@ -7,7 +7,7 @@ from itertools import product
 
 from texpr.ir.build import compare
 from texpr.ir.expr import Expr, Tensor
-from texpr.ir.loop import INSTRUCTION, For, Kernel, has_lanes
+from texpr.ir.loop import INSTRUCTION, For, Kernel, has_lanes, is_bound
 from texpr.ir.traverse import variables
 from texpr.poly.certify.pairs import Access, Joint, Order, apart, different, met
 from texpr.poly.certify.proof import Proof, Refuted
@@ -49,7 +49,7 @@ def _check_loop(proof: Proof, nest: Nest, uses: Uses, loop: For) -> None:
         owned = [a for a in lives(buffer) if _inside(a, loop)]
         pairs = [*product(owned, owned), *product(defined, reads), *product(more, (*defined, *more, *reads))]
         for w, other in pairs:
-            if not (w is other and _joined_lanes(proof, w, loop)):
+            if not (w is other and _joined_lanes(proof, w, loop)) and not _atomic(proof, w, other, loop):
                 _check_pair(proof, nest, loop, w, other)
 
 
@@ -66,6 +66,21 @@ def _joined_lanes(proof: Proof, w: Access, loop: For) -> bool:
         if not store.reassoc:
             return False
         proof.reassociated[name_of(proof.meaning.definitions[store.equation])] = None
+    return True
+
+
+def _atomic(proof: Proof, w: Access, other: Access, loop: For) -> bool:
+    """Threads that update one element by the same operation, with nothing between; of floats the store must permit another order."""
+    first, second = w.statement.store, other.statement.store
+    if not is_bound(loop) or not (w.writes and other.writes and first.atomic and second.atomic) or first.update != second.update:
+        return False
+    if first.update is None or first.tensor is not second.tensor:
+        return False
+    for each in (w.statement, other.statement):
+        if ordered(each):
+            if not each.store.reassoc:
+                return False
+            proof.reassociated[name_of(proof.meaning.definitions[each.store.equation])] = None
     return True
 
 

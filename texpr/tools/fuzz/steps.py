@@ -179,6 +179,10 @@ def _stream(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice([t.name for t in kernel.outputs] or ["Y"]),))
 
 
+def _atomic(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, (rng.choice(_tensors(kernel)).name,), (("reassoc", True),) if rng.random() < 0.8 else ())
+
+
 def _bind(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.choice(("block.x", "block.y", "thread.x", "thread.y"))))
 
@@ -276,7 +280,8 @@ def _tensorize(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step
 _MAKERS: dict[str, _Maker] = {
     "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
     "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "join": _join, "specialize": _specialize,
-    "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "bind": _bind, "contract": _contract, "compute_at": _compute_at,
+    "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "atomic": _atomic, "bind": _bind,
+    "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
     "online": _online, "trim": _trim, "reciprocal": _reciprocal, "expand": _cache, "vectorize_scalable": _scalable,
