@@ -32,7 +32,8 @@ NAMES = [
 ARGUMENTS = [
     's.split("i", 0)', 's.split("i", -1)', 's.split("i", 2**40)', 's.split("i", "8")', 's.split("i", True)', 's.split("i", 4.0)',
     's.split("i", 3, tail="exact")', 's.split("i", 4, tail="cut")', 's.peel("i", 9, 0)', 's.peel("i", -1, 0)', 's.peel("i", 0, 0)',
-    's.peel("i", "1", 0)', 's.peel("i", 0, 1 << 40)', 's.bind("i", "block.w")', 's.bind("i", None)', "s.replay(3)", 's.auto().auto()',
+    's.peel("i", "1", 0)', 's.peel("i", 0, 1 << 40)', 's.bind("i", "block.w")', 's.bind("i", None)', 's.bind("i", "warp")',
+    's.bind("i", "warpgroup.x")', "s.replay(3)", 's.auto().auto()',
     's.rfactor("k", reassoc=[1])',
 ]
 ORDER = [

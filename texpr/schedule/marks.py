@@ -139,7 +139,7 @@ def bind(kernel: Kernel, loop: str | Var, to: str, *, at_most: int | None = None
         ScheduleError: no such place, a bad number or name, or iterations depend on each other.
     """
     if to not in BINDINGS:
-        raise ScheduleError(f"a loop cannot be bound to {to!r}", code="bind", help=f"one of {', '.join(BINDINGS)}")
+        raise ScheduleError(f"a loop cannot be bound to {to!r}", code="bind", help=_places(to))
     if at_most is None:
         return _concurrent(kernel, loop, "bind", to)
     found = find_loops(kernel, loop)
@@ -152,6 +152,16 @@ def bind(kernel: Kernel, loop: str | Var, to: str, *, at_most: int | None = None
     after = replace_loops(kernel, found, lambda n: _walked(n, to, at_most, outer, inner))
     check_moved(kernel, after, "bind")
     return after
+
+
+def _places(wanted: object) -> str:
+    """What a loop can be bound to, for somebody who asked for something else."""
+    lanes = {"warp": 32, "lane": 32, "warpgroup": 128}.get(str(wanted).partition(".")[0])
+    if lanes is None:
+        return f"one of {', '.join(BINDINGS)}"
+    whole = "warpgroup" if lanes > 32 else "warp"
+    return (f"threads that follow each other along thread.x are a {whole}: bind a loop of {lanes} iterations, over its lanes, to thread.x "
+            f"and the loop over {whole}s to thread.y")
 
 
 def _walked(loop: For, to: str, at_most: int, outer_name: str, inner_name: str) -> For:
