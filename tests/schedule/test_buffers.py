@@ -136,6 +136,8 @@ REFUSED = {
                's.layout("C_acc", 3)', 's.pad("C_acc", 2, 8)', 's.pad("C_acc", 0, 0)', 's.pad("C_acc", 0, 8, extra=-1)',
                's.pad("B", 0, 8)', 's.pad("C_acc", "i", 8)', 's.scope("C_acc", "disk")', 's.scope("A", "stack")',
                's.cache_read("B", "i").scope("B_cache", "stack")',
+               's.reorder("k", "i", "j").cache_write("C_acc", "C.k", out=False)', 's.cache_write("C", "C.i", out=False)',
+               's.cache_write("C", "C.i", out=0)',
                's.split("j", 1000).split("i", 64).reorder("io", "jo", "k", "ii", "ji").scope("C_acc", "stack")'],
     "prefix": ['s.split("i", 4).cache_read("Y", "io")'],
     "scatter": ['s.split("n", 4).split("i", 2).cache_write("Y", "io").parallel("io")'],

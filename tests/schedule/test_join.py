@@ -65,8 +65,7 @@ def test_loops_of_one_iteration_around_one_of_both_go():
     """
     s = tx.schedule(tx.op(BLOCKS), M=5, N=12).contract().split("s.k", 4, tail="exact").reorder("s.ko", "s.i", "s.ki")
     s = s.peel("s.ko", 1, 1).join("s.i", "s.i").join("s.i", "Y.i")
-    for _ in range(3):
-        s = s.cache_write("s_acc", "s.i")
+    s = s.cache_write("s_acc", "s.i").cache_write("s_acc", "s.i").cache_write("s_acc", "s.i", out=False)
     assert s.certificate()
     assert show_kernel(s.kernel).partition("  for")[2] == """\
  s.i in 0..5

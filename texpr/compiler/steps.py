@@ -271,9 +271,9 @@ class Steps:
         options = {} if name is None else {"name": name}
         return self._step("cache_read", tensor, loop, **options, **({} if dtype is None else {"dtype": dtype}))
 
-    def cache_write(self, tensor: str, loop: str | Var, *, name: str | None = None) -> Self:
+    def cache_write(self, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Self:
         """Collect what an iteration of a loop writes in a buffer; see `texpr.schedule.cache_write`."""
-        return self._step("cache_write", tensor, loop, **({} if name is None else {"name": name}))
+        return self._step("cache_write", tensor, loop, **({} if name is None else {"name": name}), **({} if out is True else {"out": out}))
 
     def layout(self, tensor: str, form: str) -> Self:
         """Change how a buffer lies in memory; see `texpr.schedule.layout`."""

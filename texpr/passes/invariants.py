@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 from texpr.ir.build import integer
 from texpr.ir.expr import Call, Const, Expr, Node, Read, Select, Tensor, Var
@@ -22,11 +23,13 @@ def invariants_first(kernel: Kernel, most: int) -> Kernel:
         most: values that a loop may be relieved of. Of more none is moved: they would wait on the stack.
     """
     made: set[Tensor] = set()
+    taken = {t.name for t in (*kernel.inputs, *kernel.outputs, *kernel.temporaries, *tensors(*kernel.body))}
+    names = (name for k in count() if (name := f"once{k}") not in taken)
 
     def rule(node: Node) -> Node | None:
         if not isinstance(node, For | If | Kernel):
             return None
-        body = [new for s in node.body for new in (_apart(s, made, most) if isinstance(s, For) else (s,))]
+        body = [new for s in node.body for new in (_apart(s, made, names, most) if isinstance(s, For) else (s,))]
         return None if len(body) == len(node.body) else replace(node, body=tuple(body))
 
     return rewrite(kernel, rule, keep=lambda n: is_plain(n) or _is_one(n))  # type: ignore[return-value]
@@ -37,11 +40,12 @@ def _is_one(node: Node) -> bool:
     return isinstance(node, For) and (has_lanes(node.kind) or node.kind.startswith(INSTRUCTION))
 
 
-def _apart(loop: For, made: set[Tensor], most: int) -> Sequence[Stmt]:
+def _apart(loop: For, made: set[Tensor], names: Iterator[str], most: int) -> Sequence[Stmt]:
     """What is computed before a loop, and the loop with the rest.
 
     Args:
         made: the scalars of this pass, to which more are added.
+        names: for those.
     """
     if loop.kind != "serial" or (integer(loop.extent) or 0) < 1:
         return (loop,)
@@ -59,7 +63,8 @@ def _apart(loop: For, made: set[Tensor], most: int) -> Sequence[Stmt]:
         same.setdefault(_key(v), v)
     if not whole and not values or len(same) > most:
         return (loop,)
-    scalars = {key: _scalar(v, made) for key, v in same.items()}
+    scalars = {key: Tensor(next(names), v.dtype, (), scope="stack") for key, v in same.items()}
+    made.update(scalars.values())
     moved = [s for s in loop.body if isinstance(s, Alloc | Store) and s.tensor in whole]
     moved += [s for key, t in scalars.items() for s in (Alloc(t), Store(t, (), same[key], equation=-1))]
     rest = replace(loop, body=tuple(s for s in loop.body if s not in moved))
@@ -81,12 +86,6 @@ def _with(loop: For, scalars: Mapping[Expr, Tensor]) -> For:
         loop = rewrite(loop, reads.get)
         scalars = {v: t for v, t in scalars.items() if v in inside}
     return loop
-
-
-def _scalar(value: Expr, made: set[Tensor]) -> Tensor:
-    found = Tensor(f"once{len(made)}", value.dtype, (), scope="stack")
-    made.add(found)
-    return found
 
 
 def _stores(loop: For, below: Sequence[Stmt], made: Collection[Tensor]) -> Iterator[Store]:

@@ -24,12 +24,12 @@ from texpr.poly.legality import (
            needs,
            overwritten,
            read_after_write,
+           read_later,
            reads_in_time,
            reassociable,
            reordered,
            runs_in_order,
            same_work,
-           unread,
            written_once,
 )
 from texpr.poly.products import unfinished
@@ -41,5 +41,5 @@ from texpr.poly.times import Loop, Order, order_of
 
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
            "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
-           "read_after_write", "reassociable", "reads_in_time", "reordered", "runs_in_order", "same_work", "unarrived", "unclamped",
-           "unfinished", "unread", "written_once"]
+           "read_after_write", "read_later", "reads_in_time", "reassociable", "reordered", "runs_in_order", "same_work", "unarrived",
+           "unclamped", "unfinished", "written_once"]

@@ -172,19 +172,20 @@ def written_once(kernel: Kernel, tensor: Tensor) -> bool:
         return False
 
 
-def unread(kernel: Kernel, store: Store) -> bool:
-    """Whether it is proven that nothing that runs after a store reads, or adds to, an element it writes; before another write or not."""
-    def search() -> bool:
+def read_later(kernel: Kernel, store: Store) -> Conflict | None:
+    """A read or an update, after a store, of an element that it writes, whether another write comes between or not; None if there is none.
+
+    Raises:
+        ScheduleError: the question takes too long.
+    """
+    def search() -> Conflict | None:
         nest = model(part(kernel, [s for s in kernel.body if mentions(s, store.tensor)]))
         uses = [(s, a) for s in nest.statements for a in s.accesses if a.tensor is store.tensor]
-        pairs = (Pair(s, t, first, second) for s, first in uses for t, second in uses
-                 if s.store is store and first.kind != "read" and second.kind != "write")
-        return not any(True for pair in pairs for _ in _before(nest, pair))
+        pairs = [Pair(s, t, first, second) for s, first in uses for t, second in uses
+                 if s.store is store and first.kind != "read" and second.kind != "write"]
+        return _smallest(nest, (w for pair in pairs for w in _before(nest, pair)))
 
-    try:
-        return asked(search)
-    except OutOfQuota:
-        return False
+    return _within_quota(search, f"leaving out {store.tensor.name}")
 
 
 def needs(kernel: Kernel, sinks: Collection[Store], sources: Collection[Store], depth: int, distance: int,

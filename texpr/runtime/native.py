@@ -52,6 +52,7 @@ PYTHON_API = (
     "PyObject_CallOneArg",
     "PyTuple_New",
     "PyTuple_SetItem",
+    "PyType_IsSubtype",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
     "PyErr_CheckSignals",

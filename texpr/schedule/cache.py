@@ -129,34 +129,53 @@ def _converted(kernel: Kernel, box: _Box, dtype: str) -> _Box:
     return replace(box, buffer=replace(box.buffer, dtype=wanted, value_range=None))
 
 
-def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None) -> Kernel:
+def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Kernel:
     """Collect what an iteration of `loop` writes of `tensor` in a buffer, and write it out behind the loop's body.
 
     for i: for k: for j: s[i, j] += f   ->   for i: { for d0: t[d0] = s[i, d0];  for k: for j: t[j] += f;  for d0: s[i, d0] = t[d0] }
 
     Where the iteration itself writes every element before it is used (a reduction that starts here), nothing is copied in. Sums are
-    accumulated in the same order as before. Elements of an intermediate that nothing reads later are not written out, and one that nothing
-    else uses is replaced by the buffer. Of several loops of that name, the longest that updates the tensor, else that writes it.
+    accumulated in the same order as before. An intermediate that nothing else uses is replaced by the buffer. Of several loops of that
+    name, the longest that updates the tensor, else that writes it.
     cache_write, register tiling, scalar replacement elsewhere.
 
     Args:
         name: of the buffer; `s_tile` unless given.
+        out: False to write nothing out, which is legal where nobody reads it later.
     Raises:
-        ScheduleError: nothing under the loop writes the tensor, or iterations that run at once would write one element.
+        ScheduleError: nothing under the loop writes the tensor, iterations that run at once would write one element, or what is not
+            written out is read later.
     """
     box = _box(kernel, tensor, loop, name or f"{tensor}_tile", "write")
-    body, out = _redirected(box, None, writes=True), box.copy_out()
-    after = _with_body(box, (*body, *out))
+    if not isinstance(out, bool):
+        raise ScheduleError(f"`out` is True or False, not {out!r}", span_of(kernel, box.chain[-1]), code="cache")
+    body, back = _redirected(box, None, writes=True), box.copy_out()
+    after = _with_body(box, (*body, *back))
     if not poly.flow_stays_within(after, box.buffer, box.chain):
         body = (*box.copy_in(None), *body)
-        after = _with_body(box, (*body, *out))
+        after = _with_body(box, (*body, *back))
     if not _used(alone := _with_body(box, body), box.tensor):
         after = replace(alone, temporaries=tuple(t for t in alone.temporaries if t is not box.tensor))
-    elif box.tensor not in kernel.outputs and all(poly.unread(after, s) for n in out for s in stores(n)):
+    elif not out:
+        _check_unread(box, after, alone, back)
         after = alone
     check_moved(kernel, after, "cache_write")
     check_inside(after, box.chain[-1:], "cache_write")
     return after
+
+
+def _check_unread(box: _Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) -> None:
+    """Nobody reads what the buffer would be copied to: neither the caller nor what runs later."""
+    t, at = box.tensor, box.chain[-1]
+    help = "leave `out=False` away, and it is written out"
+    if t in after.outputs:
+        raise ScheduleError(f"cache_write of {t.name} at `{at.var.name}` would not write it out, and the caller gets it",
+                            span_of(box.kernel, at), code="cache", help=help)
+    for store in (s for n in back for s in stores(n)):
+        conflict = poly.read_later(after, store)
+        if conflict is not None:
+            raise refused(after, f"cache_write of {t.name} at `{at.var.name}` would not write out what is read later", conflict,
+                          "the second one would not find it", help=help, after=alone)
 
 
 def _used(kernel: Kernel, tensor: Tensor) -> bool:

@@ -152,7 +152,7 @@ def _scheduled(plan: Plan, t: _Tiles) -> list[str] | None:
     lanes, lane = plan.split(lane, SIDE, tail="exact") or ("", "")
     if not (right and left and groups and rows and lanes) or not plan.step("reorder", terms, rows, lanes, row, lane, groups, term):
         return None
-    moves = [_loaded(plan, t, *each, terms, layouts) for each in ((left, t.left, t.row), (right, t.right, t.lane))]
+    moves = _operands(plan, t, left, right, terms, layouts)
     in_tiles = [buffer for buffer, _, _ in moves]
     sums = t.nest.main.tensor.name
     if deep:
@@ -250,11 +250,21 @@ def _packed(plan: Plan, t: _Tiles, a: Access, at: str, along: For, layouts: list
     return buffer.name
 
 
+def _operands(plan: Plan, t: _Tiles, left: str, right: str, terms: str, layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Tiles of both operands, those from the first cache in turns with those from the second one, which take longer."""
+    near, tiles_of_rows = _loaded(plan, t, left, t.left, t.row, terms, layouts)
+    far, tiles_of_lanes = _loaded(plan, t, right, t.right, t.lane, terms, layouts)
+    joined = plan.step("join", tiles_of_lanes, tiles_of_rows)
+    for each in (tiles_of_lanes,) if joined else (tiles_of_lanes, tiles_of_rows):
+        plan.step("unroll", each)
+    return [near, far]
+
+
 def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: str,
-            layouts: list[tuple[str, str]]) -> tuple[str, str, str]:
-    """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name."""
+            layouts: list[tuple[str, str]]) -> tuple[tuple[str, str, str], str]:
+    """Tiles of an operand from what was packed: the buffer, the loop that an instruction runs, and its name; the loop over tiles."""
     if not plan.step("cache_read", buffer, terms):
-        return "", "", ""
+        return ("", "", ""), ""
     tiles = plan.kernel.temporaries[-1]
     d, e = _dimension(a, along), _dimension(a, t.term)
     name = f"tileloadd_{'' if a is t.left else 'groups_'}{a.tensor.dtype}"
@@ -266,9 +276,8 @@ def _loaded(plan: Plan, t: _Tiles, buffer: str, a: Access, along: For, terms: st
     else:
         order = [row]
     plan.step("reorder", outer, *order, term)
-    plan.step("unroll", outer)
     layouts.append((tiles.name, _form(tiles, d, e, t.terms if a is t.left else t.group)))
-    return tiles.name, order[0], name
+    return (tiles.name, order[0], name), outer
 
 
 def _stored(plan: Plan, t: _Tiles, rows: str, sums: str) -> tuple[str, str, str]:
@@ -296,7 +305,7 @@ def _in_blocks(plan: Plan, t: _Tiles, loops: tuple[str, str, str, str], in_tiles
     peeled = [(b.name, one) for b in plan.kernel.temporaries if b.name not in known for one in in_tiles if b.name.startswith(f"{one}_")]
     layouts += [(name, form) for name, one in peeled for tile, form in tuple(layouts) if tile == one]
     in_tiles += [name for name, _ in peeled]
-    kept = [_kept(plan, t, columns, layouts) for _ in range(min(count, 3))]
+    kept = [_kept(plan, t, columns, layouts, last=k == min(count, 3) - 1) for k in range(min(count, 3))]
     in_tiles += [name for (name, *_), *_ in kept]
     (_, put), *more, (got, _) = kept  # Nothing is fetched for the first block, and nothing put back after the last one.
     used = _stored(plan, t, rows, got[0])
@@ -304,10 +313,10 @@ def _in_blocks(plan: Plan, t: _Tiles, loops: tuple[str, str, str, str], in_tiles
     return [put, *(each for both in more for each in both), got, used, begin]
 
 
-def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Sums of a block of terms are in tiles, and go to a buffer until the next block is added."""
+def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]], *, last: bool) -> list[tuple[str, str, str]]:
+    """Sums of a block of terms are in tiles, and go to a buffer until the next block is added; not those of the last one."""
     total = t.nest.main.tensor
-    if not plan.step("cache_write", total.name, lane_tiles):
+    if not plan.step("cache_write", total.name, lane_tiles, **({"out": False} if last else {})):
         return [("", "", "")]
     buffer = plan.kernel.temporaries[-1]
     row = _as_tiles(plan, t, buffer)

@@ -45,6 +45,7 @@ op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M
   O[i, e] = sum(j: P[i, j] * V[j, e]) / z[i]
 }
 """
+HISTOGRAM = "op histogram(X: i32[N] in 0..16, w: f32[N]) -> H: f32[16] { H[b] = 0  H[X[i]] += w[i] }"
 LOWER = """
 op lower(X: f32[N, N], V: f32[N, M]) -> O: f32[N, M] {
   let E: f32[N, N]
@@ -166,6 +167,7 @@ vectorize("F.0.ji")"""),
     "attention, divided once": (ATTENTION, 'reciprocal("O")'),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
     "attention, by powers": (ATTENTION, 'base2("P")'),
+    "histogram": (HISTOGRAM, 'atomic("H", reassoc=True)\nbind("i", "thread.x")'),
     "rows below a diagonal": (LOWER, 'widen("E", finite=True)'),
     "attention": (ATTENTION, """\
 split("O.i", 8)
