@@ -245,7 +245,8 @@ def _cache(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     if not uses or rng.random() < 0.1:
         return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
     tensor, around = rng.choice(uses)
-    return Step(kind, (tensor.name, shortest(kernel, rng.choice(around))))
+    inside = (("out", False),) if kind == "cache_write" and rng.random() < 0.3 else ()
+    return Step(kind, (tensor.name, shortest(kernel, rng.choice(around))), inside)
 
 
 def _pad(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
