@@ -111,12 +111,13 @@ def test_transposed_operands_and_batches(expression: str, left: str, right: str)
 
 
 @needs_tiles
-def test_what_follows_a_sum_is_computed_from_it():
+@pytest.mark.parametrize("terms", (200, 1300))
+def test_what_follows_a_sum_is_computed_from_it(terms: int):
     op = tx.op("op layer(A: i8[M, K], B: i8[K, N], c: f32[N]) -> Y: f32[M, N] {\n"
                "  S[i, j] = sum(k: i32(A[i, k]) * i32(B[k, j]))\n  Y[i, j] = max(0.5 * f32(S[i, j]) + c[j], 0) }")
-    s = tx.schedule(op, M=100, N=100, K=200).auto()
+    s = tx.schedule(op, M=100, N=100, K=terms).auto()
     assert '"tdpbssd"' in s.script()
-    a, b = (np.random.default_rng(2).integers(-9, 10, shape, "i1") for shape in ((100, 200), (200, 100)))
+    a, b = (np.random.default_rng(2).integers(-9, 10, shape, "i1") for shape in ((100, terms), (terms, 100)))
     c = np.arange(100, dtype="f4")
     expected = np.maximum(np.float32(0.5) * (a.astype("i4") @ b.astype("i4")).astype("f4") + c, 0)
     np.testing.assert_array_equal(np.asarray(s.compile()(a, b, c)), expected)

@@ -27,8 +27,7 @@ def join(kernel: Kernel, first: str | Var, second: str | Var) -> Kernel:
 
     Legal if every dependence keeps its direction: no instance of `C` needs a later one of `A`, and what stands between the loops, and runs
     before both now, needs nothing of `A`. The new loop is called as the first one. Of loops that have copies, each first one is joined with
-    the second one that comes next in the same body. Loops of one iteration around one of
-    them alone go.
+    the second one that comes next in the same body. One of both may stand alone in loops of one iteration, which go.
 
     Raises:
         ScheduleError: no such pair of loops stands in one body, one runs more iterations than the other, or is marked, their number is
@@ -61,9 +60,7 @@ def _laid_bare(kernel: Kernel, first: str, second: str) -> tuple[Kernel, dict[Va
 
 
 def _pairs(body: tuple[Stmt, ...], first: str, second: str) -> Iterator[tuple[list[For], list[For]]]:
-    """The ways to each loop of the first name and to the next one of the second name behind it, at any depth; one of both is no longer
-    than the loop.
-    """
+    """The ways to each loop of the first name and to the next one of the second name behind it, at any depth; one of both is the loop."""
     one: list[For] = []
     for s in body:
         if isinstance(s, For | If):

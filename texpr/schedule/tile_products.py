@@ -317,7 +317,7 @@ def _kept(plan: Plan, t: _Tiles, lane_tiles: str, layouts: list[tuple[str, str]]
     """Sums of a block of terms are in tiles, and go to a buffer until the next block is added; not those of the last one."""
     total = t.nest.main.tensor
     if not plan.step("cache_write", total.name, lane_tiles, **({"out": False} if last else {})):
-        return [("", "", "")]
+        return [("", "", "")] * 2
     buffer = plan.kernel.temporaries[-1]
     row = _as_tiles(plan, t, buffer)
     layouts.append((buffer.name, _form(buffer, *t.of_sums, SIDE)))
