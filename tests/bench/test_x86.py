@@ -15,7 +15,7 @@ from bench.x86 import report
 from bench.x86.candidate import Candidate
 from bench.x86.parent import Found, Library, Settings, measure
 from bench.x86.peers import with_numpy, with_peak, with_texpr
-from bench.x86.rows import BOUNDS, CLASSES, Class, Row, conv, depthwise, gemm, gemm_batched, matrix, rowwise
+from bench.x86.rows import BOUNDS, CLASSES, LINE, Class, Row, conv, depthwise, gemm, gemm_batched, matrix, rowwise
 from bench.x86.worker import Worker, serve
 
 SMALL = (
@@ -57,6 +57,13 @@ def test_as_many_products_as_a_row_has_take_as_long_as_the_rate_says():
     assert peak is not None and with_peak.columns(2)["peak"]["gemm"](gemm("short", 64, 64, 64), {}) is None
     best = min(measure_processor(peak.run).seconds for _ in range(5))
     assert 0.3 * row.flops / rate < best < 3 * row.flops / rate, "a loop that is left out, or is run by each of several threads, shows"
+
+
+@pytest.mark.parametrize("dtype", BOUNDS)
+def test_arrays_begin_at_a_line(dtype: str):
+    """Those of NumPy begin where they may, and libraries differ in what that costs them."""
+    arrays = Row("x", "gemm", {"A": (5, 3), "B": (3, 7)}, 35, dtype=dtype).arrays()
+    assert [a.ctypes.data % LINE for a in arrays.values()] == [0, 0]
 
 
 def test_names_are_unique_in_a_class():

@@ -165,7 +165,7 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
 
 
 def _check_unread(box: _Box, after: Kernel, alone: Kernel, back: Sequence[Stmt]) -> None:
-    """Nobody reads what the buffer would be copied to: neither the caller nor what runs later."""
+    """Raise ScheduleError if the caller, or what runs later, reads what the buffer would be copied to."""
     t, at = box.tensor, box.chain[-1]
     help = "leave `out=False` away, and it is written out"
     if t in after.outputs:

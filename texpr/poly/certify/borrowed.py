@@ -226,7 +226,7 @@ def _is_unwanted(nest: Nest, uses: Uses, loan: _Loan, facts: isl.Set) -> bool:
 
 
 def _is_private(nest: Nest, tensor: Tensor) -> bool:
-    """Whether neither the caller nor the kernel's outputs have a tensor."""
+    """Whether the caller neither gives nor gets a tensor."""
     return tensor not in (*nest.kernel.inputs, *nest.kernel.outputs)
 
 
