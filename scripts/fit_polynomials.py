@@ -108,6 +108,7 @@ def erfcx(x: Decimal) -> Decimal:
 
 PI = pi(60)
 LN2 = Decimal(2).ln()
+ROOT2 = Decimal(2).sqrt()
 TINY = Decimal("1e-3")  # where an interval starts at 0 and the error is relative
 ERFINV_CENTRE = 2.24609375
 ONE_SIGN = "ROUND_DOWN"  # of parts whose products with zeros are added: -0 stays -0
@@ -239,6 +240,7 @@ def problems() -> Iterator[Fit]:
     yield from error_functions()
     yield from error_inverses()
     yield from inverses()
+    yield from gelus()
 
 
 def exponentials() -> Iterator[Fit]:
@@ -340,6 +342,20 @@ def fourth_root(x: Decimal) -> Decimal:
     return x.sqrt().sqrt()
 
 
+def gelus() -> Iterator[Fit]:
+    """Of the normal distribution's part beyond t, in f64 to f32 accuracy."""
+    yield Fit("GELU_NEAR", "(1 - Phi(t))^(1/8) for 0 <= t <= 5.6, error of the eighth power: relative below 4.25, then as a part of Phi(t)",
+              root_beyond, lambda t: 8 / root_beyond(t) if t < Decimal("4.25") else 8 * root_beyond(t) ** 7,
+              up(0, 10), Decimal(0), Decimal("5.6"), 53)
+    yield Fit("GELU_FAR", "t (1 - Phi(t)) exp(t^2 / 2) for 4.25 <= t <= 15", lambda t: t * erfcx(t / ROOT2) / 2,
+              lambda t: 2 / (t * erfcx(t / ROOT2)), up(0, 12), Decimal("4.24"), Decimal("15"), 53)
+
+
+@cache
+def root_beyond(t: Decimal) -> Decimal:
+    return fourth_root((erfcx(t / ROOT2) * (-t * t / 2).exp() / 2).sqrt())
+
+
 def text() -> str:
     """The module of coefficients."""
     lines = ['"""Coefficients, lowest power first. Written by `scripts/fit_polynomials.py`; the errors are those of the fit alone."""', ""]
@@ -383,6 +399,7 @@ def constants() -> Iterator[str]:
     yield ")"
     yield f"HALF_PI = {tuple(split(PI / 2, 53, 53))}"
     yield f"ERFINV_CENTRE = {ERFINV_CENTRE}"
+    yield f"ROOT2 = {tuple(split(ROOT2, 53, 53))}"
     yield f"LOG10E = {tuple(split(1 / Decimal(10).ln(), 53, 53))}"
 
 

@@ -327,6 +327,14 @@ def erf(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     return (times(a, times(_of(2 / math.sqrt(math.pi), x), Call("exp", (negative(times(x, x)),)))),)
 
 
+@derivative("gelu")
+def gelu(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
+    """gelu' = Phi(x) + x Phi'(x) with the normal distribution Phi(x) = (1 + erf(x / sqrt(2))) / 2"""
+    share = times(_of(0.5, x), plus(_of(1, x), Call("erf", (times(x, _of(math.sqrt(0.5), x)),))))
+    density = times(_of(1 / math.sqrt(2 * math.pi), x), Call("exp", (times(_of(-0.5, x), times(x, x)),)))
+    return (times(a, plus(share, times(x, density))),)
+
+
 @derivative("abs")
 def absolute(a: Expr, y: Expr, x: Expr) -> tuple[Expr | None, ...]:
     """abs' = sign"""

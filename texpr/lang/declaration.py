@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from texpr.ir.dtypes import DTYPES
 from texpr.lang import tree
 from texpr.lang.axes import AxisSpec, axes_of
-from texpr.lang.functions import is_scalar_function
+from texpr.lang.functions import YIELDING, is_scalar_function
 from texpr.lang.parser import parse_program
 from texpr.lang.scope import below, duplicate, unknown
 from texpr.support.errors import CheckError
@@ -186,7 +186,8 @@ def _module(text: str, name: str, only: str | None = None) -> Module:
         assert isinstance(item, tree.Operator | tree.Function)
         if item.name.text in places:
             raise duplicate(item.name.text, item.name.span, places[item.name.text])
-        if item.name.text in DTYPES or isinstance(item, tree.Function) and is_scalar_function(item.name.text):
+        taken = isinstance(item, tree.Function) and is_scalar_function(item.name.text) and item.name.text not in YIELDING
+        if item.name.text in DTYPES or taken:
             kind = "type" if item.name.text in DTYPES else "function"
             raise CheckError(f"`{item.name.text}` is a {kind} of the language", item.name.span, code="name", help="choose another name")
         places[item.name.text] = item.name.span

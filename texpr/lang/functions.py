@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_INLINED = 20_000
 BUILTINS = ("max", "min", "clamp", "numel", "lowest", "place")
+YIELDING = ("gelu",)
+"""Functions that the language did not always have: a text may define its own `fn` of such a name."""
 
 
 def is_scalar_function(name: str) -> bool:

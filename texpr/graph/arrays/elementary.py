@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Self
 
-from texpr import ops
 from texpr.graph.arrays import calls
 
 
@@ -86,5 +85,5 @@ class Elementary:
         return calls.elementary("silu", self, "{0} * sigmoid({0})")
 
     def gelu(self) -> Self:
-        """x times the normal distribution function; for floats."""
-        return ops.gelu(self)  # type: ignore[return-value]
+        """x times the normal distribution function."""
+        return calls.elementary("gelu", self)

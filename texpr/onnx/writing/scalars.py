@@ -15,8 +15,9 @@ _BINARY: dict[type, str] = {Add: "Add", Sub: "Sub", Mul: "Mul", Div: "Div", Pow:
 _COMPARE = {"<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal"}
 _SAME = {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos",
          "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "tanh": "Tanh",
-         "sigmoid": "Sigmoid", "erf": "Erf", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "round": "Round", "abs": "Abs",
-         "sign": "Sign", "isnan": "IsNaN", "isinf": "IsInf", "bit_and": "BitwiseAnd", "bit_or": "BitwiseOr", "bit_xor": "BitwiseXor"}
+         "sigmoid": "Sigmoid", "erf": "Erf", "gelu": "Gelu", "floor": "Floor", "ceil": "Ceil", "rint": "Round", "round": "Round",
+         "abs": "Abs", "sign": "Sign", "isnan": "IsNaN", "isinf": "IsInf",
+         "bit_and": "BitwiseAnd", "bit_or": "BitwiseOr", "bit_xor": "BitwiseXor"}
 
 
 class Scalars:

@@ -15,6 +15,7 @@ from texpr.passes.math.arithmetic import DOUBLE, SINGLE, Arithmetic
 from texpr.passes.math.error_function import erf, erfinv
 from texpr.passes.math.exponential import exp, exp2, expm1, sigmoid, tanh
 from texpr.passes.math.gamma import digamma, gamma, lgamma, trigamma
+from texpr.passes.math.gelu import gelu
 from texpr.passes.math.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from texpr.passes.math.inverse_trigonometric import acos, asin, atan, atan2
 from texpr.passes.math.logarithm import log, log1p, log2
@@ -49,7 +50,7 @@ def _in_pairs(build: Callable[..., Expr]) -> Callable[..., Expr]:
 
 EXPANSIONS: dict[str, Callable[..., Expr]] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": log2, "log1p": log1p, "rsqrt": rsqrt,
-    "sin": sin, "cos": cos, "tan": tan, "tanh": tanh, "sigmoid": sigmoid, "erf": erf,
+    "sin": sin, "cos": cos, "tan": tan, "tanh": tanh, "sigmoid": sigmoid, "erf": erf, "gelu": gelu,
     **{f.__name__: _in_pairs(f) for f in (atan, asin, acos, sinh, cosh, asinh, acosh, atanh, cbrt, log10, erfc)},
 }  # fmt: skip
 """Functions of one float."""

@@ -7,7 +7,7 @@ import math
 from texpr.ir.expr import Expr
 from texpr.passes.math.coefficients import CBRT, ERFCX_F64, ERFCX_SHORT, LOG10E
 from texpr.passes.math.logarithm import split
-from texpr.passes.math.pairs import Pairs
+from texpr.passes.math.pairs import Pair, Pairs
 
 
 def cbrt(p: Pairs, x: Expr) -> Expr:
@@ -66,22 +66,31 @@ def log10(p: Pairs, x: Expr) -> Expr:
 
 
 def erfc(p: Pairs, x: Expr) -> Expr:
-    """exp(-x^2) (1 + s P(s - 1)) / (1 + 2 x) with s = 2 x / (x + 4) for x >= 0.
+    """exp(-x^2) times what `erfc_ratio` gives."""
+    m = p.m
+    a = m.at_most(m.call("abs", x), 27.5 if p.exact else 10.5)
+    square = p.product((m.neg(a), None), (a, None))
+    e, n, shifted = p.exp(square, 2 * m.bias)
+    tail = p.product(e, erfc_ratio(p, (m.add(a, a), None)))
+    # Above 1 for a negative x: 2 - erfc(-x).
+    above = p.value(p.sum(2.0, *less(p, tail, n)))
+    below = m.scale(p.value(tail), n, shifted)
+    return m.select(m.compare("<", x, 0.0), above, m.select(m.compare("!=", x, x), x, below))
+
+
+def erfc_ratio(p: Pairs, double: Pair) -> Pair:
+    """erfc(a) / exp(-a^2) of `double` = 2 a >= 0: (1 + s P(s - 1)) / (1 + 2 a) with s = 2 a / (a + 4).
 
     Shepherd and Laframboise, Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Mathematics of Computation 1981.
     """
     m = p.m
-    a = m.at_most(m.call("abs", x), 27.5 if p.exact else 10.5)
-    double = m.add(a, a)
-    s = m.div(double, m.add(a, 4.0))
+    s = m.div(double[0], m.fma(double[0], 0.5, 4.0))
     curve = m.fma(m.polynomial(m.sub(s, 1.0), p.choose(ERFCX_F64, ERFCX_SHORT)), s, -0.0)
-    g = p.quotient(p.ordered(1.0, curve), p.sum(1.0, double))
-    square = p.product((m.neg(a), None), (a, None))
-    e, n, shifted = p.exp(square, 2 * m.bias)
-    tail = p.product(e, g)
-    # Above 1 for a negative x: 2 - erfc(-x), whose terms need no care for small exponents.
-    whole = m.neg(m.from_exponent(m.add(m.at_least(n, -200.0), m.magic + m.bias)))
-    low = None if tail[1] is None else m.fma(tail[1], whole, -0.0)
-    above = p.value(p.sum(2.0, m.fma(tail[0], whole, -0.0), low))
-    below = m.scale(p.value(tail), n, shifted)
-    return m.select(m.compare("<", x, 0.0), above, m.select(m.compare("!=", x, x), x, below))
+    return p.quotient(p.ordered(1.0, curve), p.sum(1.0, *double))
+
+
+def less(p: Pairs, a: Pair, n: Expr) -> Pair:
+    """-a 2^n for a summand that needs no care for small exponents."""
+    m = p.m
+    power = m.neg(m.from_exponent(m.add(m.at_least(n, -200.0), m.magic + m.bias)))
+    return m.fma(a[0], power, -0.0), None if a[1] is None else m.fma(a[1], power, -0.0)
