@@ -42,10 +42,12 @@ def test_rows_from_memory_are_asked_for_while_functions_are_computed(n, m, rows,
 
 
 @pytest.mark.parametrize("op, n, m, cut", [
-    (SOFTMAX, 4096, 1024, "m"), (NORM, 4096, 1024, "v"), (NORM, 257, 130, "v"), (SOFTMAX, 127, 1024, None), (NORM, 4096, 1280, None)],
-    ids=["sums", "operands", "rest", "few", "long"])
+    (SOFTMAX, 4096, 1024, "m"), (NORM, 256, 1024, "v"), (NORM, 257, 130, "v"), (SOFTMAX, 127, 1024, None), (NORM, 256, 1280, None),
+    (NORM, 4096, 1024, None)], ids=["sums", "operands", "rest", "few", "long", "far"])
 def test_rows_that_are_summed_are_computed_in_pairs(op, n, m, cut):
-    """Cut behind the first sum, or before elements that have operands in common, if there are many rows and the first cache holds two."""
+    """Cut behind the first sum, or before elements that have operands in common where the second cache holds them all; if there are many
+    rows and the first cache holds two.
+    """
     steps = _steps(op, N=n, M=m)
     assert [step for step in steps if "fission" in step][:1] == [f'fission("Y.ii", "{cut}", name="row")'] * (cut is not None)
     assert ('reorder("Y.jo", "Y.row")' in steps) == (cut == "v")
@@ -79,14 +81,16 @@ def test_rows_that_take_turns_are_proven_and_right(n):
     assert np.allclose(s.compile()(x), tx.interpret(SOFTMAX, x), rtol=1e-5, atol=1e-7)
 
 
-def test_pages_of_two_rows_are_asked_for_before_the_next_pair():
-    asked = {m: [step for step in _steps(NORM, N=4096, M=m) if step.startswith("prefetch")] for m in (1024, 512)}
-    assert asked == {1024: ['prefetch("X", "Y.io", 1, at="Y.jo")'], 512: []}
+@pytest.mark.parametrize("n, m, row", [(4096, 1024, "Y.i"), (16384, 256, "Y.i"), (65536, 64, ""), (64, 1024, "")],
+                         ids=["pages", "lines", "short", "near"])
+def test_the_last_nest_of_rows_from_memory_asks_for_the_next_one(n, m, row):
+    asked = [step for step in _steps(NORM, N=n, M=m) if step.startswith("prefetch")]
+    assert asked == [f'prefetch("X", "{row}", 1, at="Y.jo")'] * bool(row)
 
 
-def test_light_rows_are_left_to_the_hardware():
+def test_pairs_of_rows_ask_for_the_next_pair_alone():
     op = tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { m[i] = sum(j: X[i, j])  v[i] = sum(j: X[i, j] * m[i])  Y[i, j] = X[i, j] * v[i] }")
-    assert not any(step.startswith("prefetch") for step in _steps(op, N=65536, M=1024))
+    assert [step for step in _steps(op, N=4096, M=1024) if step.startswith("prefetch")] == ['prefetch("X", "Y.io", 1, at="Y.jo")']
 
 
 @pytest.mark.parametrize("value, n, ahead", [

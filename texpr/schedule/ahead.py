@@ -1,8 +1,8 @@
 """What comes from memory is asked for while functions of what came before are computed.
 
 Of nests that are joined by row the first one waits for memory, and the others for arithmetic: hardware foresees lines while it misses
-some, not while it computes from the first cache. So the others ask for the next row, and so does one that walks along two rows, each a
-page of its own. A nest that stands alone asks for its next vectors: while it computes some, no more loads fit into the window of
+some, not while it computes from the first cache. So one of the others asks for the next row: the one that computes most of each element,
+or the last one. A nest that stands alone asks for its next vectors: while it computes some, no more loads fit into the window of
 instructions that are under way.
 """
 
@@ -28,8 +28,8 @@ FEW = 4
 """Times as far, from where on a loop is long enough."""
 SHARE = 8
 """Of the second cache, which a row and the next one may fill beside all else."""
-PAGE = 4096
-"""Bytes beyond which hardware foresees nothing."""
+LEAST_ROW = 1024
+"""Bytes of a row from which on it is asked for a row early, whatever is computed of it."""
 
 
 def ask_ahead(plan: Plan) -> None:
@@ -42,13 +42,24 @@ def ask_ahead(plan: Plan) -> None:
             vector = _vector(loop, tensor)
             if vector and extent(loop) >= FEW * -(-DISTANCE // vector):
                 plan.step("prefetch", tensor.name, qualified(loop), -(-DISTANCE // vector))
-    for row in [n for n in all_loops(plan.kernel) if len(n.body) > 1] if far else ():
-        for tensor in far:
-            nests = list(_nests_of_row(row, tensor, row.var))
-            length = bytes_of(tensor, tensor.shape[1:])
-            busy = next((n for n in nests[1:] if _is_busy(n, tensor) or length >= PAGE and _walks_along_several(n)), None)
-            if busy is not None and caches[-1] >= SHARE * length:
-                plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(busy))
+    rows = [n for n in all_loops(plan.kernel) if len(n.body) > 1]
+    for tensor in far:
+        any(_ask_for_row(plan, row, tensor) for row in rows)
+
+
+def _ask_for_row(plan: Plan, row: For, tensor: Tensor) -> bool:
+    """Prefetch a row of a tensor one iteration early; whether one was."""
+    nests = list(_nests_of_row(row, tensor, row.var))
+    last = nests[-1] if len(nests) > 1 and row_from_afar(plan, tensor) else None
+    at = next((n for n in nests[1:] if _is_busy(n, tensor)), last)
+    room = plan.machine.caches[:2][-1] >= SHARE * bytes_of(tensor, tensor.shape[1:])
+    return at is not None and room and bool(plan.step("prefetch", tensor.name, qualified(row), 1, at=qualified(at)))
+
+
+def row_from_afar(plan: Plan, tensor: Tensor) -> bool:
+    """Whether rows of a tensor come from beyond the second cache, each so many lines that a nest has time to ask for the next one."""
+    caches = plan.machine.caches[:2]
+    return bool(caches) and bytes_of(tensor) > caches[-1] and bytes_of(tensor, tensor.shape[1:]) >= LEAST_ROW
 
 
 def _readers(plan: Plan, tensor: Tensor) -> set[int]:
@@ -75,11 +86,6 @@ def _nests_of_row(around: For, tensor: Tensor, row: Var) -> Iterator[For]:
             if any(linear(i).coefficient(row) for i in firsts):
                 over_rows = any(nest.var in variables(i) for i in firsts)
                 yield from _nests_of_row(nest, tensor, row) if over_rows else (nest,)
-
-
-def _walks_along_several(nest: For) -> bool:
-    """Whether a nest goes through several rows side by side."""
-    return any(isinstance(n, For) and n.kind == "unroll" for n in nest.body)
 
 
 def _is_busy(nest: For, tensor: Tensor) -> bool:

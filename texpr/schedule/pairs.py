@@ -4,7 +4,8 @@
 
 A sum across the lanes of a register is a chain of instructions that wait for each other, and all that follows in the row waits for it. With
 two rows it is over while the other row is summed. Where the elements of the last nest have operands in common with the other row (scale and
-shift of a normalization), both rows are computed side by side, so that these are loaded once.
+shift of a normalization), both rows are computed side by side, so that these are loaded once; but not if the rows come from memory: they
+are asked for a row early (`ahead`), while one is written.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import partial
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.loop import For, Stmt, Store
 from texpr.ir.traverse import variables, walk
+from texpr.schedule.ahead import row_from_afar
 from texpr.schedule.cheap import LEAST_OPERATIONS, operations
 from texpr.schedule.loops import qualified, stores
 from texpr.schedule.nests import constant_extent
@@ -40,6 +42,8 @@ def _in_pairs(plan: Plan, loop: For) -> list[str] | None:
     if not sums or equations[-1] == equations[sums[0]]:
         return None
     beside = _have_operands_in_common(loop, [s for s, e in zip(loop.body, equations) if e == equations[-1]])
+    if beside and any(row_from_afar(plan, t) for t in plan.kernel.inputs if _is_read_by_row(loop, t)):
+        return None
     before = equations.index(equations[-1]) if beside else equations.index(next(e for e in equations[sums[0]:] if e != equations[sums[0]]))
     blocks, row = plan.cut(qualified(loop), 2)
     last = stores(loop.body[before - 1])[-1].tensor.name
@@ -54,6 +58,11 @@ def _side_by_side(plan: Plan, loop: For) -> bool:
     plan.step("fission", row)
     columns = next((n for n in plan.loop(row).body if isinstance(n, For)), None)
     return columns is not None and plan.step("reorder", qualified(columns), row) and plan.step("unroll", row)
+
+
+def _is_read_by_row(loop: For, tensor: Tensor) -> bool:
+    """Whether an iteration reads one row of a tensor."""
+    return any(isinstance(n, Read) and n.tensor is tensor and n.indices[:1] == (loop.var,) for n in walk(loop))
 
 
 def _equation(stmt: Stmt) -> int:
