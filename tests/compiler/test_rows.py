@@ -99,7 +99,7 @@ def test_pairs_of_rows_ask_for_the_next_pair_alone():
 def test_vectors_from_memory_are_asked_for_while_functions_are_computed(value, n, ahead):
     """A kilobyte early, of what nothing else reads."""
     steps = _steps(tx.op(f"op f(X: f32[N, N], b: f32[N]) -> Y: f32[N, N] {{ Y[i, j] = {value} }}"), N=n)
-    assert [step for step in steps if step.startswith("prefetch")] == ['prefetch("X", "Y.jo", 16)'] * ahead
+    assert [step for step in steps if step.startswith("prefetch")] == ['prefetch("X", "Y.jo", 8)'] * ahead
 
 
 def test_what_a_row_keeps_near_is_not_computed_twice():
@@ -131,6 +131,13 @@ def test_what_waits_for_what_it_loads_takes_halves_of_registers(value, n, halves
         steps, kernel = auto(tx.schedule(op, N=n, M=1024).kernel, replace(ROWS, halves=least))
         lanes = {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"}
         assert (lanes == {8}) == (halves and least > 0)
+
+
+@pytest.mark.parametrize("n, lanes", [(64, 16), (8192, 32)], ids=["near", "past"])
+def test_functions_past_the_caches_are_written_by_two_lines(n, lanes):
+    steps, kernel = auto(tx.schedule(tx.op("op f(X: f32[N, M]) -> Y: f32[N, M] { Y[i, j] = tanh(X[i, j]) }"), N=n, M=1024).kernel, ROWS)
+    assert ("stream" in {step.name for step in steps}) == (lanes == 32)
+    assert {loop.extent.value for loop in all_loops(kernel) if loop.kind == "vector"} == {lanes}
 
 
 def test_sums_of_what_all_moves_with_the_lanes_take_two_registers_of_each_row():

@@ -98,3 +98,12 @@ def test_instructions_that_qemu_lacks():
     except tx.ResourceError as error:
         assert str(error) == ("error[emulator]: qemu-x86_64 does not have all instructions of the processor that texpr_f is for\n"
                               "  help: save it, and run it on such a processor")
+
+
+def test_calls_for_rare_numbers_leave_the_constants_in_registers():
+    """Nothing is loaded in the loop but the operands, and what is called puts back the registers that it uses."""
+    asm = tx.schedule(tx.op("op f(X: f32[N]) -> Y: f32[N] { Y[i] = gelu(X[i]) }"), N=4096).auto("x86-64-v4").compile(target="x86-64-v4").asm
+    rare, loop = asm.split("\nrare0:")[1].split(".size")[0], asm.split("\ntexpr_f:")[1]
+    body = loop[: loop.index("callq")].rpartition("\n.LBB")[2]
+    assert "vfmadd" in body and "rip" not in body and "rsp" not in body
+    assert re.search(r"vmovups\t%zmm1, .*\(%rsp\)", rare) and re.search(r"vmovups\t.*\(%rsp\), %zmm1$", rare, re.M)

@@ -40,7 +40,7 @@ from texpr.schedule.loops import find_loops, loops_around, qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
-from texpr.schedule.past import rows_together, waits_by_halves
+from texpr.schedule.past import past_caches, rows_together, waits_by_halves
 from texpr.schedule.plan import Plan
 from texpr.schedule.ragged import cut_lanes
 from texpr.schedule.rewritten import on_tensor_cores, rewritten
@@ -217,7 +217,8 @@ def _elementwise(plan: Plan, nest: Nest) -> list[str]:
         name = qualified(best)
         _bare(plan, nest, best)
         # A loop of unknown length ends in a masked iteration, which one register makes cheap.
-        one = integer(best.extent) is None or any(is_best_alone(s, plan.machine) for s in beside)
+        far = nest.main.tensor.name in past_caches(plan)
+        one = integer(best.extent) is None or any(is_best_alone(s, plan.machine, far) for s in beside)
         halves = light and not one and waits_by_halves(plan, nest)
         registers = 1 if one else 4 if light and not halves else 2
         if any_length.wanted(plan):

@@ -93,12 +93,13 @@ def crowded(value: Expr, machine: Machine) -> bool:
     return machine.loads_apart and operations(value) > CROWDED
 
 
-def is_best_alone(s: Store, machine: Machine) -> bool:
+def is_best_alone(s: Store, machine: Machine, far: bool) -> bool:
     """Whether one vector of elements in an iteration is best: several would not stay in registers, or the processor computes the next
-    iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same.
+    iterations before this one is over, which are so long that counting them costs nothing: half of the code then does the same. `far`
+    elements, which are written past the caches, are written fastest by two lines.
     """
     last = next((i for i in reversed(s.indices) if isinstance(i, Var)), None)
-    return crowded(s.value, machine) or not machine.loads_apart and operations(s.value, along=last) >= FUNCTION
+    return crowded(s.value, machine) or not (machine.loads_apart or far) and operations(s.value, along=last) >= FUNCTION
 
 
 def stored_alike(kernel: Kernel, tensor: Tensor) -> list[Store]:

@@ -41,9 +41,11 @@ class Emitter(Accesses):
 
     Attributes:
         adds_addresses: loads take a base, an index and an offset, so that no sums of them need registers.
+        rare_attributes: of functions that are seldom called.
     """
 
     adds_addresses = False
+    rare_attributes = "noinline"
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
@@ -116,7 +118,8 @@ class Emitter(Accesses):
         self.function, self.mask = Function(""), None
         self.known = Scoped({key: (node, p) for (key, (node, _)), p in zip(given.items(), parameters)})
         result = self.value(e)
-        lines = "\n".join([f"({', '.join(map(str, parameters))}) noinline #0 {{", "entry:", *self.function.lines, f"  ret {result}", "}"])
+        head = f"({', '.join(map(str, parameters))}) {self.rare_attributes} #0 {{"
+        lines = "\n".join([head, "entry:", *self.function.lines, f"  ret {result}", "}"])
         self.function, self.known, self.mask = outer
         text = f"{result.type} @{{}}{lines}"
         name = self.rare_functions.get(text)

@@ -109,9 +109,13 @@ def _machine(vector_bytes: int, registers: int, caches: tuple[int, ...], cores: 
 
 
 class WideEmitter(RememberingEmitter):
-    """AVX-512 has instructions for a product with a power of two, and for extremes; stores past the caches wait for sfence."""
+    """AVX-512 has instructions for a product with a power of two, and for extremes; stores past the caches wait for sfence.
+
+    What is seldom called keeps the registers that it uses: loops around the call would load all their constants in each iteration.
+    """
 
     adds_addresses = True
+    rare_attributes = 'noinline "no_caller_saved_registers"'
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
