@@ -33,7 +33,7 @@ from texpr.poly.certify import Certificate
 from texpr.runtime import callable, gpu, loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
-from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
+from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, Form, RangeCheck
 from texpr.support.errors import CallError, CertificateWarning, CompileError, ScheduleError
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, symbol_of
@@ -243,7 +243,8 @@ class CompiledKernel(callable.Callable):
                 self._calls.clear()
             self._calls[shapes] = call
             if self.target.native and not self.symbolic:
-                self._become_native(self.bind(shapes, self._general))
+                native = self.bind(shapes, self._general)
+                self._become_native(self._general, [native] if callable.is_native(native) else [])
         return call(*arrays, **options)
 
     def on_device(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
@@ -298,23 +299,25 @@ class CompiledKernel(callable.Callable):
         if not self.target.gpu:
             _ = self.address
 
-    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None) -> Callable[..., object]:
+    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None, form: Form | None = None
+             ) -> Callable[..., object]:
         """The fastest callable for inputs of exactly these shapes.
 
         Args:
             otherwise: called in its place with arrays that are not exactly so; conversions and errors unless given.
+            form: of the calls it is for.
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
             ResourceError: an array would be larger than any memory.
         """
         spec, sizes, packs = self._specification(shapes)
         if self.target.native and self._built.scratch:
-            return self._called.bind(shapes, otherwise)
+            return self._called.bind(shapes, otherwise, form)
         if self.target.gpu:
             return partial(self._foreign, self._over_copies)
         if self.target.run is not None:
             return partial(self._foreign, type(self)._by_the_target)
-        made = make_callable(self.address, spec, keep=self, otherwise=otherwise)
+        made = make_callable(self.address, spec, keep=self, otherwise=otherwise, form=form)
         return knowing(sizes, packs, made) if self._externs else made
 
     def _specification(self, shapes: tuple[Shape, ...]) -> tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable as Function
+from collections.abc import Iterable
+from struct import pack
 from typing import TYPE_CHECKING, Any
 
 from texpr.runtime import native
@@ -62,8 +64,9 @@ else:
 class Callable(_Word):
     """Base of classes whose objects are called as a function that can be replaced."""
 
-    __slots__ = ("_target", "_function")
-    _target: object
+    # Python lays out names in their order: what `tx_enter` reads is the first word behind that of `Word`.
+    __slots__ = ("_asked", "_function")
+    _asked: object
     _function: Function[..., Any]
 
     def __init_subclass__(cls) -> None:
@@ -76,13 +79,21 @@ class Callable(_Word):
 
     def _become(self, function: Function[..., object]) -> None:
         """From now on, `function` is called."""
-        self._target = self._function = function
+        self._asked = self._function = function
 
-    def _become_native(self, function: Function[..., object]) -> None:
-        """From now on, `function` is called, natively if `make_callable` made it: then `call.ll` finds in the target what to do."""
-        owner = getattr(function, "__self__", None)
-        self._function, self._target = function, owner if isinstance(owner, tuple) else function
+    def _become_native(self, function: Function[..., object], served: Iterable[Function[..., object]] = ()) -> None:
+        """From now on, `function` is called where none of `served` takes the arguments. They are what `make_callable` made, and asked in
+        turn by native code: `call.ll` finds in the target what they do."""
+        owners = [f.__self__ for f in served]  # type: ignore[attr-defined]
+        addresses = [id(owner[0]) + bytes.__basicsize__ - 1 for owner in owners]
+        listed = pack(f"{len(owners) + 2}q", id(function), len(owners), *addresses)
+        self._function, self._asked = function, (listed, function, *owners) if owners else function
         self._entry = native.symbols()["tx_enter"]
+
+
+def is_native(function: Function[..., object]) -> bool:
+    """Whether native code serves a callable: one of `make_callable` that is not all Python."""
+    return isinstance(getattr(function, "__self__", None), tuple)
 
 
 def _enable(cls: type) -> None:

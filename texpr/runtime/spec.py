@@ -90,6 +90,27 @@ class CallSpec:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
 
 
+Numbers = Literal["any", "python", "own"]
+"""Which numbers may stand for an array of rank 0: any; Python's, and of NumPy's those of the argument's dtype; these alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """In which form a call has the inputs of a kernel.
+
+    Attributes:
+        positional: how many may come by position; the others come by name.
+        complete: all outputs may follow by position.
+        constants: names and values (float, int or bool) that are given by name, and were used when the kernel was made.
+        numbers: for every input.
+    """
+
+    positional: int
+    complete: bool
+    constants: tuple[tuple[str, int | float], ...]
+    numbers: tuple[Numbers, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RangeCheck:
     """Every element of an integer input lies in `lo..hi`, hi excluded.
