@@ -60,6 +60,7 @@ class Op(callable.Callable):
         self._kernels = Kernels(default_kernel)
         self._constants = frozenset(c.name for c in signature.constants)
         self._calls: dict[tuple, _Known] = {}
+        self._natives: dict[tuple, Callable[..., object]] = {}
         self._served: tuple[Callable[..., object], ...] = ()
         self._become(self._general)
 
@@ -123,6 +124,7 @@ class Op(callable.Callable):
         if key is not None:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
+                self._natives.clear()
             self._calls[key] = _Known(call, native)
         if native is None:
             return call(*inputs.values(), *outputs, **out)
@@ -135,11 +137,13 @@ class Op(callable.Callable):
         if kernel.symbolic or any(type(v) not in (int, float, bool) for v in constants.values()):
             return None
         assert list(inputs) == [t.name for t in kernel.program.inputs], "the kernel has the names of the operator"
-        names = [p.name for p in self.signature.inputs]
+        names, shapes = [p.name for p in self.signature.inputs], tuple(a.shape for a in given.values())
         positional = next((k for k, n in enumerate(names) if n not in inputs), len(names))
         named = tuple((intern(n), v) for n, v in constants.items())
         form = Form(positional, len(inputs) == len(names), named, self._numbers(inputs, given))  # type: ignore[arg-type]
-        native = kernel.bind(tuple(a.shape for a in given.values()), self._general, form)
+        key = (kernel, shapes, positional, form.numbers, _constants_key(constants))
+        if (native := self._natives.get(key)) is None:
+            native = self._natives[key] = kernel.bind(shapes, self._general, form)
         return native if callable.is_native(native) else None
 
     def _numbers(self, inputs: Mapping[str, object], given: Mapping[str, np.ndarray]) -> tuple[Numbers, ...]:
