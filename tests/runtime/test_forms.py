@@ -32,10 +32,12 @@ op biased(A: f32[N], b: f32[N] = 0, c: f32[N] = 1) -> C: f32[N] { C[i] = A[i] * 
 op either<T: num>(a: T, b: T) -> C: T { C = a + b }
 op picked(A: f32[N], k: i32[1] in 0..N) -> C: f32 { C = A[k[0]] }
 op chosen(A: f32[N], k: i32 in 0..N) -> C: f32 { C = A[k] }
+op placed(A: f32[N], k: i32[N] in 0..N distinct) -> C: f32[N] { C[k[i]] = A[i] }
+op rows(k: u8[M, N] distinct) -> C: u8[M] { C[i] = k[i, 0] }
 op turned(A: f32[M, N]) -> C: f32[M, N] { C[i, j] = 2 * A[i, j] }
 op added(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }
 """
-NAMES = ("both", "raised", "counted", "shifted", "biased", "either", "picked", "chosen", "turned", "added")
+NAMES = ("both", "raised", "counted", "shifted", "biased", "either", "picked", "chosen", "placed", "rows", "turned", "added")
 
 
 class Alone(Op):
@@ -118,6 +120,10 @@ SERVED = {
     "only numbers of NumPy": ("either", lambda f: f(np.float64(0.1), np.float64(0.2))),
     "a number beside one of NumPy": ("either", lambda f: f(np.int16(100), 200)),
     "value in range": ("chosen", lambda f: f(A, 5)),
+    "permutation": ("placed", lambda f: f(A, np.array([3, 1, 0, 2, 5, 4], "i4"))),
+    "permutation, backwards": ("placed", lambda f: f(A, np.arange(6, dtype="i4")[::-1])),
+    "permutation of many": ("placed", lambda f: f(np.arange(3000, dtype="f4"), np.arange(3000, dtype="i4")[::-1])),
+    "distinct in rows": ("rows", lambda f: f(np.array([[250, 255, 251], [251, 250, 249]], "u1"))),
     "step": ("added", lambda f: f(np.arange(12, dtype="f4")[::2], B[::-1])),
     "broadcast": ("added", lambda f: f(A, np.broadcast_to(np.float32(2), 6))),
     "transposed": ("turned", lambda f: f(MATRIX.T)),
@@ -207,6 +213,11 @@ ODD = {
     "out of range": ("chosen", lambda f: f(A, 6)),
     "below range": ("chosen", lambda f: f(A, np.int64(-1))),
     "array out of range": ("picked", lambda f: f(A[::-1], np.array([6, 9], "i4")[::2])),
+    "a value twice": ("placed", lambda f: f(A, np.array([3, 1, 0, 2, 5, 3], "i4"))),
+    "a value twice, of many": ("placed", lambda f: f(np.zeros(3000, "f4"), np.arange(3000, dtype="i4") // 2)),
+    "a value twice and one out of range": ("placed", lambda f: f(A, np.array([3, 1, 0, 2, 6, 3], "i4"))),
+    "a value twice in a row": ("rows", lambda f: f(np.array([[250, 255, 251], [251, 250, 251]], "u1"))),
+    "values far apart": ("rows", lambda f: f(np.array([[0, 255, 100], [251, 0, 249]], "u1"))),
     "constant of NumPy": ("shifted", lambda f: f(A, by=np.float32(0.1))),
     "constant array": ("shifted", lambda f: f(A, by=np.array(2))),
     "enum": ("shifted", lambda f: f(A, by=Mode.ONE)),

@@ -4,12 +4,13 @@
 ; specification, an array of 64-bit words that `call.py` packs:
 ;
 ;   0 entry   1 inputs   2 outputs   3 sizes   4 duration: 0 long, 1 brief, 2 instant   5 slow   6 "out", or null
-;   7 wrap: type of the tuple of several outputs, null for one   8 failed   9 ndarray   10 PyArray_NewFromDescr   11 PyDataMem_SetHandler   12 our memory handler   13 range checks
+;   7 wrap: type of the tuple of several outputs, null for one   8 failed   9 ndarray   10 PyArray_NewFromDescr
+;   11 PyDataMem_SetHandler   12 our memory handler   13 checks of values
 ;   14 brief where no size is larger than this; 0: never
 ;   15 what the entry finds in front of its slots: one function of native code serves many callables, which take inputs only; 0 for kernels
 ;   16 how many inputs may be given by position   17 how many arguments with all outputs by position; -1: they may not be
 ;   18 constants   19 word where the names are (keywords.ll)   20 kinds of numbers (numbers.ll)   21 PyArray_NewCopy
-;   then for every range check: position of the input, function, and each bound as a constant and a size (constant + size, or -1)
+;   then for every check: position of the input, function, and its two bounds, each as a constant and a size (constant + size, or -1)
 ;   then, for every input, then every output: dtype object, bytes of an item, rank, what numbers may stand for it (numbers.ll), and each
 ;   extent: e >= 0 is a constant, -1-k is size number k
 ;

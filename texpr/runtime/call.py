@@ -21,7 +21,7 @@ import numpy as np
 from texpr.runtime import checks, native, numpy_api
 from texpr.runtime.extern import take_error
 from texpr.runtime.slow import SlowCall
-from texpr.runtime.spec import CallSpec, Form, RangeCheck
+from texpr.runtime.spec import CallSpec, DistinctCheck, Form, RangeCheck
 from texpr.support.errors import ResourceError
 
 FASTCALL, _KEYWORDS, NO_ARGUMENTS = 0x0080, 0x0002, 0x0004
@@ -114,13 +114,13 @@ def _normal(spec: CallSpec) -> CallSpec:
 def _is_plain(spec: CallSpec) -> bool:
     """Whether the native code understands every extent and every check."""
     extents = [extent for argument in spec.arguments for extent in argument.shape]
-    ranges = [check for check in spec.checks if isinstance(check, RangeCheck)]
-    extents += [bound for check in ranges for bound in (check.lo, check.hi)]
-    kinds = [_short(spec.inputs[check.position].dtype) in checks.DTYPES for check in ranges]
+    known = [check for check in spec.checks if isinstance(check, RangeCheck | DistinctCheck)]
+    extents += [word for check in known for word in ((check.lo, check.hi) if isinstance(check, RangeCheck) else (check.row,))]
+    kinds = [_short(spec.inputs[check.position].dtype) in checks.DTYPES for check in known]
     return (
         len(spec.arguments) <= _MOST_ARGUMENTS
         and all(isinstance(size, str) for size in spec.sizes)
-        and len(ranges) == len(spec.checks)
+        and len(known) == len(spec.checks)
         and all(kinds)
         and all(isinstance(extent, int) or (isinstance(extent, str) and extent in spec.sizes) for extent in extents)
     )
@@ -165,12 +165,15 @@ def _pack(entry: int, spec: CallSpec, form: Form | None, failed: object, slow: o
 
 def _check_words(spec: CallSpec) -> Iterator[int]:
     for check in spec.checks:
-        assert isinstance(check, RangeCheck)
+        assert isinstance(check, RangeCheck | DistinctCheck)
         dtype = spec.inputs[check.position].dtype
-        # Large unsigned values look negative to the native code.
-        lo = max(check.lo, 0) if isinstance(check.lo, int) and dtype.kind == "u" else check.lo
-        yield from (check.position, checks.range_check(_short(dtype)))
-        for bound in (lo, check.hi):
+        if isinstance(check, DistinctCheck):
+            function, words = checks.distinct_check(_short(dtype)), (check.row, 0)
+        else:  # large unsigned values look negative to the native code
+            lo = max(check.lo, 0) if isinstance(check.lo, int) and dtype.kind == "u" else check.lo
+            function, words = checks.range_check(_short(dtype)), (lo, check.hi)
+        yield from (check.position, function)
+        for bound in words:
             yield from (0, spec.sizes.index(bound)) if isinstance(bound, str) else (int(bound), -1)  # type: ignore[arg-type]
 
 

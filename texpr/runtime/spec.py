@@ -172,13 +172,9 @@ def _all_seen_once(rows: np.ndarray) -> bool:
     """Marks instead of sorting, for integers that are about as many as the values they could have; False where sorting has to tell."""
     if rows.dtype.kind not in "iu":
         return False
-    least = rows.min()
-    span = int(rows.max()) - int(least) + 1
-    if span > 4 * rows.shape[1]:
-        return False
     if not (rows.flags.c_contiguous and rows.dtype.isnative):
         rows = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))
-    return checks.all_distinct(rows, rows.shape[1], int(least), span)
+    return checks.all_distinct(rows, rows.shape[1])
 
 
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:

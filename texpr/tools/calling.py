@@ -23,6 +23,7 @@ op raised(A: f32[N], b: f32) -> C: f32[N] { C[i] = A[i] + b }
 op shifted(A: f32[N]; by = 1) -> C: f32[N] { C[i] = A[i] + by }
 op biased(A: f32[N], b: f32[N] = 0) -> C: f32[N] { C[i] = A[i] + b[i] }
 op squares(A: f32[M, M]) -> C: f32[M, M] { C[i, j] = A[i, j] + A[i, j] }
+op taken(A: f32[N], order: i32[N] in 0..N distinct) -> C: f32[N] { C[i] = A[order[i]] }
 """
 
 
@@ -51,6 +52,7 @@ _ROWS = {
     "ten shapes in turns": _Row("; ".join(f"ten(shapes[{k}], shapes[{k}])" for k in range(10)), 250, 10),
     "every second element": _Row("add(stepped, b)", 250),
     "a transposed matrix": _Row("squares(transposed)", 250),
+    "a permutation, which is checked": _Row("taken(a, order)", 250),
     "NumPy, given output": _Row("np.add(a, b, out=c)"),
     "NumPy, new output": _Row("a + b"),
 }
@@ -80,9 +82,10 @@ def _names() -> dict[str, object]:
     """What the code of the rows refers to."""
     a, b, c = np.ones((3, 16), np.float32)
     add = op(_ADD)
-    others = {name: op(_OTHERS, name) for name in ("both", "raised", "shifted", "biased", "squares")}
+    others = {name: op(_OTHERS, name) for name in ("both", "raised", "shifted", "biased", "squares", "taken")}
     arrays = {"a": a, "b": b, "c": c, "d": a[:15].copy(), "e": a[:14].copy(), "shapes": [a[:k].copy() for k in range(4, 14)],
-              "stepped": np.ones(32, np.float32)[::2], "transposed": np.ones((4, 4), np.float32).T, "number": np.float64(2)}
+              "stepped": np.ones(32, np.float32)[::2], "transposed": np.ones((4, 4), np.float32).T, "number": np.float64(2),
+              "order": np.arange(16, dtype=np.int32)[::-1].copy()}
     # Of a symbolic size, so nobody knows that it is over at once.
     released = schedule(add).vectorize("i", 16).compile().bind((a.shape, b.shape))
     kernel = schedule(add, N=16).auto().compile()
