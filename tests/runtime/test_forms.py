@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
-from texpr.compiler import Op
+from texpr.compiler import CompiledKernel, Op
 from texpr.runtime import jit, native
 from texpr.runtime.callable import Callable
 
@@ -34,10 +34,11 @@ op picked(A: f32[N], k: i32[1] in 0..N) -> C: f32 { C = A[k[0]] }
 op chosen(A: f32[N], k: i32 in 0..N) -> C: f32 { C = A[k] }
 op placed(A: f32[N], k: i32[N] in 0..N distinct) -> C: f32[N] { C[k[i]] = A[i] }
 op rows(k: u8[M, N] distinct) -> C: u8[M] { C[i] = k[i, 0] }
+op flat(A: f32[*S]) -> C: f32[*S] { C[*s] = 3 * A[*s] }
 op turned(A: f32[M, N]) -> C: f32[M, N] { C[i, j] = 2 * A[i, j] }
 op added(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }
 """
-NAMES = ("both", "raised", "counted", "shifted", "biased", "either", "picked", "chosen", "placed", "rows", "turned", "added")
+NAMES = ("both", "raised", "counted", "shifted", "biased", "either", "picked", "chosen", "placed", "rows", "flat", "turned", "added")
 
 
 class Alone(Op):
@@ -324,6 +325,43 @@ def test_forms_that_were_put_out_come_back():
     assert op.python == 40 and len(op._served) == 16
     assert (op(A, by=3) == A + 3).all() and op.python == 41
     assert (op(A, by=3) == A + 3).all() and op.python == 41
+
+
+KERNELS = {
+    "constant sizes": ("added", {"N": 6}, lambda k: (k(A, B), k(A, B=B), k(A[::-1], B), k(A, B, out=np.empty(6, "f4")))[-1]),
+    "a number": ("raised", {"N": 6}, lambda k: (k(A, 2), k(A, b=np.float64(0.1)))[1]),
+    "a symbolic size": ("added", {}, lambda k: (k(A, A), k(A, B, np.empty(6, "f4")))[1]),
+    "shapes in turns": ("added", {}, lambda k: (k(A[:2], B[1:3]), k(A[:3], B[1:4]))[1]),
+    "checks": ("placed", {}, lambda k: (k(A, np.arange(6, dtype="i4")), k(A[:3], np.array([2, 0, 1], "i4")))[1]),
+    "one size of two": ("turned", {"N": 4}, lambda k: (k(MATRIX), k(MATRIX[:2]))[1]),
+    "a pack": ("flat", {}, lambda k: (k(MATRIX), k(MATRIX.reshape(2, 6)), k(A))[1]),
+}
+
+
+@pytest.mark.parametrize("name, sizes, call", KERNELS.values(), ids=KERNELS)
+def test_kernels_need_no_python(monkeypatch, name, sizes, call):
+    python: list[tuple] = []
+    general = CompiledKernel._general
+    monkeypatch.setattr(CompiledKernel, "_general", lambda self, *a, **o: python.append(a) or general(self, *a, **o))
+    kernel = tx.schedule(tx.op(TEXT, name), **sizes).compile()
+    expected, first = outcome(call, kernel), len(python)
+    for _ in range(3):
+        assert outcome(call, kernel) == expected
+    assert len(python) == first
+
+
+def test_what_kernels_of_symbolic_sizes_refuse():
+    """What was checked for some shapes holds for these alone."""
+    back = tx.op("op back(X: f32[N], W: f32[K]) -> Y: f32[N] require N > K { Y[i] = X[i] + sum(k: W[k]) }")
+    kernel = tx.schedule(back).compile()
+    for _ in range(2):
+        assert (kernel(A, B[:5]) == A + B[:5].sum()).all()
+        for arrays in ((A, B), (A[:5], B[:5]), (A[:0], B[:0])):
+            with pytest.raises(tx.CallError, match=f"back requires N > K, and K = {len(arrays[1])}, N = {len(arrays[0])}"):
+                kernel(*arrays)
+        with pytest.raises(tx.CallError) as error:
+            kernel(A, B[:5], A[:3])
+        assert str(error.value) == "error[shape]: axis 0 of `Y` has extent 3, expected N = 6 (axis 0 of `X`)"
 
 
 def test_python_lays_out_names_in_their_order():

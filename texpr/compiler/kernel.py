@@ -65,7 +65,7 @@ class CompiledKernel(callable.Callable):
         self._make, self.target, self.program, self.sizes, self._schedule = make, target, program, dict(sizes), schedule
         self._overwriting = False
         self.name, self.symbolic = program.name, tuple(v for v in program.sizes if v not in self.sizes)
-        self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
+        self._calls: dict[tuple[Shape, ...], tuple[Callable[..., object], Callable[..., object] | None]] = {}
         self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
         self._become(self._general)
 
@@ -223,7 +223,7 @@ class CompiledKernel(callable.Callable):
         return self._loaded.address
 
     def _general(self, *arrays: object, **options: object) -> object:
-        """A call of any shapes. Once one was served by native code, that code is asked first and hands on what does not fit it.
+        """A call of any shapes. Native code is asked first for the latest of them, and hands on what does not fit them.
 
         Raises:
             CallError: arguments that do not fit.
@@ -231,21 +231,26 @@ class CompiledKernel(callable.Callable):
         inputs = self.program.inputs
         try:
             shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
-            call = self._calls.get(shapes)
+            known = self._calls.get(shapes)
         except (AttributeError, TypeError):
-            shapes, call = (), None
-        if call is None:
+            shapes, known = (), None
+        if known is None:
             if not shapes or len(shapes) != len(inputs):
                 given = _arrays(self.program, arrays, options)
                 shapes = tuple(a.shape for a in given)
-            call = self._calls.get(shapes) or self.bind(shapes)
+            known = self._calls.get(shapes) or self._bound(shapes)
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
-            self._calls[shapes] = call
-            if self.target.native and not self.symbolic:
-                native = self.bind(shapes, self._general)
-                self._become_native(self._general, [native] if callable.is_native(native) else [])
+            self._calls[shapes] = known
+        call, native = known
+        if native is not None and native not in self._served:
+            self._serve(native)
         return call(*arrays, **options)
+
+    def _bound(self, shapes: tuple[Shape, ...]) -> tuple[Callable[..., object], Callable[..., object] | None]:
+        """What takes arguments of these shapes in any form, and what native code is asked, if it can serve them."""
+        native = self.bind(shapes, self._general) if self.target.native else None
+        return self.bind(shapes), native if native is not None and callable.is_native(native) else None
 
     def on_device(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
                   ) -> tuple[gpu.DeviceArray, ...]:
@@ -311,6 +316,8 @@ class CompiledKernel(callable.Callable):
             ResourceError: an array would be larger than any memory.
         """
         spec, sizes, packs = self._specification(shapes)
+        if otherwise is not None and self.symbolic:
+            spec = self._pinned(spec, shapes, sizes, packs)
         if self.target.native and self._built.scratch:
             return self._called.bind(shapes, otherwise, form)
         if self.target.gpu:
@@ -340,14 +347,21 @@ class CompiledKernel(callable.Callable):
         refuse_far(program, sizes)
         if prod(n for n in sizes.values() if n > 1) >= 1 << 62:  # else no product of sizes is so large, and loops need not be made
             refuse_endless(self.kernel, sizes)
-        arguments = [_argument(t, shape) for t, shape in zip(program.inputs, shapes)]
-        arguments += [_argument(t, caller_shape(t, sizes, packs), output=True) for t in program.outputs]
-        spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
+        spec = CallSpec(self.name, self._arguments(shapes, sizes, packs), (), input_checks(program.inputs, sizes))
         if self.target.native:
             spec = replace(spec, duration=self._built.duration, brief_up_to=self._built.brief_up_to)
             for buffer in self._built.buffers:
                 refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
         return self._symbolic(spec, sizes) if self.symbolic else spec, sizes, packs
+
+    def _arguments(self, shapes: tuple[Shape, ...], sizes: Mapping[Var, int], packs: Mapping[Var, Shape]) -> tuple[Argument, ...]:
+        inputs = [_argument(t, shape) for t, shape in zip(self.program.inputs, shapes)]
+        return (*inputs, *(_argument(t, caller_shape(t, sizes, packs), output=True) for t in self.program.outputs))
+
+    def _pinned(self, spec: CallSpec, shapes: tuple[Shape, ...], sizes: Mapping[Var, int], packs: Mapping[Var, Shape]) -> CallSpec:
+        """The same for these shapes alone, which were checked."""
+        return replace(spec, arguments=self._arguments(shapes, sizes, packs), sizes=tuple(sizes[v] for v in self.symbolic),
+                       checks=input_checks(self.program.inputs, sizes))
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
         """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""

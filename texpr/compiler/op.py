@@ -39,8 +39,6 @@ from texpr.support.suggest import did_you_mean
 
 _SHORT_TEXT = 4000
 """Characters of a text that takes less time to hash than its operator takes to print."""
-_MOST_SERVED = 16
-"""Forms of calls that native code looks for, one after the other: less than 10 ns each. It finds the newest first."""
 Make = Callable[[Mapping[str, DType], Mapping[str, object], frozenset[str]], Program]
 
 
@@ -61,7 +59,6 @@ class Op(callable.Callable):
         self._constants = frozenset(c.name for c in signature.constants)
         self._calls: dict[tuple, _Known] = {}
         self._natives: dict[tuple, Callable[..., object]] = {}
-        self._served: tuple[Callable[..., object], ...] = ()
         self._become(self._general)
 
     def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
@@ -152,11 +149,6 @@ class Op(callable.Callable):
         free = variables - {p.dtype for p in self.signature.inputs if p.name in given and given[p.name].shape}
         chosen = {p.name: p.dtype in free for p in self.signature.inputs}
         return tuple("any" if not chosen[n] else "own" if isinstance(v, np.ndarray | np.generic) else "python" for n, v in inputs.items())
-
-    def _serve(self, native: Callable[..., object]) -> None:
-        """Ask it first from now on."""
-        self._served = (native, *[f for f in self._served if f is not native][: _MOST_SERVED - 1])
-        self._become_native(self._general, self._served)
 
     def _call_key(self, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple:
         """What decides which kernel serves a call.

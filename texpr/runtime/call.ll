@@ -11,6 +11,7 @@
 ;   16 how many inputs may be given by position   17 how many arguments with all outputs by position; -1: they may not be
 ;   18 constants   19 word where the names are (keywords.ll)   20 kinds of numbers (numbers.ll)   21 PyArray_NewCopy
 ;   then for every check: position of the input, function, and its two bounds, each as a constant and a size (constant + size, or -1)
+;   then every size that is known, -1 where arguments tell it
 ;   then, for every input, then every output: dtype object, bytes of an item, rank, what numbers may stand for it (numbers.ll), and each
 ;   extent: e >= 0 is a constant, -1-k is size number k
 ;
@@ -318,27 +319,28 @@ prepare:
   %objects = alloca ptr, i64 %outputs
   %numbers = alloca i64, i64 %all
   %sizes = getelementptr i64, ptr %slots, i64 %all
-  br label %unbind
-unbind:
-  %s = phi i64 [ 0, %prepare ], [ %s.next, %free ]
-  %unbound = icmp slt i64 %s, %size.count
-  br i1 %unbound, label %free, label %read
-free:
-  %size.at = getelementptr i64, ptr %sizes, i64 %s
-  store volatile i64 -1, ptr %size.at                     ; LLVM would call memset
-  %s.next = add i64 %s, 1
-  br label %unbind
-read:
   %checks.at = getelementptr %specification, ptr %spec, i64 0, i32 13
   %checks = load i64, ptr %checks.at
   %check.words = mul i64 %checks, 6
   %behind = getelementptr %specification, ptr %spec, i64 1
-  %records = getelementptr i64, ptr %behind, i64 %check.words
-  br label %loop
+  %sizes.known = getelementptr i64, ptr %behind, i64 %check.words
+  %records = getelementptr i64, ptr %sizes.known, i64 %size.count
+  br label %unbind
+unbind:
+  %s = phi i64 [ 0, %prepare ], [ %s.next, %free ]
+  %unbound = icmp slt i64 %s, %size.count
+  br i1 %unbound, label %free, label %loop
+free:
+  %size.at = getelementptr i64, ptr %sizes, i64 %s
+  %size.known.at = getelementptr i64, ptr %sizes.known, i64 %s
+  %size.known = load i64, ptr %size.known.at
+  store i64 %size.known, ptr %size.at
+  %s.next = add i64 %s, 1
+  br label %unbind
 loop:
-  %k = phi i64 [ 0, %read ], [ %k.next, %next ]
-  %record = phi ptr [ %records, %read ], [ %following, %next ]
-  %loose = phi i1 [ false, %read ], [ %loose.next, %next ]
+  %k = phi i64 [ 0, %unbind ], [ %k.next, %next ]
+  %record = phi ptr [ %records, %unbind ], [ %following, %next ]
+  %loose = phi i1 [ false, %unbind ], [ %loose.next, %next ]
   %more = icmp slt i64 %k, %given
   br i1 %more, label %take, label %taken
 take:

@@ -119,7 +119,6 @@ def _is_plain(spec: CallSpec) -> bool:
     kinds = [_short(spec.inputs[check.position].dtype) in checks.DTYPES for check in known]
     return (
         len(spec.arguments) <= _MOST_ARGUMENTS
-        and all(isinstance(size, str) for size in spec.sizes)
         and len(known) == len(spec.checks)
         and all(kinds)
         and all(isinstance(extent, int) or (isinstance(extent, str) and extent in spec.sizes) for extent in extents)
@@ -158,7 +157,8 @@ def _pack(entry: int, spec: CallSpec, form: Form | None, failed: object, slow: o
     words += [_address(slow), id(_OUT) if form else 0, _address(wrap), id(failed), id(np.ndarray)]
     words += [numpy_api.new_from_descr(), numpy_api.set_handler(), id(numpy_api.handler()), len(spec.checks), spec.brief_up_to, front]
     words += [form.positional, len(spec.arguments) if form.complete else -1, len(form.constants)] if form else [inputs, -1, 0]
-    behind = [*_check_words(spec), *_argument_words(spec, form)] if slow is not None else []
+    sizes = [size if isinstance(size, int) else -1 for size in spec.sizes]
+    behind = [*_check_words(spec), *sizes, *_argument_words(spec, form)] if slow is not None else []
     words += [len(words) + 3 + len(behind), ctypes.addressof(numpy_api.kinds()), numpy_api.new_copy(), *behind, *_name_words(spec, form)]
     return pack(f"{len(words)}q", *words)
 

@@ -40,6 +40,7 @@ _ROWS = {
     _LOOP: _Row("kernel; a; b; c"),
     "kernel, given output": _Row("kernel(a, b, c)", 60),
     "kernel that lets go of the GIL, given output": _Row("released(a, b, c)", 60),
+    "kernel of a symbolic size, given output": _Row("symbolic(a, b, c)", 60),
     "operator by name, given output": _Row("add(a, b, c)", 250),
     "operator by name, new output": _Row("add(a, b)", 250),
     "two new outputs": _Row("both(a, b)", 250),
@@ -89,7 +90,7 @@ def _names() -> dict[str, object]:
     # Of a symbolic size, so nobody knows that it is over at once.
     released = schedule(add).vectorize("i", 16).compile().bind((a.shape, b.shape))
     kernel = schedule(add, N=16).auto().compile()
-    return {"np": np, "kernel": kernel, "released": released, "add": add, "three": op(_ADD), "ten": op(_ADD), **others, **arrays}
+    return {"np": np, "kernel": kernel, "released": released, "symbolic": schedule(add).vectorize("i", 16).compile(), "add": add, "three": op(_ADD), "ten": op(_ADD), **others, **arrays}
 
 
 def _joined(runs: int) -> float:
