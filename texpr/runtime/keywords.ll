@@ -149,12 +149,8 @@ match:
   br i1 %is.out, label %output, label %input
 output:
   %none = icmp eq ptr %value, @_Py_NoneStruct
-  br i1 %none, label %next, label %place
-place:
-  %taken = load ptr, ptr %first.output
-  %free = icmp eq ptr %taken, null
-  br i1 %free, label %put, label %other
-put:
+  br i1 %none, label %next, label %put
+put:                                                      ; outputs that came by position as well are too many then
   %spread = call i1 @spread(ptr %value, i64 %outputs, ptr %first.output)
   br i1 %spread, label %behind, label %other
 behind:
@@ -190,7 +186,7 @@ next:
   %matched.next = phi i64 [ %matched, %output ], [ %matched, %behind ], [ %matched, %fill ], [ %matched.more, %compare ]
   %k.next = add i64 %k, 1
   br label %keyword
-judge:                                                    ; each place was filled at most once
+judge:                                                    ; as many as there are places may still have left one out
   %without = icmp eq i64 %given, %inputs
   %complete = icmp eq i64 %given, %all
   %enough = or i1 %without, %complete
