@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, Form, RangeCheck
 from texpr.support.errors import CallError, CertificateWarning, CompileError, ScheduleError
+from texpr.support.once import once
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, symbol_of
 
@@ -72,18 +73,18 @@ class CompiledKernel(callable.Callable):
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.name}>"
 
-    @cached_property
+    @once
     def kernel(self) -> Kernel:
         """The scheduled loop nest."""
         return self._make()
 
-    @cached_property
+    @once
     def artifact(self) -> Artifact:
         """All that LLVM made: for reading and for saving."""
         self._prove()
         return pipeline.build(self.kernel, self.target)
 
-    @cached_property
+    @once
     def certificate(self) -> Certificate:
         """The proof that this kernel computes its operator, made when it was compiled (`options(certify=...)`) or now.
 
@@ -146,11 +147,11 @@ class CompiledKernel(callable.Callable):
                                help="compile for a GPU target")
         return occupancy_of(self.artifact)
 
-    @cached_property
+    @once
     def _loaded(self) -> loader.Loaded:
         return loader.load(self._built.code, symbol_of(self.name), {name: f.address for name, f in self._externs.items()})
 
-    @cached_property
+    @once
     def _built(self) -> Built:
         """Object code and what calls have to know, from the disk cache or made now."""
         if not self.target.native:
@@ -194,7 +195,7 @@ class CompiledKernel(callable.Callable):
             raise ScheduleError(f"the loops of {self.name} are not proven", code="certificate")
         return self
 
-    @cached_property
+    @once
     def _called(self) -> CompiledKernel:
         """The same for calls, which give no memory."""
         return CompiledKernel(lambda: self.kernel, self.target, self.program, self.sizes, self._schedule)
@@ -212,7 +213,7 @@ class CompiledKernel(callable.Callable):
             stored.keep(key, built)
         return built
 
-    @cached_property
+    @once
     def _externs(self) -> dict[str, NativeFunction]:
         """What the code calls; it has to outlive it."""
         return extern_functions(self.kernel, self.program) if self._built.externs else {}
@@ -281,7 +282,7 @@ class CompiledKernel(callable.Callable):
         spec, sizes, packs = self._specification(shapes)
         return spec, sizes, tuple(caller_shape(t, sizes, packs) for t in self.program.outputs)
 
-    @cached_property
+    @once
     def _device_code(self) -> on_device.DeviceCode:
         """Code for devices, from the disk cache or made now."""
         kept = bool(self._schedule) and not self.symbolic and stored.usable()
@@ -384,7 +385,7 @@ class CompiledKernel(callable.Callable):
         """
         return self._foreign(lambda *given: emulate(self._alone, symbol_of(self.name), *given[1:]), *arrays)
 
-    @cached_property
+    @once
     def _alone(self) -> Artifact:
         return self.alone(self.name)
 
