@@ -26,6 +26,17 @@ def test_two_tensors_without_a_list():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(ops.concat))([x, x, x], axis=0), np.ones((6, 3)))
 
 
+def test_lists_after_native_calls():
+    """Native code serves two tensors, and leaves a list to the operator."""
+    x = np.ones((2, 3))
+    for options in ({}, {"axis": 1}):
+        for _ in range(2):
+            np.testing.assert_array_equal(ops.concat(x, x, **options), np.concatenate([x, x], **options))
+            np.testing.assert_array_equal(ops.concat([x, x, x], **options), np.concatenate([x, x, x], **options))
+            with pytest.raises(tx.CallError, match="concat of no tensors"):
+                ops.concat([], **options)
+
+
 def test_an_empty_list():
     with pytest.raises(tx.CallError) as caught:
         ops.concat([], axis=0)

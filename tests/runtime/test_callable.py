@@ -55,7 +55,7 @@ def test_errors_arrive(native):
 
 def test_kernels_are_served():
     echo = Echo()
-    echo._become_native(kernels.add())
+    echo._become_native(add := kernels.add(), (add,))
     assert (echo(A, B) == A + B).all()
     assert (echo(A, B, out=(out := np.empty(6, np.float32))) is out) and (out == A + B).all()
     assert (echo(A.tolist(), B=B) == A + B).all()
@@ -71,7 +71,7 @@ def test_no_python_code_stands_between():
 def test_references_are_balanced():
     echo, add = Echo(), kernels.add()
     owner = add.__self__
-    echo._become_native(add)
+    echo._become_native(add, (add,))
     before = sys.getrefcount(owner)
     for _ in range(1000):
         echo(A, B)
@@ -84,7 +84,7 @@ def test_circles_are_freed():
     for target in (None, kernels.add()):
         echo = Echo()
         if target is not None:
-            echo._become_native(target)
+            echo._become_native(target, (target,))
         gone = weakref.ref(echo)
         del echo
         gc.collect()

@@ -78,7 +78,7 @@ def test_first_calls_are_measured_where_the_cache_has_the_kernels(tmp_path, caps
 def test_calls_are_measured(capsys):
     assert main(["bench", "calls", "--runs", "1"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0].startswith("add of 16 floats ") and rows[2].startswith("kernel, given output ") and len(rows) == 9
+    assert rows[0].startswith("add of 16 floats ") and rows[2].startswith("kernel, given output ") and len(rows) == 21
     loop = float(rows[1].split()[-2])
     assert all(abs(float(row[48:54]) - loop - float(row[54:62])) <= 1.01 for row in rows[1:-1])
     assert re.fullmatch(r"a loop over two threads, begun and ended, hot +-?\d+ +100( +over)?", rows[-1])

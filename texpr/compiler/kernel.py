@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from math import prod
 from pathlib import Path
 
@@ -33,8 +33,9 @@ from texpr.poly.certify import Certificate
 from texpr.runtime import callable, gpu, loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
-from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, RangeCheck
+from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, Form, RangeCheck
 from texpr.support.errors import CallError, CertificateWarning, CompileError, ScheduleError
+from texpr.support.once import once
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, symbol_of
 
@@ -65,25 +66,25 @@ class CompiledKernel(callable.Callable):
         self._make, self.target, self.program, self.sizes, self._schedule = make, target, program, dict(sizes), schedule
         self._overwriting = False
         self.name, self.symbolic = program.name, tuple(v for v in program.sizes if v not in self.sizes)
-        self._calls: dict[tuple[Shape, ...], Callable[..., object]] = {}
+        self._calls: dict[tuple[Shape, ...], tuple[Callable[..., object], Callable[..., object] | None]] = {}
         self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
         self._become(self._general)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.name}>"
 
-    @cached_property
+    @once
     def kernel(self) -> Kernel:
         """The scheduled loop nest."""
         return self._make()
 
-    @cached_property
+    @once
     def artifact(self) -> Artifact:
         """All that LLVM made: for reading and for saving."""
         self._prove()
         return pipeline.build(self.kernel, self.target)
 
-    @cached_property
+    @once
     def certificate(self) -> Certificate:
         """The proof that this kernel computes its operator, made when it was compiled (`options(certify=...)`) or now.
 
@@ -146,11 +147,11 @@ class CompiledKernel(callable.Callable):
                                help="compile for a GPU target")
         return occupancy_of(self.artifact)
 
-    @cached_property
+    @once
     def _loaded(self) -> loader.Loaded:
         return loader.load(self._built.code, symbol_of(self.name), {name: f.address for name, f in self._externs.items()})
 
-    @cached_property
+    @once
     def _built(self) -> Built:
         """Object code and what calls have to know, from the disk cache or made now."""
         if not self.target.native:
@@ -194,7 +195,7 @@ class CompiledKernel(callable.Callable):
             raise ScheduleError(f"the loops of {self.name} are not proven", code="certificate")
         return self
 
-    @cached_property
+    @once
     def _called(self) -> CompiledKernel:
         """The same for calls, which give no memory."""
         return CompiledKernel(lambda: self.kernel, self.target, self.program, self.sizes, self._schedule)
@@ -212,7 +213,7 @@ class CompiledKernel(callable.Callable):
             stored.keep(key, built)
         return built
 
-    @cached_property
+    @once
     def _externs(self) -> dict[str, NativeFunction]:
         """What the code calls; it has to outlive it."""
         return extern_functions(self.kernel, self.program) if self._built.externs else {}
@@ -223,7 +224,7 @@ class CompiledKernel(callable.Callable):
         return self._loaded.address
 
     def _general(self, *arrays: object, **options: object) -> object:
-        """A call of any shapes. Once one was served by native code, that code is asked first and hands on what does not fit it.
+        """A call of any shapes. Native code is asked first for the latest of them, and hands on what does not fit them.
 
         Raises:
             CallError: arguments that do not fit.
@@ -231,20 +232,26 @@ class CompiledKernel(callable.Callable):
         inputs = self.program.inputs
         try:
             shapes = tuple(a.shape for a in arrays[: len(inputs)])  # type: ignore[attr-defined]
-            call = self._calls.get(shapes)
+            known = self._calls.get(shapes)
         except (AttributeError, TypeError):
-            shapes, call = (), None
-        if call is None:
+            shapes, known = (), None
+        if known is None:
             if not shapes or len(shapes) != len(inputs):
                 given = _arrays(self.program, arrays, options)
                 shapes = tuple(a.shape for a in given)
-            call = self._calls.get(shapes) or self.bind(shapes)
+            known = self._calls.get(shapes) or self._bound(shapes)
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
-            self._calls[shapes] = call
-            if self.target.native and not self.symbolic:
-                self._become_native(self.bind(shapes, self._general))
+            self._calls[shapes] = known
+        call, native = known
+        if native is not None and native not in self._served:
+            self._serve(native)
         return call(*arrays, **options)
+
+    def _bound(self, shapes: tuple[Shape, ...]) -> tuple[Callable[..., object], Callable[..., object] | None]:
+        """What takes arguments of these shapes in any form, and what native code is asked, if it can serve them."""
+        native = self.bind(shapes, self._general) if self.target.native else None
+        return self.bind(shapes), native if native is not None and callable.is_native(native) else None
 
     def on_device(self, device: gpu.Device, arrays: Sequence[gpu.DeviceArray], out: Sequence[gpu.DeviceArray] = ()
                   ) -> tuple[gpu.DeviceArray, ...]:
@@ -275,7 +282,7 @@ class CompiledKernel(callable.Callable):
         spec, sizes, packs = self._specification(shapes)
         return spec, sizes, tuple(caller_shape(t, sizes, packs) for t in self.program.outputs)
 
-    @cached_property
+    @once
     def _device_code(self) -> on_device.DeviceCode:
         """Code for devices, from the disk cache or made now."""
         kept = bool(self._schedule) and not self.symbolic and stored.usable()
@@ -298,23 +305,27 @@ class CompiledKernel(callable.Callable):
         if not self.target.gpu:
             _ = self.address
 
-    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None) -> Callable[..., object]:
+    def bind(self, shapes: tuple[Shape, ...], otherwise: Callable[..., object] | None = None, form: Form | None = None
+             ) -> Callable[..., object]:
         """The fastest callable for inputs of exactly these shapes.
 
         Args:
             otherwise: called in its place with arrays that are not exactly so; conversions and errors unless given.
+            form: of the calls it is for.
         Raises:
             CallError: the shapes do not fit the kernel, or one of its requirements.
             ResourceError: an array would be larger than any memory.
         """
         spec, sizes, packs = self._specification(shapes)
+        if otherwise is not None and self.symbolic:
+            spec = self._pinned(spec, shapes, sizes, packs)
         if self.target.native and self._built.scratch:
-            return self._called.bind(shapes, otherwise)
+            return self._called.bind(shapes, otherwise, form)
         if self.target.gpu:
             return partial(self._foreign, self._over_copies)
         if self.target.run is not None:
             return partial(self._foreign, type(self)._by_the_target)
-        made = make_callable(self.address, spec, keep=self, otherwise=otherwise)
+        made = make_callable(self.address, spec, keep=self, otherwise=otherwise, form=form)
         return knowing(sizes, packs, made) if self._externs else made
 
     def _specification(self, shapes: tuple[Shape, ...]) -> tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]]:
@@ -337,14 +348,21 @@ class CompiledKernel(callable.Callable):
         refuse_far(program, sizes)
         if prod(n for n in sizes.values() if n > 1) >= 1 << 62:  # else no product of sizes is so large, and loops need not be made
             refuse_endless(self.kernel, sizes)
-        arguments = [_argument(t, shape) for t, shape in zip(program.inputs, shapes)]
-        arguments += [_argument(t, caller_shape(t, sizes, packs), output=True) for t in program.outputs]
-        spec = CallSpec(self.name, tuple(arguments), (), input_checks(program.inputs, sizes))
+        spec = CallSpec(self.name, self._arguments(shapes, sizes, packs), (), input_checks(program.inputs, sizes))
         if self.target.native:
             spec = replace(spec, duration=self._built.duration, brief_up_to=self._built.brief_up_to)
             for buffer in self._built.buffers:
                 refuse_many(self.name, buffer.name, buffer.item, [evaluate_size(e, sizes) for e in buffer.extents])
         return self._symbolic(spec, sizes) if self.symbolic else spec, sizes, packs
+
+    def _arguments(self, shapes: tuple[Shape, ...], sizes: Mapping[Var, int], packs: Mapping[Var, Shape]) -> tuple[Argument, ...]:
+        inputs = [_argument(t, shape) for t, shape in zip(self.program.inputs, shapes)]
+        return (*inputs, *(_argument(t, caller_shape(t, sizes, packs), output=True) for t in self.program.outputs))
+
+    def _pinned(self, spec: CallSpec, shapes: tuple[Shape, ...], sizes: Mapping[Var, int], packs: Mapping[Var, Shape]) -> CallSpec:
+        """The same for these shapes alone, which were checked."""
+        return replace(spec, arguments=self._arguments(shapes, sizes, packs), sizes=tuple(sizes[v] for v in self.symbolic),
+                       checks=input_checks(self.program.inputs, sizes))
 
     def _symbolic(self, spec: CallSpec, sizes: Mapping[Var, int]) -> CallSpec:
         """Where every dimension that callers see is one of the kernel's, sizes are taken from the arrays; elsewhere they are told."""
@@ -367,7 +385,7 @@ class CompiledKernel(callable.Callable):
         """
         return self._foreign(lambda *given: emulate(self._alone, symbol_of(self.name), *given[1:]), *arrays)
 
-    @cached_property
+    @once
     def _alone(self) -> Artifact:
         return self.alone(self.name)
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from os.path import normpath
 from pathlib import Path
+from sys import intern
 from types import SimpleNamespace
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from texpr.ir.show_tensor import show_program
 from texpr.ir.tensor import Program
 from texpr.runtime import callable
 from texpr.runtime.convert import read_input
-from texpr.runtime.spec import Argument
+from texpr.runtime.spec import Argument, Form, Numbers
 from texpr.support.errors import CallError, CheckError, CompileError, Error, ScheduleError
 from texpr.support.suggest import did_you_mean
 
@@ -55,7 +56,9 @@ class Op(callable.Callable):
         self.__name__, self.__doc__ = signature.name, f"{signature}\n\n{signature.doc}".rstrip()
         self._programs: dict[tuple, Program] = {}
         self._kernels = Kernels(default_kernel)
-        self._calls: dict[tuple, Callable[..., object]] = {}
+        self._constants = frozenset(c.name for c in signature.constants)
+        self._calls: dict[tuple, _Known] = {}
+        self._natives: dict[tuple, Callable[..., object]] = {}
         self._become(self._general)
 
     def program(self, dtypes: Mapping[str, DType] | None = None, constants: Mapping[str, object] | None = None,
@@ -78,48 +81,86 @@ class Op(callable.Callable):
         return self._programs[key]
 
     def _general(self, *arrays: object, **options: object) -> object:
-        """Compute it. Constants and `out=` by name; inputs by position or name. The last kernel that was made is asked first from then
-        on, and hands on what does not fit it.
+        """Compute it. Constants and `out=` by name; inputs by position or name. Native code is asked first for the kernels of the latest
+        calls of other forms, and hands on what does not fit them.
 
         Raises:
             CallError: arguments that do not fit.
         """
-        out = options.pop("out", None)
+        given = {"out": out} if (out := options.pop("out", None)) is not None else {}
         try:
-            key = _call_key(arrays, options)
-            call = self._calls.get(key)
+            key = self._call_key(arrays, options)
+            known = self._calls.get(key)
         except TypeError:
-            key = call = None
-        if call is None:
-            return self._first_call(arrays, options, out, key)
-        return call(*arrays) if out is None else call(*arrays, out=out)
+            key = known = None
+        if known is None:
+            return self._first_call(arrays, options, given, key)
+        if known.native is not None and known.native not in self._served:
+            self._serve(known.native)
+        named = {n: v for n, v in options.items() if n not in self._constants} if options else {}
+        return known.call(*arrays, **named, **given)
 
-    def _first_call(self, arrays: tuple[object, ...], options: dict[str, object], out: object, key: tuple | None) -> object:
-        constants = {n: options.pop(n) for n in [c.name for c in self.signature.constants] if n in options}
-        inputs, outputs = self._inputs(arrays, options)
+    def _first_call(self, arrays: tuple[object, ...], options: dict[str, object], out: Mapping[str, object], key: tuple | None) -> object:
+        constants = {c.name: options[c.name] for c in self.signature.constants if c.name in options}
+        inputs, outputs = self._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
         for value in inputs.values():
             handler = getattr(type(value), "__texpr_call__", None)
             if handler is not None and (result := handler(value, self, inputs, constants)) is not NotImplemented:
-                if out is not None or outputs:
+                if out or outputs:
                     raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
                 return result
         program, given = self._instance(inputs, constants)
         shapes = tuple(a.shape for a in given.values())
         sizes = _sizes(program, shapes)
         kernel = self._kernels.serving(program, sizes, shapes)
-        passed = tuple(inputs.values())
-        # With optional inputs, what is an output by position depends on how many arrays there are.
-        first = not (key is None or options or constants or kernel.symbolic or any(p.optional for p in self.signature.inputs))
-        call: Callable[..., object] = kernel.bind(shapes, self._general) if first else kernel.bind(shapes)
         if kernel.symbolic:
-            call = self._kernels.watched(call, program, sizes, partial(self._forget, key))
-        if key is not None and not options:
+            call = self._kernels.watched(kernel.bind(shapes), program, sizes, partial(self._forget, key))
+        else:
+            call = _Later(kernel, shapes)
+        native = self._native(kernel, inputs, constants, given) if key is not None else None
+        if key is not None:
             if len(self._calls) >= MOST_SHAPES:
                 self._calls.clear()
-            self._calls[key] = _Later(kernel, shapes) if first else call
-        if first:
-            self._become_native(call)
-        return call(*passed, *outputs) if out is None else call(*passed, *outputs, out=out)
+                self._natives.clear()
+            self._calls[key] = _Known(call, native)
+        if native is None:
+            return call(*inputs.values(), *outputs, **out)
+        self._serve(native)
+        return native(*arrays, **options, **out)
+
+    def _native(self, kernel: CompiledKernel, inputs: Mapping[str, object], constants: Mapping[str, object],
+                given: Mapping[str, np.ndarray]) -> Callable[..., object] | None:
+        """What serves calls of this form without Python, if native code can."""
+        if kernel.symbolic or any(type(v) not in (int, float, bool) for v in constants.values()):
+            return None
+        assert list(inputs) == [t.name for t in kernel.program.inputs], "the kernel has the names of the operator"
+        names, shapes = [p.name for p in self.signature.inputs], tuple(a.shape for a in given.values())
+        positional = next((k for k, n in enumerate(names) if n not in inputs), len(names))
+        named = tuple((intern(n), v) for n, v in constants.items())
+        form = Form(positional, len(inputs) == len(names), named, self._numbers(inputs, given))  # type: ignore[arg-type]
+        key = (kernel, shapes, positional, form.numbers, _constants_key(constants))
+        if (native := self._natives.get(key)) is None:
+            native = self._natives[key] = kernel.bind(shapes, self._general, form)
+        return native if callable.is_native(native) else None
+
+    def _numbers(self, inputs: Mapping[str, object], given: Mapping[str, np.ndarray]) -> tuple[Numbers, ...]:
+        """Which numbers, in place of those of a call, have the same program: see `_instance`."""
+        variables = {n for n, _ in self.signature.variables}
+        free = variables - {p.dtype for p in self.signature.inputs if p.name in given and given[p.name].shape}
+        chosen = {p.name: p.dtype in free for p in self.signature.inputs}
+        return tuple("any" if not chosen[n] else "own" if isinstance(v, np.ndarray | np.generic) else "python" for n, v in inputs.items())
+
+    def _call_key(self, arrays: tuple[object, ...], options: Mapping[str, object]) -> tuple:
+        """What decides which kernel serves a call.
+
+        Raises:
+            TypeError: something cannot be a key.
+        """
+        if not options:
+            return tuple(map(_kind, arrays))
+        named = tuple((n, _kind(v)) for n, v in options.items() if n not in self._constants)
+        constants = {n: v for n, v in options.items() if n in self._constants}
+        return (*map(_kind, arrays), named, _constants_key(constants))
 
     def _forget(self, key: tuple | None) -> None:
         """Decide anew which kernel serves such calls."""
@@ -193,6 +234,13 @@ class Op(callable.Callable):
         return self._origin
 
 
+class _Known(NamedTuple):
+    """Calls that were made before: what takes their arguments in any form, and what native code is asked."""
+
+    call: Callable[..., object]
+    native: Callable[..., object] | None
+
+
 class _Later:
     """A call of a kernel that is bound when it is first needed: where native code is asked first, only for what does not fit that."""
 
@@ -231,16 +279,18 @@ def _sizes(program: Program, shapes: tuple[Shape, ...]) -> Mapping[Var, int]:
     return sizes
 
 
-def _call_key(arrays: tuple[object, ...], constants: Mapping[str, object]) -> tuple:
-    """What decides which kernel serves a call.
+def _kind(value: object) -> object:
+    """What of an argument decides which kernel serves a call.
 
     Raises:
-        TypeError: something cannot be a key, such as an input given by name.
+        TypeError: it is no array and no number.
     """
-    key = [(a.shape, a.dtype) if type(a) is np.ndarray else type(a) for a in arrays]
-    if not all(type(k) is tuple or k in (int, float, bool) or (isinstance(k, type) and issubclass(k, np.number)) for k in key):
-        raise TypeError("no arrays and no numbers")
-    return (*key, *_constants_key(constants))
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.shape, value.dtype  # type: ignore[attr-defined]
+    if kind in (int, float, bool) or issubclass(kind, np.number | np.bool_):
+        return kind
+    raise TypeError("no array and no number")
 
 
 def _constants_key(constants: Mapping[str, object]) -> tuple:

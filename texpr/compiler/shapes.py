@@ -64,7 +64,8 @@ class Kernels:
         return self.made[shared]
 
     def _earned(self, own: tuple[Program, Numbers]) -> bool:
-        kept = sum(1 for other, numbers in self.made if other is own[0] and numbers)
+        made = tuple(self.made)  # other threads may make some meanwhile
+        kept = sum(1 for other, numbers in made if other is own[0] and numbers)
         usage = self._usage.get(own)
         return kept < current().specializations or usage is not None and usage.spent > usage.price and kept < MOST_SHAPES
 

@@ -11,14 +11,14 @@ from texpr.support.errors import CallError
 class ListOp(Op):
     """An operator of two tensors, and of any number of them in a list or tuple."""
 
-    def __call__(self, *arrays: object, **options: object) -> object:
+    def _general(self, *arrays: object, **options: object) -> object:
         """As `Op`; a single list or tuple stands for its elements.
 
         Raises:
             CallError: the list is empty, or arguments do not fit.
         """
         if len(arrays) != 1 or not isinstance(arrays[0], list | tuple):
-            return super().__call__(*arrays, **options)
+            return super()._general(*arrays, **options)
         if not arrays[0]:
             raise CallError(f"{self.__name__} of no tensors", code="arguments", help="give a list of at least one")
         return of_length(self.__name__, len(arrays[0]))(*arrays[0], **options)

@@ -1,6 +1,6 @@
 ; From argument objects to slots: checks, sizes, new outputs. What is checked, and the words of a specification: see call.ll.
 
-%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64, i64 }
+%specification = type { ptr, i64, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64, i64, ptr, ptr }
 %ndarray = type { i64, ptr, ptr, i32, ptr, ptr, ptr, ptr, i32 }      ; PyArrayObject: ..., data, nd, dimensions, strides, base, descr, flags
 
 declare void @PyErr_Clear()
@@ -57,20 +57,29 @@ bound:
   ret i64 %size
 }
 
-; Check one argument against its record; bind sizes, note its address and its bytes. The next record, or null if it does not fit.
-define internal ptr @take_argument(ptr %spec, ptr %record, ptr %object, i32 %flags, ptr %sizes, ptr %slot, ptr %bytes) #1 {
+; Check one argument against its record; bind sizes, note its address and its bytes. The next record, or null if it does not fit. An input
+; that is not contiguous has null for its address; a number for an input of rank 0 is written to `number`, 8 bytes.
+define internal ptr @take_argument(ptr %spec, ptr %record, ptr %object, i32 %flags, ptr %sizes, ptr %slot, ptr %bytes, ptr %number) #1 {
 entry:
+  %item.at = getelementptr i64, ptr %record, i64 1
+  %item = load i64, ptr %item.at
+  %ndim.at = getelementptr i64, ptr %record, i64 2
+  %ndim = load i64, ptr %ndim.at
+  %extents = getelementptr i64, ptr %record, i64 4
+  %following = getelementptr i64, ptr %extents, i64 %ndim
   %type.at = getelementptr %ndarray, ptr %object, i64 0, i32 1
   %type = load ptr, ptr %type.at
   %ndarray.at = getelementptr %specification, ptr %spec, i64 0, i32 9
   %ndarray = load ptr, ptr %ndarray.at
   %exact = icmp eq ptr %type, %ndarray
-  br i1 %exact, label %fields, label %unfit
-fields:
+  br i1 %exact, label %element, label %other
+element:
   %descr.at = getelementptr %ndarray, ptr %object, i64 0, i32 7
   %descr = load ptr, ptr %descr.at
   %dtype = load ptr, ptr %record
   %same.dtype = icmp eq ptr %descr, %dtype
+  br i1 %same.dtype, label %fields, label %other
+fields:
   %flags.at = getelementptr %ndarray, ptr %object, i64 0, i32 8
   %has = load i32, ptr %flags.at
   %wanted = and i32 %has, %flags
@@ -78,18 +87,12 @@ fields:
   %rank.at = getelementptr %ndarray, ptr %object, i64 0, i32 3
   %rank.short = load i32, ptr %rank.at
   %rank = zext i32 %rank.short to i64
-  %ndim.at = getelementptr i64, ptr %record, i64 2
-  %ndim = load i64, ptr %ndim.at
   %same.rank = icmp eq i64 %rank, %ndim
-  %right = and i1 %same.dtype, %right.flags
-  %good = and i1 %right, %same.rank
+  %good = and i1 %right.flags, %same.rank
   br i1 %good, label %begin, label %unfit
 begin:
-  %item.at = getelementptr i64, ptr %record, i64 1
-  %item = load i64, ptr %item.at
   %shape.at = getelementptr %ndarray, ptr %object, i64 0, i32 4
   %shape = load ptr, ptr %shape.at
-  %extents = getelementptr i64, ptr %record, i64 3
   br label %axis
 axis:
   %k = phi i64 [ 0, %begin ], [ %k.next, %next ]
@@ -119,9 +122,18 @@ next:
 fit:
   %data.at = getelementptr %ndarray, ptr %object, i64 0, i32 2
   %data = load ptr, ptr %data.at
-  store ptr %data, ptr %slot
+  %in.order = and i32 %has, 1
+  %loose = icmp eq i32 %in.order, 0
+  %address = select i1 %loose, ptr null, ptr %data
+  store ptr %address, ptr %slot
   store i64 %total, ptr %bytes
-  %following = getelementptr i64, ptr %extents, i64 %ndim
+  ret ptr %following
+other:
+  %taken = call i1 @take_number(ptr %spec, ptr %record, ptr %object, ptr %number)
+  br i1 %taken, label %single, label %unfit
+single:
+  store ptr %number, ptr %slot
+  store i64 %item, ptr %bytes
   ret ptr %following
 unfit:
   ret ptr null
@@ -147,7 +159,7 @@ known:
 ; Are the values of the inputs where the kernel relies on them to be?
 define internal i1 @ranges_hold(ptr %spec, i64 %checks, ptr %slots, ptr %lengths, ptr %sizes) #0 {
 entry:
-  %first = getelementptr i64, ptr %spec, i64 16
+  %first = getelementptr %specification, ptr %spec, i64 1
   br label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %k.next, %check ]
@@ -257,7 +269,7 @@ entry:
   %item = load i64, ptr %item.at
   %ndim.at = getelementptr i64, ptr %record, i64 2
   %ndim = load i64, ptr %ndim.at
-  %extents = getelementptr i64, ptr %record, i64 3
+  %extents = getelementptr i64, ptr %record, i64 4
   %shape = alloca i64, i64 %ndim
   br label %axis
 axis:
@@ -341,7 +353,7 @@ keep:
   store ptr %data, ptr %slot
   %ndim.at = getelementptr i64, ptr %record, i64 2
   %ndim = load i64, ptr %ndim.at
-  %words = add i64 %ndim, 3
+  %words = add i64 %ndim, 4
   %record.next = getelementptr i64, ptr %record, i64 %words
   %k.next = add i64 %k, 1
   br label %loop

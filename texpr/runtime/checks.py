@@ -37,20 +37,16 @@ def range_check(dtype: str) -> int:
     return _linked("ranges", "range", dtype)[f"tx_range_{dtype}"]
 
 
-def all_distinct(array: np.ndarray, row: int, least: int, span: int) -> bool:
-    """Whether each row of a contiguous integer array holds every value once; False also for values not in `least..least + span`.
-
-    Args:
-        row: elements of a row.
-    """
-    marks = np.zeros(span, np.uint8)
-    check = _distinct(f"{array.dtype.kind}{8 * array.itemsize}")
-    return bool(check(array.ctypes.data, array.size // row, row, _as_signed(least), span, marks.ctypes.data))
+def distinct_check(dtype: str) -> int:
+    """Address of `i1 check(ptr data, i64 bytes, i64 row, i64)`: whether all values of each row, so many elements, are seen once; false also
+    where sorting has to tell."""
+    return _linked("distinct", "distinct", dtype)[f"tx_distinct_{dtype}"]
 
 
-@functools.cache
-def _distinct(dtype: str):
-    return ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 6)(_linked("distinct", "distinct", dtype)[f"tx_distinct_{dtype}"])
+def all_distinct(array: np.ndarray, row: int) -> bool:
+    """The same of a contiguous integer array in native byte order."""
+    check = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 4)(distinct_check(f"{array.dtype.kind}{8 * array.itemsize}"))
+    return bool(check(array.ctypes.data, array.nbytes, row, 0))
 
 
 def _linked(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
@@ -60,11 +56,6 @@ def _linked(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
 
 @functools.cache
 def _library(part: str, name: str, dtype: str) -> llvm.ResourceTracker:
-    library = jit.link(native.compiled(text(part, dtype), jit.compile_text), (f"tx_{name}_{dtype}",), {})
+    library = jit.link(native.compiled(text(part, dtype), jit.compile_text), (f"tx_{name}_{dtype}",), native.symbols())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
     return library
-
-
-def _as_signed(value: int) -> int:
-    """The same 64 bits."""
-    return value - (1 << 64) if value >= 1 << 63 else value

@@ -1,6 +1,62 @@
-; Does every row of an array of $TYPE hold each value once? Values are marked at their distance from the least one, and unmarked for
-; the next row. False, too, for a value out of the given span: then sorting has to tell.
-define i1 @tx_distinct_$NAME(ptr %data, i64 %rows, i64 %row, i64 %least, i64 %span, ptr %marks) #0 {
+; Does every row of an array of $TYPE, `row` elements, hold each value once? A check of call.ll, which has no use for its last word. False,
+; too, where sorting has to tell: where the values could be more than four times as many as a row has elements.
+declare ptr @tx_alloc(i64)
+declare void @tx_free(ptr)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define i1 @tx_distinct_$NAME(ptr %data, i64 %bytes, i64 %row, i64 %unused) #0 {
+entry:
+  %item = ptrtoint ptr getelementptr ($TYPE, ptr null, i64 1) to i64
+  %count = udiv exact i64 %bytes, %item
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %yes, label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %least = phi i64 [ 9223372036854775807, %entry ], [ %least.next, %loop ]
+  %most = phi i64 [ -9223372036854775808, %entry ], [ %most.next, %loop ]
+  %at = getelementptr $TYPE, ptr %data, i64 %i
+  %element = load $TYPE, ptr %at, align 1
+  %value = $EXTEND
+  %least.next = call i64 @llvm.smin.i64(i64 %least, i64 %value)
+  %most.next = call i64 @llvm.smax.i64(i64 %most, i64 %value)
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %measure
+measure:
+  %distance = sub i64 %most.next, %least.next
+  %limit = shl i64 %row, 2
+  %close = icmp ult i64 %distance, %limit
+  br i1 %close, label %mark, label %no
+mark:
+  %span = add i64 %distance, 1
+  %rows = udiv i64 %count, %row
+  %few = icmp ule i64 %span, 1024
+  br i1 %few, label %here, label %there
+here:
+  %room = alloca [1024 x i8]
+  call void @llvm.memset.p0.i64(ptr %room, i8 0, i64 %span, i1 false)
+  %seen.here = call i1 @marked(ptr %data, i64 %rows, i64 %row, i64 %least.next, i64 %span, ptr %room)
+  ret i1 %seen.here
+there:
+  %marks = call ptr @tx_alloc(i64 %span)
+  %full = icmp eq ptr %marks, null
+  br i1 %full, label %no, label %clear
+clear:
+  call void @llvm.memset.p0.i64(ptr %marks, i8 0, i64 %span, i1 false)
+  %seen.there = call i1 @marked(ptr %data, i64 %rows, i64 %row, i64 %least.next, i64 %span, ptr %marks)
+  call void @tx_free(ptr %marks)
+  ret i1 %seen.there
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Values are marked at their distance from the least one, and unmarked for the next row. What was changed meanwhile may lie outside of the
+; marks: false.
+define internal i1 @marked(ptr %data, i64 %rows, i64 %row, i64 %least, i64 %span, ptr %marks) #0 {
 entry:
   br label %rows.loop
 rows.loop:

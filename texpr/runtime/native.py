@@ -20,7 +20,7 @@ from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
-PARTS = ("pool", "interrupt", "memory", "arguments", "call", "sequence", "dlpack")
+PARTS = ("pool", "interrupt", "memory", "arguments", "numbers", "keywords", "copies", "call", "sequence", "dlpack")
 FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free")
 """What kernels may refer to."""
 EXPORTS = (
@@ -49,10 +49,12 @@ EXPORTS = (
 PYTHON_API = (
     "PyObject_Vectorcall",
     "PyObject_CallNoArgs",
-    "PyObject_CallOneArg",
+    "PyObject_RichCompareBool",
     "PyTuple_New",
-    "PyTuple_SetItem",
+    "PyType_GenericAlloc",
     "PyType_IsSubtype",
+    "PyLong_AsLongLongAndOverflow",
+    "PyFloat_AsDouble",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
     "PyErr_CheckSignals",
@@ -67,7 +69,10 @@ PYTHON_API = (
     "Py_IncRef",
     "Py_DecRef",
     "PyTuple_Type",
+    "PyFloat_Type",
+    "PyLong_Type",
     "_Py_NoneStruct",
+    "_Py_TrueStruct",
 )
 LARGEST_POOL = 256
 
@@ -87,7 +92,10 @@ _DECLARATIONS = {
 
 def text(machine: str = platform.machine()) -> str:
     """The library's LLVM IR for a kind of machine, this one's by default."""
-    layout = {"TUPLE_ITEMS": str(tuple.__basicsize__), "BYTES_DATA": str(bytes.__basicsize__ - 1)}
+    items = tuple.__basicsize__
+    # From Python 3.14 on, a tuple has a word for its hash in front of its items, -1 until it is known.
+    unknown_hash = f"%hash.at = getelementptr i8, ptr %tuple, i64 {items - 8}\n  store i64 -1, ptr %hash.at" if items == 32 else ""
+    layout = {"TUPLE_ITEMS": str(items), "TUPLE_HASH": unknown_hash, "BYTES_DATA": str(bytes.__basicsize__ - 1)}
     # 2 is for what runs seldom: making its code takes less time.
     attributes = ("\nattributes #0 = { nounwind }\nattributes #1 = { nounwind alwaysinline }"
                   "\nattributes #2 = { nounwind noinline optnone }\n")

@@ -12,7 +12,7 @@ import numpy as np
 from texpr.runtime import native
 
 # Places in NumPy's table of C functions, which is stable.
-_NEW_FROM_DESCR, _SET_HANDLER = 94, 304
+_NEW_COPY, _NEW_FROM_DESCR, _SET_HANDLER = 85, 94, 304
 LARGE = 1 << 16
 """Bytes from which on outputs come from our memory, as in `arguments.ll`: they begin at a whole line, so that threads which write parts of
 rows do not take lines from each other. Few smaller ones are shared, and NumPy's allocator is exchanged for each."""
@@ -39,6 +39,11 @@ def _table() -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * (_SET_HANDLER + 1)).from_address(get(np._core._multiarray_umath._ARRAY_API, None))  # type: ignore[attr-defined]
 
 
+def new_copy() -> int:
+    """The address of PyArray_NewCopy."""
+    return _table()[_NEW_COPY] or 0
+
+
 def new_from_descr() -> int:
     """The address of PyArray_NewFromDescr."""
     return _table()[_NEW_FROM_DESCR] or 0
@@ -47,6 +52,21 @@ def new_from_descr() -> int:
 def set_handler() -> int:
     """The address of PyDataMem_SetHandler."""
     return _table()[_SET_HANDLER] or 0
+
+
+KINDS: tuple[type[np.generic], ...] = (
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
+"""Numbers that native code converts, in the order of `numbers.ll`, where the first is number 1; Python's follow."""
+
+
+@cache
+def kinds() -> ctypes.Array[ctypes.c_int64]:
+    """The table in which `numbers.ll` looks for the type or dtype of a number. It lives for ever, and so do these types."""
+    numbered = list(enumerate(KINDS, 1))
+    python = [(k, t) for k, t in enumerate((float, int, bool), len(KINDS) + 1)]
+    entries: list[tuple[int, object]] = [*python, *numbered, *((k, np.dtype(t)) for k, t in numbered)]
+    words = [word for kind, each in entries for word in (id(each), kind)]
+    return (ctypes.c_int64 * (len(words) + 2))(*words, 0, 0)
 
 
 @cache
@@ -82,10 +102,12 @@ def layouts_are_known() -> bool:
     shape = (ctypes.c_int64 * 2).from_address(words[4]) if words[3] & 0xFFFFFFFF == 2 else (0, 0)
     array = (words[1], words[2], words[7], words[8] & 0xFFFFFFFF, *shape)
     expected = (id(np.ndarray), probe.ctypes.data, id(probe.dtype), probe.flags.num, 3, 5)
+    numbers = [(t(1), np.dtype(t).itemsize) for t in KINDS]
     content = b"known"
     pair = (content, probe)
     return (
         array == expected
+        and all(ctypes.string_at(id(n) + object.__basicsize__, size) == n.tobytes() for n, size in numbers)
         and ctypes.string_at(id(content) + bytes.__basicsize__ - 1, 5) == content
         and ctypes.c_int64.from_address(id(pair) + tuple.__basicsize__).value == id(content)
     )

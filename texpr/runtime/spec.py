@@ -90,6 +90,27 @@ class CallSpec:
         return f"{self.name}({', '.join(map(str, self.inputs))}) -> {', '.join(map(str, self.outputs))}"
 
 
+Numbers = Literal["any", "python", "own"]
+"""Which numbers may stand for an array of rank 0: any; Python's, and of NumPy's those of the argument's dtype; these alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """In which form a call has the inputs of a kernel.
+
+    Attributes:
+        positional: how many may come by position; the others come by name.
+        complete: all outputs may follow by position.
+        constants: names and values (float, int or bool) that are given by name, and were used when the kernel was made.
+        numbers: for every input.
+    """
+
+    positional: int
+    complete: bool
+    constants: tuple[tuple[str, int | float], ...]
+    numbers: tuple[Numbers, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RangeCheck:
     """Every element of an integer input lies in `lo..hi`, hi excluded.
@@ -151,13 +172,9 @@ def _all_seen_once(rows: np.ndarray) -> bool:
     """Marks instead of sorting, for integers that are about as many as the values they could have; False where sorting has to tell."""
     if rows.dtype.kind not in "iu":
         return False
-    least = rows.min()
-    span = int(rows.max()) - int(least) + 1
-    if span > 4 * rows.shape[1]:
-        return False
     if not (rows.flags.c_contiguous and rows.dtype.isnative):
         rows = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))
-    return checks.all_distinct(rows, rows.shape[1], int(least), span)
+    return checks.all_distinct(rows, rows.shape[1])
 
 
 def extent_value(extent: Extent, sizes: Mapping[str, int]) -> int:

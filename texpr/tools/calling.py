@@ -9,6 +9,7 @@ import time
 import timeit
 from collections.abc import Iterator
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,15 +17,45 @@ from texpr.compiler import CompiledKernel, op, schedule
 from texpr.support.options import options
 
 _ADD = "op add(A: f32[N], B: f32[N]) -> C: f32[N] { C[i] = A[i] + B[i] }"
+_OTHERS = """
+op both(A: f32[N], B: f32[N]) -> (C: f32[N], D: f32[N]) { C[i] = A[i] + B[i]  D[i] = A[i] - B[i] }
+op raised(A: f32[N], b: f32) -> C: f32[N] { C[i] = A[i] + b }
+op shifted(A: f32[N]; by = 1) -> C: f32[N] { C[i] = A[i] + by }
+op biased(A: f32[N], b: f32[N] = 0) -> C: f32[N] { C[i] = A[i] + b[i] }
+op squares(A: f32[M, M]) -> C: f32[M, M] { C[i, j] = A[i, j] + A[i, j] }
+op taken(A: f32[N], order: i32[N] in 0..N distinct) -> C: f32[N] { C[i] = A[order[i]] }
+"""
+
+
+class _Row(NamedTuple):
+    """What is timed, and the nanoseconds that each of its `calls` may take."""
+
+    code: str
+    bar: int | None = None
+    calls: int = 1
+
+
 _LOOP = "the loop around them, over the names alone"
-_CALLS = {
-    _LOOP: ("kernel; a; b; c", None),
-    "kernel, given output": ("kernel(a, b, c)", 60),
-    "kernel that lets go of the GIL, given output": ("released(a, b, c)", 60),
-    "operator by name, given output": ("add(a, b, c)", 250),
-    "operator by name, new output": ("add(a, b)", 250),
-    "NumPy, given output": ("np.add(a, b, out=c)", None),
-    "NumPy, new output": ("a + b", None),
+_ROWS = {
+    _LOOP: _Row("kernel; a; b; c"),
+    "kernel, given output": _Row("kernel(a, b, c)", 60),
+    "kernel that lets go of the GIL, given output": _Row("released(a, b, c)", 60),
+    "kernel of a symbolic size, given output": _Row("symbolic(a, b, c)", 60),
+    "operator by name, given output": _Row("add(a, b, c)", 250),
+    "operator by name, new output": _Row("add(a, b)", 250),
+    "two new outputs": _Row("both(a, b)", 250),
+    "a Python number for an input of rank 0": _Row("raised(a, 2.0)", 250),
+    "a NumPy number of another dtype": _Row("raised(a, number)", 250),
+    "an input and `out` by name": _Row("add(a, B=b, out=c)", 250),
+    "a constant by name": _Row("shifted(a, by=3)", 250),
+    "an optional input left out": _Row("biased(a)", 250),
+    "three shapes in turns": _Row("three(a, b); three(d, d); three(e, e)", 250, 3),
+    "ten shapes in turns": _Row("; ".join(f"ten(shapes[{k}], shapes[{k}])" for k in range(10)), 250, 10),
+    "every second element": _Row("add(stepped, b)", 250),
+    "a transposed matrix": _Row("squares(transposed)", 250),
+    "a permutation, which is checked": _Row("taken(a, order)", 250),
+    "NumPy, given output": _Row("np.add(a, b, out=c)"),
+    "NumPy, new output": _Row("a + b"),
 }
 _TIMES = 20_000
 _STEPS = "op steps(X: f32[T, N]) -> Y: f32[T, N] { Y[t, n] = 0.5 * Y[t - 1, n | 0] + X[t, n] }"
@@ -35,21 +66,32 @@ _JOINED = 100
 
 def lines(runs: int) -> Iterator[str]:
     """Nanoseconds of processor time of a call on 16 floats: the median of runs in turns."""
-    a, b, c = np.ones((3, 16), np.float32)
-    add = op(_ADD)
-    kernel = schedule(add, N=16).auto().compile()
-    # Of a symbolic size, so nobody knows that it is over at once.
-    released = schedule(add).vectorize("i", 16).compile().bind((a.shape, b.shape))
-    names = {"a": a, "b": b, "c": c, "np": np, "add": add, "kernel": kernel, "released": released}
-    timers = {name: timeit.Timer(code, timer=time.thread_time, globals=names) for name, (code, _) in _CALLS.items()}
-    found = [{name: timer.timeit(_TIMES) / _TIMES * 1e9 for name, timer in timers.items()} for _ in range(runs + 1)][1:]
-    taken = {name: median(each[name] for each in found) for name in _CALLS}
+    names = _names()
+    timers = {name: timeit.Timer(row.code, timer=time.thread_time, globals=names) for name, row in _ROWS.items()}
+    found = [{name: timer.timeit(_TIMES) / _TIMES / _ROWS[name].calls * 1e9 for name, timer in timers.items()} for _ in range(runs + 1)][1:]
+    taken = {name: median(each[name] for each in found) for name in _ROWS}
     yield f"{'add of 16 floats':<48}{'ns':>6}{'alone':>8}{'bar':>8}"
-    for name, (_, bar) in _CALLS.items():
+    for name, row in _ROWS.items():
         alone = taken[name] - taken[_LOOP]
-        yield f"{name:<48}{taken[name]:6.0f}{alone:8.0f}" + ("" if bar is None else f"{bar:8}{'' if alone <= bar else '   over'}")
+        beside = "" if row.bar is None else f"{row.bar:8}{'' if alone <= row.bar else '   over'}"
+        yield f"{name:<48}{taken[name]:6.0f}{alone:8.0f}{beside}"
     joined = _joined(runs)
     yield f"{'a loop over two threads, begun and ended, hot':<54}{joined:8.0f}{_JOINED:8}{'' if joined <= _JOINED else '   over'}"
+
+
+def _names() -> dict[str, object]:
+    """What the code of the rows refers to."""
+    a, b, c = np.ones((3, 16), np.float32)
+    add = op(_ADD)
+    others = {name: op(_OTHERS, name) for name in ("both", "raised", "shifted", "biased", "squares", "taken")}
+    arrays = {"a": a, "b": b, "c": c, "d": a[:15].copy(), "e": a[:14].copy(), "shapes": [a[:k].copy() for k in range(4, 14)],
+              "stepped": np.ones(32, np.float32)[::2], "transposed": np.ones((4, 4), np.float32).T, "number": np.float64(2),
+              "order": np.arange(16, dtype=np.int32)[::-1].copy()}
+    # Of a symbolic size, so nobody knows that it is over at once.
+    released = schedule(add).vectorize("i", 16).compile().bind((a.shape, b.shape))
+    kernel = schedule(add, N=16).auto().compile()
+    kernels = {"kernel": kernel, "released": released, "symbolic": schedule(add).vectorize("i", 16).compile()}
+    return {"np": np, "add": add, "three": op(_ADD), "ten": op(_ADD), **kernels, **others, **arrays}
 
 
 def _joined(runs: int) -> float:

@@ -1,0 +1,22 @@
+"""Attributes that are computed when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class once(Generic[T]):
+    """As `functools.cached_property`, and what it gives never changes: where threads compute it at the same time, all get the value of the
+    first that is done. From Python 3.12 on `cached_property` keeps the last one, and code whose address was taken from another is freed.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    def __get__(self, instance: object, owner: type | None = None) -> T:
+        # An instance's own attributes come first: it is asked for here until it is there.
+        kept = instance.__dict__
+        return kept[self._name] if self._name in kept else kept.setdefault(self._name, self._compute(instance))
