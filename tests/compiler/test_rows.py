@@ -146,3 +146,9 @@ def test_sums_of_what_all_moves_with_the_lanes_take_two_registers_of_each_row():
   Y[n, y, x, c] = sum(r, q: X[n, 2*y + r - 1, 2*x + q - 1, c | 0] * F[r, q, c]) }""")
     s = tx.schedule(op, N=1, H=28, W=28, C=96).auto("x86-64-v4")
     assert 'split("Y.c", 32' in s.script() and not re.search(r"\(%rsp.*zmm|zmm.*\(%rsp", s.compile("x86-64-v4").asm)
+
+
+def test_axes_of_one_element_behind_a_row_do_not_hide_its_lines():
+    op = tx.op("op f(X: f32[*A:axis, D, *B]; axis = 0) -> Y: f32[*A, D, *B] { Y[*a, j, *b] = X[*a, j, *b] * 2 }")
+    s = tx.schedule(op, axis=1, A=4096, D=1024, B=1).replay('fuse("Y.j", "Y.b", name="jb")\nvectorize("jb", 16)\nstream("Y")')
+    assert "!nontemporal" in s.compile("x86-64-v4").llvm

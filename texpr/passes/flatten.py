@@ -18,6 +18,11 @@ def flat_index(tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
     return form
 
 
+def row_length(tensor: Tensor) -> int | None:
+    """Elements of a row, of the last axis that has several; None where that is not known."""
+    return next((n for n in map(integer, reversed(tensor.shape)) if n != 1), 1)
+
+
 def _row_major(indices: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Linear:
     strides = [1]
     for size in reversed(shape[1:]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from texpr.ir.build import integer
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import For, Store
+from texpr.passes.flatten import row_length
 from texpr.schedule.cheap import LEAST_OPERATIONS, iterations, operations
 from texpr.schedule.loops import paths
 from texpr.schedule.nests import Nest, constant_extent
@@ -76,7 +76,7 @@ def _used(plan: Plan) -> int:
 
 
 def _is_in_lines(tensor: Tensor) -> bool:
-    row = integer(tensor.shape[-1])
+    row = row_length(tensor)
     return row is not None and row * tensor.dtype.bytes % LINE == 0
 
 

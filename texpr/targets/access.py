@@ -10,7 +10,7 @@ from texpr.ir.dtypes import BOOL, I64
 from texpr.ir.expr import Expr, FloorDiv, Read, Tensor, Var
 from texpr.ir.loop import Stmt, Store
 from texpr.ir.traverse import variables, walk
-from texpr.passes.flatten import flat_index
+from texpr.passes.flatten import flat_index, row_length
 from texpr.targets.expressions import Expressions
 from texpr.targets.function import Value, constant, lanes_suffix, memory_type, vector_type
 
@@ -205,7 +205,7 @@ class Accesses(Expressions):
     def streams(self, tensor: Tensor, indices: tuple[Expr, ...]) -> bool:
         """Whether a vector can go past the caches: its row is made of whole lines, and it begins at a multiple of its length there."""
         assert self.lane is not None
-        row = integer(tensor.shape[-1])
+        row = row_length(tensor)
         if tensor.rank > 1 and (row is None or row * tensor.dtype.bytes % LINE):
             return False
         first = flat_index(tensor, indices).without(self.lane)
