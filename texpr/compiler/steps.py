@@ -146,6 +146,11 @@ class Steps:
         """Leave out the terms of a sum that have a factor outside of its tensor, which is 0; see `texpr.schedule.trim`."""
         return self._step("trim", loop, **({"finite": finite} if finite else {}))
 
+    def factor_out(self, *loops: str | Var, reassoc: bool = False, finite: bool = False) -> Self:
+        """Take factors that do not depend on loops over terms out of the sum over these; see `texpr.schedule.factor_out`."""
+        options = {name: value for name, value in (("reassoc", reassoc), ("finite", finite)) if value is not False}
+        return self._step("factor_out", *loops, **options)
+
     def reciprocal(self, tensor: str) -> Self:
         """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
         return self._step("reciprocal", tensor)

@@ -1,10 +1,10 @@
 """The default schedule: public steps chosen from the structure of each nest and the machine's record.
 
-It sees loops, strides and reuse, never names of operators. First, equations lose terms of 0, quotients of rows and a tanh that is added to
-1 (`rewritten`), and what is cheap to compute again is inlined (`cheap`). Then per nest: join loops that are one run of memory; pick the
-vector loop with the fewest gathers; where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers
-over loops along which reads are reused; leave groups of products to an instruction (`dots`); block large contractions and pack an operand
-(`panels`); walk along a large operand that is read once (`streams`), or take it by strips of columns where few rows share it (`few_rows`);
+It sees loops, strides and reuse, never names of operators. First, products of several tensors are summed in the order that is least work
+(`contraction_order`), equations lose terms of 0, quotients of rows and a tanh that is added to 1 (`rewritten`), and what is cheap to
+compute again is inlined (`cheap`). Then per nest: join loops that are one run of memory; pick the vector loop with the fewest gathers;
+where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers over loops along which reads are
+reused; leave groups of products to an instruction (`dots`); block large contractions and pack an operand (`panels`); walk along a large operand that is read once (`streams`), or take it by strips of columns where few rows share it (`few_rows`);
 count the rows of a product by one loop (`as_one`); give windows that slide over planes tiles of rows (`sliding`); turn squares of what is
 read across (`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); add what tiles of a
 recurrence need of earlier elements (`earlier`); let rows of one run side by side or follow each other (`wavefront`), blocks of sums go
@@ -32,6 +32,7 @@ from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained, in_common, serves_rows
 from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, stored_alike
+from texpr.schedule.contraction_order import in_least_order
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
@@ -87,6 +88,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
+    in_least_order(plan)
     if not machine.gpu_threads:
         rewritten(plan)
     if not (machine.gpu_threads and attended(plan)):

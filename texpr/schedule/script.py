@@ -18,6 +18,7 @@ from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.expand import expand
+from texpr.schedule.factor_out import factor_out
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.fuse import check_parted, fuse
@@ -63,6 +64,7 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
     "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "base2": base2, "widen": widen, "in_flight": in_flight, "bulk": bulk,
     "multicast": multicast, "join": join, "together": together, "atomic": atomic,
+    "factor_out": lambda kernel, *loops, reassoc=False, finite=False: factor_out(kernel, loops, reassoc=reassoc, finite=finite),
 }
 
 

@@ -112,10 +112,22 @@ def _skew(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (inner, outer, rng.choice((1, 1, 2, -1))))
 
 
-def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _over_terms(kernel: Kernel) -> list[str]:
+    """Loops that add to one element."""
     folding = [n for n in all_loops(kernel) for s in stores(n) if s.update is not None and n.var not in variables(*s.indices)]
-    name = shortest(kernel, rng.choice(folding)) if folding and rng.random() < 0.8 else rng.choice(names)
+    return [shortest(kernel, n) for n in folding]
+
+
+def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    folding = _over_terms(kernel)
+    name = rng.choice(folding) if folding and rng.random() < 0.8 else rng.choice(names)
     return Step(kind, (name,), (("reassoc", True),) if rng.random() < 0.7 else ())
+
+
+def _factor_out(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    folding = _over_terms(kernel)
+    loops = rng.choices(folding if folding and rng.random() < 0.9 else names, k=rng.choice((1, 1, 2)))
+    return Step(kind, tuple(dict.fromkeys(loops)), (("reassoc", True), *((("finite", True),) if rng.random() < 0.8 else ())))
 
 
 def _online(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -285,7 +297,8 @@ _MAKERS: dict[str, _Maker] = {
     "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "expand": _cache, "vectorize_scalable": _scalable,
+    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "factor_out": _factor_out, "expand": _cache,
+    "vectorize_scalable": _scalable,
 }
 
 
