@@ -59,9 +59,8 @@ from texpr.schedule.widen import widen
 
 __all__ = [
     "annotate", "atomic", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain",
-    "factor_out",
-    "find_loops", "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names", "multicast",
-    "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse", "reverse_compute_at",
-    "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile", "together",
-    "trim", "unroll", "vectorize", "vectorize_scalable", "widen",
+    "factor_out", "find_loops", "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names",
+    "multicast", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "qualified", "reciprocal", "reorder", "reverse",
+    "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize", "tf32", "tile",
+    "together", "trim", "unroll", "vectorize", "vectorize_scalable", "widen",
 ]
