@@ -271,10 +271,11 @@ class Steps:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")
 
-    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None) -> Self:
+    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
+                   along: str | Var | None = None) -> Self:
         """Copy what an iteration of a loop reads to a buffer in front of it; see `texpr.schedule.cache_read`."""
-        options = {} if name is None else {"name": name}
-        return self._step("cache_read", tensor, loop, **options, **({} if dtype is None else {"dtype": dtype}))
+        given: dict[str, object] = {"name": name, "dtype": dtype, "along": along}
+        return self._step("cache_read", tensor, loop, **{k: v for k, v in given.items() if v is not None})
 
     def cache_write(self, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Self:
         """Collect what an iteration of a loop writes in a buffer; see `texpr.schedule.cache_write`."""

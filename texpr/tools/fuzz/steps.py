@@ -258,6 +258,8 @@ def _cache(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
         return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
     tensor, around = rng.choice(uses)
     inside = (("out", False),) if kind == "cache_write" and rng.random() < 0.3 else ()
+    if kind == "cache_read" and rng.random() < 0.2:
+        inside = (("along", rng.choice(names)),)
     return Step(kind, (tensor.name, shortest(kernel, rng.choice(around))), inside)
 
 
