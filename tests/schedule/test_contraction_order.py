@@ -16,7 +16,7 @@ X86 = find_target("x86-64-v4").machine
 
 def _taken(text: str, target: str = "x86-64-v4", **sizes: int) -> list[str]:
     s = tx.schedule(tx.op(text), **sizes).auto(target)
-    steps = [str(step) for step in s.steps if step.name == "factor_out"]
+    steps = [str(step) for step in s.steps if step.name in ("factor_out", "premultiply")]
     assert bool(s.certificate().factored) == bool(steps)
     return steps
 
@@ -44,15 +44,25 @@ def test_of_equal_orders_the_last_index_is_first():
      ["Y.j, Y.k"]),
     (_op("G: f32[8, 8, 8], U: f32[32, 8], V: f32[32, 8], W: f32[32, 8]", "32, 32, 32",
          "Y[i, j, k] = sum(a, b, c: G[a, b, c] * U[i, a] * V[j, b] * W[k, c])"), ["Y.c", "Y.b"]),
+    (_op("A: f32[99, 80], w: f32[80]", "80", "Y[k] = sum(i: A[i, k] * w[k])"), ["Y.i"]),
     (_op("a: f32[99], A: f32[99, 80], x: f32[80]", "99", "Y[i] = sum(k: a[i] * A[i, k] * x[k])"), ["Y.k"]),
 ])
 def test_orders(text: str, steps: list[str]):
     assert [step[len('factor_out("') : -len('", reassoc=True)')].replace('"', "") for step in _taken(text)] == steps
 
 
+@pytest.mark.parametrize(("text", "steps"), [
+    ("Y[i, j] = sum(k: A[i, k] * w[k] * B[k, j])", ["0, 1"]), ("Y[i, j] = sum(k: A[i, k] * B[k, j] * w[k])", ["0, 2"]),
+    ("Y[i, j] = sum(k: w[k] * A[i, k] * B[k, j] * w[k])", ["0, 3", "0, 2"]), ("Y[i, j] = sum(k: A[i, k] * A[j, k] * B[i, k])", ["0, 2"]),
+])
+def test_factors_with_few_indices_are_multiplied_beforehand(text: str, steps: list[str]):
+    taken = _taken(_op("A: f32[96, 96], w: f32[96], B: f32[96, 96]", "96, 96", text))
+    assert taken == [f'premultiply("Y.k", {step}, reassoc=True)' for step in steps]
+
+
 @pytest.mark.parametrize("text", [
     _op("A: f32[64, 64], B: f32[64, 64]", "64, 64", "Y[i, j] = sum(k: A[i, k] * B[k, j])"),  # nothing to take out
-    _op("A: f32[64, 64], w: f32[64], B: f32[64, 64]", "64, 64", "Y[i, j] = sum(k: A[i, k] * w[k] * B[k, j])"),
+    _op("a: f32[9999], b: f32[9999], c: f32[9999]", "1", "Y[o] = sum(k: a[k] * b[k] * c[k])"),  # each is used once
     _op("A: f32[3, 3], B: f32[3, 3], C: f32[3, 3]", "3, 3", "Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l])"),  # little to save
     _op("A: f32[64, 64], B: f32[64, 64], C: f32[64, 64]", "64, 64", "Y[i, l] = sum(j, k where k < j: A[i, j] * B[j, k] * C[k, l])"),
 ])

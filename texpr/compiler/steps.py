@@ -151,6 +151,10 @@ class Steps:
         options = {name: value for name, value in (("reassoc", reassoc), ("finite", finite)) if value is not False}
         return self._step("factor_out", *loops, **options)
 
+    def premultiply(self, loop: str | Var, first: int, second: int, *, reassoc: bool = False) -> Self:
+        """Multiply two factors of the terms along a loop beforehand; see `texpr.schedule.premultiply`."""
+        return self._step("premultiply", loop, first, second, **({"reassoc": reassoc} if reassoc is not False else {}))
+
     def reciprocal(self, tensor: str) -> Self:
         """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
         return self._step("reciprocal", tensor)

@@ -142,7 +142,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
                 reduced = replace(reduced, where=_both(equation.where, reduced.where))
                 over = needed(reduced, axes)
                 left_out = [a for a in axes if a not in over]
-                if left_out and not _reads_inside(reduced, over, requires):
+                if left_out and not reads_inside(reduced, over, requires):
                     if {a.var for a in left_out} & variables(*(n for a in left_out for n in (a.lo, a.hi))):
                         return extracted(reduced, axes)
                     some = conjunction(*(compare("<", a.lo, a.hi) for a in left_out))
@@ -203,7 +203,7 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
             return None
         left = [c for c in conjuncts(node.where) if not any(equal(c, known) for known in conjuncts(cond))]
         without = replace(node, where=conjunction(*left) if left else None)
-        return without if _reads_inside(without, equation.axes, requires) else None
+        return without if reads_inside(without, equation.axes, requires) else None
 
     def rule(node: Node) -> Node | None:
         match node:
@@ -224,7 +224,7 @@ def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], r
     over = [a.var for a in axes if a.var in free_variables(reduced)]
     alone = len(conditions) == 1
     left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) for c in conditions]
-    if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not _reads_inside(reduced, axes, requires):
+    if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not reads_inside(reduced, axes, requires):
         return conditions
     return tuple(c for c, out in zip(conditions, left_out) if not out)
 
@@ -238,7 +238,7 @@ def _is_triangle(condition: Expr, axes: Sequence[Var]) -> bool:
     return False
 
 
-def _reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
+def reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
     """Whether all that a reduction without others in it reads exists for every instance of the axes, at sizes of 0, too."""
     every = (*axes, *reduced.axes)
     below = {a.var: a.hi for a in every if integer(a.lo) == 0}

@@ -1,4 +1,4 @@
-"""The default schedule: public steps chosen from the structure of each nest and the machine's record.
+"""The default schedule: public steps, chosen from the nests and the machine's record, where legal.
 
 It sees loops, strides and reuse, never names of operators. First, products of several tensors are summed in the order that is least work
 (`contraction_order`), equations lose terms of 0, quotients of rows and a tanh that is added to 1 (`rewritten`), and what is cheap to
@@ -12,7 +12,7 @@ let rows of one run side by side or follow each other (`wavefront`), blocks of s
 are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, rows
 that are summed are computed in pairs (`pairs`), loops over triangles lose their conditions (`triangles`), rows are asked for while
 functions of the last one are computed (`ahead`), and elements that wait for memory keep it busy (`past`, `turns`). GPUs have blocks
-(`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left out.
+(`blocks`), one kernel for weighted exponentials (`attend`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
 from texpr.schedule.chains import chained, in_common, serves_rows
 from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, stored_alike
-from texpr.schedule.contraction_order import in_least_order
 from texpr.schedule.crossing import Turning, crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
@@ -89,9 +88,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
-    in_least_order(plan)
-    if not machine.gpu_threads:
-        rewritten(plan)
+    rewritten(plan)
     if not (machine.gpu_threads and attended(plan)):
         on_tensor_cores(plan)
         for tensor in (t for t in kernel.temporaries if cheap(plan.kernel, t, machine)):

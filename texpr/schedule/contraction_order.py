@@ -1,12 +1,14 @@
 """In which order the indices of a product of several tensors are summed: sums inside of others, where that is less work (`factor_out`).
 
 sum(j, k: A[i, j] * B[j, k] * C[k, l]) takes I*J*K*L products; over k first it takes J*K*L and I*J*L. Which order takes least is found by
-counting what each costs, over all subsets of the indices (dynamic programming), or one index at a time where there are many.
+counting what each costs, over all subsets of the indices (dynamic programming), or one index at a time where there are many. Of what is
+left, factors that have few indices together are multiplied beforehand (`premultiply`): sum(k: A[i, k] * w[k] * B[k, j]) is a product of two
+then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -37,6 +39,18 @@ def in_least_order(plan: Plan) -> None:
         return  # the certificate does not tell rounded sums of rounded factors from their products
     while any(_taken(plan, nest) for nest in find_nests(plan.kernel)):
         pass
+    while any(_multiplied(plan, nest) for nest in find_nests(plan.kernel)):
+        pass
+
+
+def _multiplied(plan: Plan, nest: Nest) -> bool:
+    """Whether two factors of the nest's terms were multiplied beforehand."""
+    found = _product(plan, nest)
+    if found is None or len(found[0].factors) < 3:
+        return False
+    product, names = found
+    pair, cost = product.best_pair()
+    return product.is_worth(cost) and plan.step("premultiply", names[product.terms[-1]], *pair, reassoc=True)
 
 
 def _taken(plan: Plan, nest: Nest) -> bool:
@@ -46,10 +60,7 @@ def _taken(plan: Plan, nest: Nest) -> bool:
         return False
     product, names = found
     first, cost = product.best()
-    whole = product.whole
-    if not first or cost > WORTHWHILE * whole or whole - cost < LEAST_SAVED:
-        return False
-    return plan.step(STEP, *(names[v] for v in product.terms if v in first), reassoc=True)
+    return bool(first) and product.is_worth(cost) and plan.step(STEP, *(names[v] for v in product.terms if v in first), reassoc=True)
 
 
 def _product(plan: Plan, nest: Nest) -> tuple[_Product, dict[Var, str]] | None:
@@ -103,6 +114,21 @@ class _Product:
         """What it costs as it is written."""
         return self._sum(self.factors, self.result)
 
+    def is_worth(self, cost: float) -> bool:
+        """Whether something else that costs so much is worth another nest."""
+        return cost <= WORTHWHILE * self.whole and self.whole - cost >= LEAST_SAVED
+
+    def best_pair(self) -> tuple[tuple[int, int], float]:
+        """The positions of two factors to multiply beforehand, and what it all costs then; of equal ones the first."""
+        ways: list[tuple[float, tuple[int, int]]] = []
+        for pair in combinations(range(len(self.factors)), 2):
+            mine, others = [self.factors[k] for k in pair], [f for k, f in enumerate(self.factors) if k not in pair]
+            over = mine[0][0] | mine[1][0]
+            cost = self._sum(mine, over) + self._storage(over) + self._sum([*others, (over, 1)], self.result)
+            ways.append((cost, pair))
+        cost, pair = min(ways, key=lambda way: way[0])
+        return pair, cost
+
     def best(self) -> tuple[frozenset[Var], float]:
         """The indices to sum first, none where nothing is to be taken out, and what it all costs then."""
         return self._every() if len(self.terms) <= MOST_AT_ONCE else self._one_by_one()
@@ -149,12 +175,16 @@ class _Product:
         if not others:
             return None
         over = frozenset[Var]().union(*(v for v, _ in mine)) - block
-        count = self._count(over)
-        far = self.machine.caches and count * self.bytes > self.machine.caches[-1]
-        stored = 0 if over == self.result and not any(f[0] & set(self.terms) for f in others) else FAR if far else WORTH
-        return self._sum(mine, over) + stored * count, (*others, (over, 1))
+        stays = over == self.result and not any(f[0] & set(self.terms) for f in others)
+        return self._sum(mine, over) + (0 if stays else self._storage(over)), (*others, (over, 1))
 
-    def _sum(self, left: tuple[_Factor, ...], result: frozenset[Var]) -> float:
+    def _storage(self, indices: frozenset[Var]) -> float:
+        """What it costs to store and read a tensor."""
+        count = self._count(indices)
+        far = self.machine.caches and count * self.bytes > self.machine.caches[-1]
+        return count * (FAR if far else WORTH)
+
+    def _sum(self, left: Sequence[_Factor], result: frozenset[Var]) -> float:
         """What a sum of products costs: its factors, their products, and the additions."""
         every = result.union(*(v for v, _ in left))
         return self._count(every) * sum(1 + cost for _, cost in left)

@@ -51,7 +51,7 @@ def factor_out(kernel: Kernel, loops: Sequence[str | Var], *, reassoc: bool = Fa
         raise ScheduleError("factor_out needs a loop over terms", code=STEP, help='factor_out("k", reassoc=True)')
     found = [find_loops(kernel, loop)[0] for loop in loops]
     program = equations_of(kernel, STEP)
-    number, old, inside = _sum_along(kernel, program, found)
+    number, old, inside = sum_along(kernel, program, found, STEP)
     spelled = "factor_out(" + ", ".join(f'"{shortest(kernel, n)}"' for n in found)
     if old.dtype.is_float and not reassoc:
         raise ScheduleError(f"factor_out of `{found[0].var.name}` changes the order of a float sum", span_of(kernel, found[0]),
@@ -75,7 +75,7 @@ def factors(e: Expr) -> list[Expr]:
     return [*factors(e.lhs), *factors(e.rhs)] if isinstance(e, Mul) else [e]
 
 
-def _sum_along(kernel: Kernel, program: Program, loops: Sequence[For]) -> tuple[int, Reduce, set[Var]]:
+def sum_along(kernel: Kernel, program: Program, loops: Sequence[For], step: str) -> tuple[int, Reduce, set[Var]]:
     """The equation that has the sum of products over these loops, the sum, and the indices that the loops stand for.
 
     Raises:
@@ -84,13 +84,13 @@ def _sum_along(kernel: Kernel, program: Program, loops: Sequence[For]) -> tuple[
     along = [reduction_along(kernel, program, loop) for loop in loops]
     for loop, each in zip(loops, along):
         if each is None or each[1].op != "sum" or each[1].dtype != each[1].body.dtype or not isinstance(each[1].body, Mul):
-            raise ScheduleError(f"`{loop.var.name}` is no loop over terms of a sum of products", span_of(kernel, loop), code=STEP,
+            raise ScheduleError(f"`{loop.var.name}` is no loop over terms of a sum of products", span_of(kernel, loop), code=step,
                                 help="name a loop over terms, such as k of sum(j, k: A[i, j] * B[j, k] * C[k, l])")
     (number, old, _), *_ = known = [each for each in along if each is not None]
     for loop, (_, other, _) in zip(loops, known):
         if other is not old:
             raise ScheduleError(f"`{loop.var.name}` and `{loops[0].var.name}` are not over terms of one sum", span_of(kernel, loop),
-                                code=STEP, help="take one after the other: a step for each")
+                                code=step, help="take one after the other: a step for each")
     return number, old, {axis.var for _, _, axis in known}
 
 
@@ -118,15 +118,16 @@ def _apart(old: Reduce, inside: set[Var], span: Span) -> Reduce | Mul:
                             help="give the factors that are under them an equation of their own")
     others = [c for c in known if not variables(c) & inside]
     under = mine if left else known
-    inner = replace(old, axes=tuple(a for a in old.axes if a.var in inside), body=_product(within),
+    inner = replace(old, axes=tuple(a for a in old.axes if a.var in inside), body=product(within),
                     where=conjunction(*under) if under else None)
-    body = _product([*outside, inner] if variables(factors(old.body)[-1]) & inside else [inner, *outside])
+    body = product([*outside, inner] if variables(factors(old.body)[-1]) & inside else [inner, *outside])
     if not left:
         return body  # type: ignore[return-value]
     return replace(old, axes=tuple(left), body=body, where=conjunction(*others) if others else None)
 
 
-def _product(given: Sequence[Expr]) -> Expr:
+def product(given: Sequence[Expr]) -> Expr:
+    """The product of some factors, one after the other."""
     result, *rest = given
     for f in rest:
         result = Mul(result, f)
@@ -165,5 +166,20 @@ def _order(e: Equation) -> list[int]:
     given = list(range(len(e.axes)))
     if {a.var for a in e.axes} & variables(*(n for a in e.axes for n in (a.lo, a.hi))):
         return given
-    met = [n for n in walk(e.value) if isinstance(n, Var)]
-    return sorted(given, key=lambda k: met.index(var) if (var := e.axes[k].var) in met else len(met))
+    order = as_in_factors(e.value, [a.var for a in e.axes])
+    return sorted(given, key=lambda k: order.index(e.axes[k].var))
+
+
+def as_in_factors(value: Expr, indices: Sequence[Var]) -> list[Var]:
+    """Indices in the order in which all reads of a value have them; of those that they do not tell apart, or have in different orders, the
+    first that is read.
+    """
+    met = [n for n in walk(value) if isinstance(n, Var)]
+    left = sorted(indices, key=lambda v: met.index(v) if v in met else len(met))
+    reads = [[v for i in n.indices for v in left if v in variables(i)] for n in walk(value) if isinstance(n, Read)]
+    result: list[Var] = []
+    while left:
+        behind = {v for r in reads for v in [v for v in r if v in left][1:]}
+        result.append(next((v for v in left if v not in behind), left[0]))
+        left.remove(result[-1])
+    return result

@@ -173,6 +173,7 @@ vectorize("F.0.ji")"""),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
     "attention, by powers": (ATTENTION, 'base2("P")'),
     "products of three, two by two": (CHAIN, 'factor_out("k", reassoc=True)'),
+    "products of three, one beforehand": (CHAIN, 'premultiply("j", 1, 2, reassoc=True)'),
     "histogram": (HISTOGRAM, 'atomic("H", reassoc=True)\nbind("i", "thread.x")'),
     "rows below a diagonal": (LOWER, 'widen("E", finite=True)'),
     "attention": (ATTENTION, """\

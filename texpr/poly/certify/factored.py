@@ -1,9 +1,9 @@
-"""Sums of products that are products of sums: what `factor_out` claims, read off the new equations.
+"""Sums of products that are products of sums: what `factor_out` and `premultiply` claim, read off the new equations.
 
 Said: Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l]). Computed: T[j, l] = sum(k: B[j, k] * C[k, l]), Y[i, l] = sum(j: A[i, j] * T[j, l]).
-The LAW holds of numbers, and of integers that wrap; floats are rounded otherwise. With its sum in the place of every read of T, each
-equation must be the said one but for the order of its factors and indices. A term that a condition of T leaves out is one that the said
-sum has not either, or 0. Nothing here is shared with the step.
+The LAW holds of numbers, and of integers that wrap; floats are rounded otherwise. T may be a product alone, a sum over no index. With its
+sum in the place of every read of T, each equation must be the said one but for the order of its factors and indices. A term that a
+condition of T leaves out is one that the said sum has not either, or 0. Nothing here is shared with the steps.
 """
 
 from __future__ import annotations
@@ -25,29 +25,45 @@ LAW = "sum(a * b) = sum(a) * b"
 def without_factored(said: Program, computed: Program) -> tuple[Program, tuple[str, ...]]:
     """What is computed, with said sums of products in the place of those that are computed apart; the targets whose floats those are."""
     known, alone = {t.name for t in (*said.inputs, *said.outputs, *said.temporaries)}, single_definitions(computed)
-    sums = {name: e for name, e in alone.items() if name not in known and _is_sum(e)}
+    sums = {name: e for name, e in alone.items() if name not in known and _is_sum_or_product(e)}
     waiting: dict[str, list[Equation]] = {}
     for e in said.equations:
         if isinstance(e, Equation):
             waiting.setdefault(e.target.name, []).append(e)
     equations: list[Equation | Invoke] = []
     names: list[str] = []
+    apart: list[Equation] = []
     for new in computed.equations:
         left = waiting.get(new.target.name, []) if isinstance(new, Equation) else []
         old = left.pop(0) if left else None
         whole = _as_said(old, new, sums) if old is not None and isinstance(new, Equation) and not equal(old, new) else None
         equations.append(new if whole is None else whole)
-        if whole is not None and whole.target.dtype.is_float:
-            names.append(whole.target.name)
-    others = [e for e in equations if isinstance(e, Equation) and e.target.name not in sums]
-    used = {n.tensor.name for n in walk(*others) if isinstance(n, Read)}
-    kept = tuple(e for e in equations if isinstance(e, Invoke) or e.target.name not in sums or e.target.name in used)
-    return replace(computed, equations=kept), tuple(dict.fromkeys(names))
+        if whole is not None and isinstance(new, Equation):
+            apart.append(new)
+            names += [whole.target.name] if whole.target.dtype.is_float else []
+    return replace(computed, equations=_without_unused(equations, apart, sums)), tuple(dict.fromkeys(names))
 
 
-def _is_sum(e: Equation) -> bool:
-    """Whether an equation has a sum for each element, and no conditions of its own."""
-    return isinstance(e.value, Reduce) and e.value.op == "sum" and e.value.dtype == e.target.dtype and e.where is None and e.guard is None
+def _without_unused(equations: Sequence[Equation | Invoke], apart: list[Equation],
+                    sums: Mapping[str, Equation]) -> tuple[Equation | Invoke, ...]:
+    """The equations without the sums that nothing reads now.
+
+    Args:
+        apart: equations in whose place others stand.
+    """
+    left = list(equations)
+    while apart:
+        for name in {n.tensor.name for n in walk(apart.pop()) if isinstance(n, Read)} & sums.keys():
+            if not any(isinstance(n, Read) and n.tensor.name == name for n in walk(*left)):
+                apart.append(sums[name])
+                left = [e for e in left if e is not sums[name]]
+    return tuple(left)
+
+
+def _is_sum_or_product(e: Equation) -> bool:
+    """Whether an equation has a sum, or a product, for each element, and no conditions of its own."""
+    alone = e.where is None and e.guard is None and e.value.dtype == e.target.dtype
+    return alone and (isinstance(e.value, Mul) or isinstance(e.value, Reduce) and e.value.op == "sum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +141,25 @@ def _terms(e: Expr, around: tuple[Axis, ...], sums: Mapping[str, Equation]) -> _
     factors: list[Expr] = []
     conditions: tuple[Expr, ...] = ()
     for f in _factors(e):
-        inner = _read_sum(f, around, sums) if isinstance(f, Read) and f.tensor.name in sums else f
-        if not isinstance(inner, Reduce):
-            if inner is None:
-                return None
+        apart = isinstance(f, Read) and f.tensor.name in sums
+        inner = _element(f, around, sums) if isinstance(f, Read) and apart else f
+        if inner is None or isinstance(inner, Reduce) and (inner.op != "sum" or inner.dtype != inner.body.dtype):
+            return None
+        if not apart and not isinstance(inner, Reduce):
             factors.append(f)
             continue
-        if inner.op != "sum" or inner.dtype != inner.body.dtype:
-            return None
-        below = _terms(inner.body, (*around, *inner.axes), sums)
+        own, body = (inner.axes, inner.body) if isinstance(inner, Reduce) else ((), inner)
+        below = _terms(body, (*around, *own), sums)
         if below is None:
             return None
-        axes += (*inner.axes, *below.axes)
+        axes += (*own, *below.axes)
         factors += below.factors
-        conditions += (*_conditions(inner), *below.conditions)
+        conditions += (*(_conditions(inner) if isinstance(inner, Reduce) else ()), *below.conditions)
     return _Terms(axes, tuple(factors), conditions)
 
 
-def _read_sum(read: Read, around: Sequence[Axis], sums: Mapping[str, Equation]) -> Reduce | None:
-    """The sum that an element is, if its equation has that element: each of its indices is one around, of the same range."""
+def _element(read: Read, around: Sequence[Axis], sums: Mapping[str, Equation]) -> Expr | None:
+    """The sum or product that an element is, if its equation has that element: each of its indices is one around, of the same range."""
     e = sums[read.tensor.name]
     values: dict[Var, Expr] = {}
     for axis, i, at in zip(e.axes, e.indices, read.indices, strict=True):
@@ -156,7 +172,6 @@ def _read_sum(read: Read, around: Sequence[Axis], sums: Mapping[str, Equation]) 
         mine = next(a for a in around if a.var is values[axis.var])
         if not all(map(equal, (substitute(axis.lo, values), substitute(axis.hi, values)), (mine.lo, mine.hi))):
             return None
-    assert isinstance(e.value, Reduce)
     return substitute(e.value, values)
 
 

@@ -143,6 +143,12 @@ def _reciprocal(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Ste
     return Step(kind, (rng.choice([t.name for t in (*kernel.outputs, *kernel.temporaries)] or names),))
 
 
+def _premultiply(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    folding = _over_terms(kernel)
+    loop = rng.choice(folding if folding and rng.random() < 0.9 else names)
+    return Step(kind, (loop, rng.randint(0, 2), rng.randint(0, 2)), (("reassoc", True),))
+
+
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.randint(0, 2), rng.randint(0, 2)))
 
@@ -299,7 +305,7 @@ _MAKERS: dict[str, _Maker] = {
     "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "factor_out": _factor_out, "expand": _cache,
+    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "factor_out": _factor_out, "premultiply": _premultiply, "expand": _cache,
     "vectorize_scalable": _scalable,
 }
 
