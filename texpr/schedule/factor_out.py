@@ -103,6 +103,8 @@ def _apart(old: Reduce, inside: set[Var], span: Span) -> Reduce | Mul:
     names = ", ".join(f"`{a.var.name}`" for a in old.axes if a.var in inside)
     within = [f for f in factors(old.body) if variables(f) & inside]
     outside = [f for f in factors(old.body) if not variables(f) & inside]
+    if not within:
+        raise ScheduleError(f"no factor of the sum depends on {names}", span, code=STEP, help="multiply by the number of terms instead")
     if not outside:
         raise ScheduleError(f"all factors of the sum depend on {names}", span, code=STEP,
                             help="name a loop that stands in some of the factors alone")
