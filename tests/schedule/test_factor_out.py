@@ -107,7 +107,7 @@ def test_needs_permissions():
 
 @pytest.mark.parametrize(("text", "loops", "message"), [
     ("sum(j, k: A[i, j] * B[j, k])", ("j", "k"), "all factors of the sum depend on `j`, `k`"),
-    ("sum(j, k: A[i, j] * B[j, i])", ("k",), "no factor of the sum depends on `k`"),
+    ("sum(j, k in 0..N: A[i, j] * B[j, i])", ("k",), "no factor of the sum depends on `k`"),
     ("sum(j, k: A[i, j] + B[j, k])", ("k",), "`k` is no loop over terms of a sum of products"),
     ("max(j, k: A[i, j] * B[j, k])", ("k",), "`k` is no loop over terms of a sum of products"),
     ("sum(j, k: A[i, j] * B[j, k])", ("i",), "`i` is no loop over terms of a sum of products"),
