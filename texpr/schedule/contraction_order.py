@@ -29,6 +29,8 @@ WORTHWHILE = 0.8
 """Share of the work as it is written, below which another order is taken."""
 LEAST_SAVED = 1 << 12
 """Operations below which a loop nest more costs what it saves."""
+USES = 16
+"""Of a product of two factors, below which it is as soon multiplied again as fetched."""
 MOST_AT_ONCE = 6
 """Indices of which all orders are looked at."""
 
@@ -119,13 +121,16 @@ class _Product:
         return cost <= WORTHWHILE * self.whole and self.whole - cost >= LEAST_SAVED
 
     def best_pair(self) -> tuple[tuple[int, int], float]:
-        """The positions of two factors to multiply beforehand, and what it all costs then; of equal ones the first."""
-        ways: list[tuple[float, tuple[int, int]]] = []
+        """The positions of two factors to multiply beforehand, and what it all costs then; of equal ones the first. If all products are
+        used a few times alone, what it costs as it is.
+        """
+        ways: list[tuple[float, tuple[int, int]]] = [(self.whole, (0, 1))]
         for pair in combinations(range(len(self.factors)), 2):
             mine, others = [self.factors[k] for k in pair], [f for k, f in enumerate(self.factors) if k not in pair]
             over = mine[0][0] | mine[1][0]
             cost = self._sum(mine, over) + self._storage(over) + self._sum([*others, (over, 1)], self.result)
-            ways.append((cost, pair))
+            if self._count(self.result.union(self.terms)) >= USES * self._count(over):
+                ways.append((cost, pair))
         cost, pair = min(ways, key=lambda way: way[0])
         return pair, cost
 
