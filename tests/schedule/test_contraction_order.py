@@ -64,6 +64,7 @@ def test_factors_with_few_indices_are_multiplied_beforehand(text: str, steps: li
     _op("A: f32[64, 64], B: f32[64, 64]", "64, 64", "Y[i, j] = sum(k: A[i, k] * B[k, j])"),  # nothing to take out
     _op("a: f32[9999], b: f32[9999], c: f32[9999]", "1", "Y[o] = sum(k: a[k] * b[k] * c[k])"),  # each is used once
     _op("A: f32[64, 64], B: f32[64, 64], C: f32[64, 8]", "64, 8", "Y[i, j] = sum(k: exp(A[i, k]) * B[i, k] * C[k, j])"),  # eight uses
+    _op("A: f32[64, 4], w: f32[4], B: f32[4, 64]", "64, 64", "Y[i, j] = sum(k: A[i, k] * w[k] * B[k, j])"),  # four terms
     _op("A: f32[3, 3], B: f32[3, 3], C: f32[3, 3]", "3, 3", "Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l])"),  # little to save
     _op("A: f32[64, 64], B: f32[64, 64], C: f32[64, 64]", "64, 64", "Y[i, l] = sum(j, k where k < j: A[i, j] * B[j, k] * C[k, l])"),
 ])

@@ -22,7 +22,7 @@ from texpr.schedule.cheap import FAR, WORTH, operations
 from texpr.schedule.equations import equations_of, reduction_along
 from texpr.schedule.factor_out import STEP, factors
 from texpr.schedule.loops import qualified
-from texpr.schedule.nests import Nest, find_nests
+from texpr.schedule.nests import Nest, constant_extent, find_nests
 from texpr.schedule.plan import Plan
 
 WORTHWHILE = 0.8
@@ -31,6 +31,8 @@ LEAST_SAVED = 1 << 12
 """Operations below which a loop nest more costs what it saves."""
 USES = 16
 """Of a product of two factors, below which it is as soon multiplied again as fetched."""
+FEW_TERMS = 9
+"""Of a sum, which are written out: what they have in common stays in registers."""
 MOST_AT_ONCE = 6
 """Indices of which all orders are looked at."""
 
@@ -48,7 +50,7 @@ def in_least_order(plan: Plan) -> None:
 def _multiplied(plan: Plan, nest: Nest) -> bool:
     """Whether two factors of the nest's terms were multiplied beforehand."""
     found = _product(plan, nest)
-    if found is None or len(found[0].factors) < 3:
+    if found is None or len(found[0].factors) < 3 or prod(map(constant_extent, nest.reduction)) <= FEW_TERMS:
         return False
     product, names = found
     pair, cost = product.best_pair()
