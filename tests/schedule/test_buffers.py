@@ -22,6 +22,7 @@ MORE = {
     "evens": "op evens(X: f32[N]) -> Y: f32[2 * N] { Y[2 * i + 1] = X[i]  Y[2 * i] = X[i] * 2 }",
     "thirds": "op thirds(X: f32[M]) -> Y: f32[M // 3] { Y[i] = X[3 * i] + X[3 * i - 3 | 1] }",
     "wrapped": "op wrapped(X: f32[M], p: i64[M]) -> Y: f32[M] { Y[i] = X[2 * p[i] | 0] }",
+    "gram": "op gram(A: f32[M, K]) -> C: f32[M, M] { C[i, j] = sum(k: A[i, k] * A[j, k]) }",
     "prefix": "op prefix(X: f32[M]) -> Y: f32[M] { Y[i] = X[i] + Y[i - 1 | 0] }",
 }
 OPS = {name: tx.op(text) for name, text in {**TEXTS, **MORE}.items()}
@@ -41,6 +42,7 @@ STEPS = {
     "cache_write": ("stencil", {}, 's.split("j", 8).cache_write("Y", "jo")'),
     "cache_write_sum": ("matmul", EIGHT, f'{TILES}.cache_write("C_acc", "ko", name="tile")'),
     "cache_write_whole_sum": ("matmul", {}, 's.cache_write("C_acc", "j")'),
+    "cache_read_along": ("gram", {"M": 64, "K": 64}, f'{TILES}.cache_read("A", "jo", along="ji").cache_read("A", "ko", along="ii")'),
     "cache_write_output": ("matmul", EIGHT, f'{TILES}.cache_write("C", "io")'),
     "cache_write_every_other": ("evens", {}, 's.split("Y.0.i", 4, tail="overlap").cache_write("Y", "Y.0.io")'),
     "cache_write_every_other_guarded": ("evens", {}, 's.split("Y.1.i", 4).cache_write("Y", "Y.1.io").parallel("Y.1.io")'),

@@ -39,3 +39,19 @@ def test_loops_are_in_common_while_alike_and_nothing_is_read_again(text: str, si
     plan = Plan(tx.schedule(tx.op(text), **sizes).kernel, Machine(16, 32, (32 << 10, 1 << 20), 2))
     first, second = find_nests(plan.kernel)
     assert in_common(plan, first, *([qualified(n) for n in nest.spatial] for nest in (first, second)), 1) == depth
+
+
+def test_columns_that_are_summed_are_no_rows():
+    """Lanes run along what lies side by side, though two nests read the same columns of a large input."""
+    operator = tx.op("op places(X: f32[M, N]) -> Y: i64[N] { Y[j] = argmax(i: X[i, j]) }")
+    s = tx.schedule(operator, M=1000, N=1000).auto("x86-64-v4")
+    assert 'vectorize("Y.ji")' in s.script() and 'vectorize("Y_max.ji")' in s.script() and s.certificate()
+    x = np.random.default_rng(0).integers(0, 9, (1000, 1000)).astype("f4")
+    np.testing.assert_array_equal(operator(x), x.argmax(0))
+
+
+def test_rows_are_asked_for_while_the_place_of_an_extreme_is_sought():
+    operator = tx.op("op places(X: f32[M, N]) -> Y: i64[M] { Y[i] = argmax(j: X[i, j]) }")
+    s = tx.schedule(operator, M=1000, N=1024).auto("x86-64-v4")
+    assert 'prefetch("X", "Y.io", 1, at="Y.jo")' in s.script() and s.certificate()
+    assert "prefetch" not in tx.schedule(operator, M=10, N=1024).auto("x86-64-v4").script()

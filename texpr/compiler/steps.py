@@ -146,6 +146,15 @@ class Steps:
         """Leave out the terms of a sum that have a factor outside of its tensor, which is 0; see `texpr.schedule.trim`."""
         return self._step("trim", loop, **({"finite": finite} if finite else {}))
 
+    def factor_out(self, *loops: str | Var, reassoc: bool = False, finite: bool = False) -> Self:
+        """Take factors that do not depend on loops over terms out of the sum over these; see `texpr.schedule.factor_out`."""
+        options = {name: value for name, value in (("reassoc", reassoc), ("finite", finite)) if value is not False}
+        return self._step("factor_out", *loops, **options)
+
+    def premultiply(self, loop: str | Var, first: int, second: int, *, reassoc: bool = False) -> Self:
+        """Multiply two factors of the terms along a loop beforehand; see `texpr.schedule.premultiply`."""
+        return self._step("premultiply", loop, first, second, **({"reassoc": reassoc} if reassoc is not False else {}))
+
     def reciprocal(self, tensor: str) -> Self:
         """Multiply by reciprocals of divisors that are the same along an axis; see `texpr.schedule.reciprocal`."""
         return self._step("reciprocal", tensor)
@@ -266,10 +275,11 @@ class Steps:
         """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
         return self._step("contract")
 
-    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None) -> Self:
+    def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
+                   along: str | Var | None = None) -> Self:
         """Copy what an iteration of a loop reads to a buffer in front of it; see `texpr.schedule.cache_read`."""
-        options = {} if name is None else {"name": name}
-        return self._step("cache_read", tensor, loop, **options, **({} if dtype is None else {"dtype": dtype}))
+        given: dict[str, object] = {"name": name, "dtype": dtype, "along": along}
+        return self._step("cache_read", tensor, loop, **{k: v for k, v in given.items() if v is not None})
 
     def cache_write(self, tensor: str, loop: str | Var, *, name: str | None = None, out: bool = True) -> Self:
         """Collect what an iteration of a loop writes in a buffer; see `texpr.schedule.cache_write`."""

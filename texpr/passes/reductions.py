@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from math import prod
 
 from texpr import poly
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import FALSE, compare, conjunction, conjuncts, integer, literal, mul, negation, sub
-from texpr.ir.dtypes import BOOL, I32, I64, U8, U16, U32, DType, int_range, most
+from texpr.ir.build import FALSE, compare, conjunction, conjuncts, integer, literal, negation, sub
+from texpr.ir.dtypes import BOOL, I32, I64, U8, most
 from texpr.ir.expr import (
-    Add,
     Axis,
     Call,
     Cast,
     Compare,
     Const,
     Expr,
-    FloorDiv,
-    Mod,
     Node,
-    Or,
     Read,
     Reduce,
     Select,
@@ -34,6 +29,7 @@ from texpr.ir.expr import (
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, variables, walk, with_children
 from texpr.passes.lazy import guarded_reads
+from texpr.passes.places import first_place, index_of
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
 from texpr.support.descent import Steps, run
@@ -55,7 +51,7 @@ def desugar(program: Program) -> Program:
                 fold = Reduce("max" if op == "any" else "min", axes, Cast(body, dtype=U8), where, dtype=U8, span=node.span)
                 return Compare("!=", fold, Const(0, dtype=U8))
             case Reduce("argmax" | "argmin"):
-                return _index(node, _first(node))
+                return index_of(node, first_place(node))
         return None
 
     return rewrite(_found_once(program), rule)  # type: ignore[return-value]
@@ -87,12 +83,12 @@ def _along_the_first(e: Equation) -> Equation:
 def _with_place(group: list[Equation], names: set[str]) -> dict[int, tuple[Equation, ...]]:
     one = group[0]
     assert isinstance(one.value, Reduce)
-    first = _first(one.value)
+    first = first_place(one.value)
     place = Tensor(_unused(f"{one.target.name}_place", names), first.dtype, one.target.dims)
     changed: dict[int, tuple[Equation, ...]] = {}
     for e in group:
         assert isinstance(e.value, Reduce)
-        changed[id(e)] = (replace(e, value=_index(e.value, Read(place, e.indices))),)
+        changed[id(e)] = (replace(e, value=index_of(e.value, Read(place, e.indices))),)
     changed[id(one)] = (replace(one, target=place, value=first), *changed[id(one)])
     return changed
 
@@ -102,52 +98,6 @@ def _unused(name: str, names: set[str]) -> str:
         name += "_"
     names.add(name)
     return name
-
-
-def _first(node: Reduce) -> Expr:
-    """The place of the extreme among all instances of the reduction, the last axis counting fastest."""
-    best = with_fresh_variables(
-        Reduce(node.op[3:], node.axes, node.body, node.where, dtype=node.body.dtype, span=node.span))
-    same = Compare("==", node.body, best)
-    hit: Expr = Or(same, Compare("!=", node.body, node.body)) if node.body.dtype.is_float else same
-    position: Expr = index(0)
-    for axis, extent in zip(node.axes, _extents(node)):
-        position = Add(mul(position, extent), sub(axis.var, axis.lo))
-    t = _place_dtype(_extents(node), node.body.dtype)
-    here = Cast(position, dtype=t) if t != I64 else position
-    never = Const(int_range(t)[1], dtype=t)
-    return Reduce("min", node.axes, Select(hit, here, never), node.where, dtype=t, span=node.span)
-
-
-def _place_dtype(extents: Sequence[Expr], value: DType) -> DType:
-    """Of a place among all instances of a reduction: a byte where that is known to be enough, else the narrowest number that is and
-    that is as wide as the values it is chosen by, so that both have as many lanes.
-    """
-    sizes = [integer(e) for e in extents]
-    known = [n for n in sizes if n is not None]
-    if len(known) < len(sizes):
-        return I64
-    wide = [t for t in (U16, U32) if t.bits >= value.bits]
-    return next((t for t in (U8, *wide) if prod(known) <= int_range(t)[1]), I64)
-
-
-def _extents(node: Reduce) -> list[Expr]:
-    extents = [sub(a.hi, a.lo) for a in node.axes]
-    if {a.var for a in node.axes} & variables(*extents):
-        raise CheckError(f"{node.op} over ranges that depend on each other is not compiled", node.span, code="target",
-                         help="run over all of both, and write the condition after `where`")
-    return extents
-
-
-def _index(node: Reduce, place: Expr) -> Expr:
-    """The index that an argmax asks for, from the place of the extreme."""
-    extents = _extents(node)
-    place = place if place.dtype == I64 else Cast(place, dtype=I64)
-    for extent in extents[node.which + 1 :][::-1]:
-        place = FloorDiv(place, extent)
-    if node.which > 0:
-        place = Mod(place, extents[node.which])
-    return Add(place, node.axes[node.which].lo)
 
 
 def hoist(program: Program) -> Program:
@@ -192,7 +142,7 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
                 reduced = replace(reduced, where=_both(equation.where, reduced.where))
                 over = needed(reduced, axes)
                 left_out = [a for a in axes if a not in over]
-                if left_out and not _reads_inside(reduced, over, requires):
+                if left_out and not reads_inside(reduced, over, requires):
                     if {a.var for a in left_out} & variables(*(n for a in left_out for n in (a.lo, a.hi))):
                         return extracted(reduced, axes)
                     some = conjunction(*(compare("<", a.lo, a.hi) for a in left_out))
@@ -253,7 +203,7 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
             return None
         left = [c for c in conjuncts(node.where) if not any(equal(c, known) for known in conjuncts(cond))]
         without = replace(node, where=conjunction(*left) if left else None)
-        return without if _reads_inside(without, equation.axes, requires) else None
+        return without if reads_inside(without, equation.axes, requires) else None
 
     def rule(node: Node) -> Node | None:
         match node:
@@ -274,7 +224,7 @@ def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], r
     over = [a.var for a in axes if a.var in free_variables(reduced)]
     alone = len(conditions) == 1
     left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) for c in conditions]
-    if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not _reads_inside(reduced, axes, requires):
+    if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not reads_inside(reduced, axes, requires):
         return conditions
     return tuple(c for c, out in zip(conditions, left_out) if not out)
 
@@ -288,7 +238,7 @@ def _is_triangle(condition: Expr, axes: Sequence[Var]) -> bool:
     return False
 
 
-def _reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
+def reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> bool:
     """Whether all that a reduction without others in it reads exists for every instance of the axes, at sizes of 0, too."""
     every = (*axes, *reduced.axes)
     below = {a.var: a.hi for a in every if integer(a.lo) == 0}

@@ -1,17 +1,18 @@
-"""The default schedule: public steps chosen from the structure of each nest and the machine's record.
+"""The default schedule: public steps, chosen from the nests and the machine's record, where legal.
 
-It sees loops, strides and reuse, never names of operators. First, equations lose terms of 0, quotients of rows and a tanh that is added to
-1 (`rewritten`), and what is cheap to compute again is inlined (`cheap`). Then per nest: join loops that are one run of memory; pick the
-vector loop with the fewest gathers; where it reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers
-over loops along which reads are reused; leave groups of products to an instruction (`dots`); block large contractions and pack an operand
-(`panels`); walk along a large operand that is read once (`streams`), or take it by strips of columns where few rows share it (`few_rows`);
-count the rows of a product by one loop (`as_one`); give windows that slide over planes tiles of rows (`sliding`); turn squares of what is
-read across (`transposed`, `crossing`); write elements that lie between each other by whole vectors (`woven`); add what tiles of a
-recurrence need of earlier elements (`earlier`); let rows of one run side by side or follow each other (`wavefront`), blocks of sums go
-through memory in its order (`runs`). Intermediates are computed in loops of what uses them, so far inside that they stay near (`chains`);
-then the outermost loop is shared among threads, rows that are summed are computed in pairs (`pairs`), loops over triangles lose their
-conditions (`triangles`), rows are asked for while functions of the last one are computed (`ahead`), and elements that wait for memory keep
-it busy (`past`, `turns`). GPUs have blocks (`blocks`), one kernel for weighted exponentials (`attend`). Illegal steps are left out.
+It sees loops, strides and reuse, never names of operators. First, products of several tensors are summed in the order that is least work
+(`contraction_order`), equations lose terms of 0, quotients of rows and a tanh that is added to 1 (`rewritten`), and what is cheap to
+compute again is inlined (`cheap`). Per nest: join loops that are one run of memory; pick the vector loop with the fewest gathers; where it
+reduces, give each lane a partial result (`along`); keep a tile of accumulators in registers over loops along which reads are reused; leave
+groups of products to an instruction (`dots`); block large contractions and pack an operand (`panels`); walk along a large operand that is
+read once (`streams`), or take it by strips of columns where few rows share it (`few_rows`); count the rows of a product by one loop
+(`as_one`); give windows that slide over planes tiles of rows (`sliding`); turn squares of what is read across (`transposed`, `crossing`);
+write elements that lie between each other by whole vectors (`woven`); add what tiles of a recurrence need of earlier elements (`earlier`);
+let rows of one run side by side or follow each other (`wavefront`), blocks of sums go through memory in its order (`runs`). Intermediates
+are computed in loops of what uses them, so far inside that they stay near (`chains`); then the outermost loop is shared among threads, rows
+that are summed are computed in pairs (`pairs`), loops over triangles lose their conditions (`triangles`), rows are asked for while
+functions of the last one are computed (`ahead`), and elements that wait for memory keep it busy (`past`, `turns`). GPUs have blocks
+(`blocks`), one kernel for weighted exponentials (`attend`).
 """
 
 from __future__ import annotations
@@ -87,8 +88,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     """The steps of the default schedule for a naive kernel, and the kernel they give."""
     plan = Plan(kernel, machine)
     plan.step("contract")
-    if not machine.gpu_threads:
-        rewritten(plan)
+    rewritten(plan)
     if not (machine.gpu_threads and attended(plan)):
         on_tensor_cores(plan)
         for tensor in (t for t in kernel.temporaries if cheap(plan.kernel, t, machine)):

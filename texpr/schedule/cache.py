@@ -12,9 +12,10 @@ from texpr.ir.build import add, compare, conjunction, disjunction, floordiv, int
 from texpr.ir.dtypes import DTYPES
 from texpr.ir.expr import Axis, Cast, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
 from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import equal, rewrite, tensors, walk
+from texpr.ir.traverse import equal, rewrite, tensors, variables, walk
 from texpr.passes.joined import Joined, joined, redirected
 from texpr.passes.nests import guarded
+from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_inside, check_moved
 from texpr.schedule.loops import find_loops, loops_around, paths, replace_loops, span_of, stores
 from texpr.schedule.refuse import refused
@@ -81,7 +82,8 @@ class _Box:
         return conjunction(*(c for c in in_bounds(place, self.tensor) if not poly.always(c, axes, self.kernel.requires)))
 
 
-def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None) -> Kernel:
+def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
+               along: str | Var | None = None) -> Kernel:
     """Copy what an iteration of `loop` reads of `tensor` to a buffer, in front of the loop's body, and read it there.
 
     for i: for j: Y[i, j] = f(X[8*i + j])   ->   for i: { for d0: X_cache[d0] = X[8*i + d0];  for j: Y[i, j] = f(X_cache[j]) }
@@ -93,21 +95,44 @@ def cache_read(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | None
     Args:
         name: of the buffer; `X_cache` unless given. The loops of the copy are `X_cache.d0`, `X_cache.d1`, ...
         dtype: what every read under the loop is converted to at once: the buffer holds the converted elements.
+        along: a loop inside: only reads that move with it go to the buffer, so that two operands which are one tensor have one each.
     Raises:
-        ScheduleError: nothing under the loop reads the tensor, an iteration reads what it writes, or a read is not converted so.
+        ScheduleError: nothing under the loop reads the tensor (along that loop), an iteration reads what it writes, or a read is not
+            converted so.
     """
-    box = _box(kernel, tensor, loop, name or f"{tensor}_cache", "read")
-    at = box.chain[-1]
-    pad = _padding(kernel, box)
+    t = find_tensor(kernel, tensor)
+    at = _user(kernel, t, loop, "read")
+    seen, read = (kernel, t) if along is None else _apart(kernel, t, at, along)
+    box = _box(seen, read, _user(seen, read, at.var, "read"), name or f"{tensor}_cache", "read")
+    pad = _padding(seen, box)
     if dtype is not None:
-        box = _converted(kernel, box, dtype)
+        box = _converted(seen, box, dtype)
     after = _with_body(box, (*box.copy_in(pad), *_redirected(box, pad, writes=False)))
-    conflict = poly.read_after_write(kernel, box.tensor, box.chain)
+    after = after if read is t else replace(over_tensors(after, {read: t}), inputs=kernel.inputs)
+    conflict = poly.read_after_write(kernel, t, (*loops_around(kernel, at), at))
     if conflict is not None:
         raise refused(kernel, f"cache_read of {tensor} at `{at.var.name}` would read it too early", conflict,
                       "the copy would be made before", help="cache it at an inner loop", after=after)
     check_moved(kernel, after, "cache_read")
     return after
+
+
+def _apart(kernel: Kernel, t: Tensor, at: For, along: str | Var) -> tuple[Kernel, Tensor]:
+    """The kernel with a tensor of its own in place of what is read under a loop along another one, and that tensor.
+
+    Raises:
+        ScheduleError: nothing is read so.
+    """
+    moving, own = {n.var for n in find_loops(kernel, along)}, replace(t)
+
+    def rule(node: Node) -> Node | None:
+        return replace(node, tensor=own) if isinstance(node, Read) and node.tensor is t and variables(*node.indices) & moving else None
+
+    body = tuple(rewrite(s, rule, kinds=(Read,)) for s in at.body)
+    if own not in tensors(*body):
+        raise ScheduleError(f"nothing under `{at.var.name}` reads {t.name} along `{next(iter(moving)).name}`", span_of(kernel, at),
+                            code="cache", help="name a loop whose variable stands in an index, or leave `along` out")
+    return replace(replace_loops(kernel, [at], lambda n: replace(n, body=body)), inputs=(*kernel.inputs, own)), own
 
 
 def _converted(kernel: Kernel, box: _Box, dtype: str) -> _Box:
@@ -146,7 +171,8 @@ def cache_write(kernel: Kernel, tensor: str, loop: str | Var, *, name: str | Non
         ScheduleError: nothing under the loop writes the tensor, iterations that run at once would write one element, or what is not
             written out is read later.
     """
-    box = _box(kernel, tensor, loop, name or f"{tensor}_tile", "write")
+    t = find_tensor(kernel, tensor)
+    box = _box(kernel, t, _user(kernel, t, loop, "write"), name or f"{tensor}_tile", "write")
     if not isinstance(out, bool):
         raise ScheduleError(f"`out` is True or False, not {out!r}", span_of(kernel, box.chain[-1]), code="cache")
     body, back = _redirected(box, None, writes=True), box.copy_out()
@@ -188,9 +214,7 @@ def in_bounds(indices: Sequence[Expr], tensor: Tensor) -> list[Expr]:
     return [c for i, size in zip(indices, tensor.shape) for c in (compare("<=", index(0), i), compare("<", i, size))]
 
 
-def _box(kernel: Kernel, tensor: str, loop: str | Var, name: str, kind: str) -> _Box:
-    t = find_tensor(kernel, tensor)
-    at = _user(kernel, t, loop, kind)
+def _box(kernel: Kernel, t: Tensor, at: For, name: str, kind: str) -> _Box:
     chain = (*loops_around(kernel, at), at)
     lanes = next((n for n in chain if n.kind in ("vector", "unroll") or n.kind.startswith(INSTRUCTION)), None)
     if lanes is not None:

@@ -101,7 +101,8 @@ def _is_by_rows(plan: Plan, found: _Chain) -> bool:
         return False
     readers: dict[Tensor, int] = {}
     for nest in found.nests:
-        for tensor in {a.tensor for a in nest.accesses[1:] if a.stride(nest.spatial[0].var) and a.tensor in plan.kernel.inputs}:
+        by_rows = (a for a in nest.accesses[1:] if a.stride(nest.spatial[0].var) not in (0, 1))
+        for tensor in {a.tensor for a in by_rows if a.tensor in plan.kernel.inputs}:
             readers[tensor] = readers.get(tensor, 0) + 1
     shared = sum(bytes_of(t) for t, count in readers.items() if count > 1)
     return plan.nearby < shared <= plan.nearby * constant_extent(found.nests[-1].spatial[0])

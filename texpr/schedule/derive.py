@@ -23,11 +23,11 @@ _LOOPS: dict[str, slice] = {
     "bind": slice(0, 1), "rfactor": slice(0, 1), "peel": slice(0, 1), "separate": slice(0, 1), "jam": slice(0, 1),
     "fission": slice(0, 1), "skew": slice(0, 2), "reverse": slice(0, 1), "annotate": slice(0, 1), "tensorize": slice(0, 1),
     "reorder": slice(0, None), "tile": slice(0, None), "cache_read": slice(1, 2), "cache_write": slice(1, 2), "prefetch": slice(1, 2),
-    "expand": slice(1, 2),
+    "expand": slice(1, 2), "factor_out": slice(0, None), "premultiply": slice(0, 1),
 }
 """The positional arguments of steps that name loops. A tensor comes before them."""
 _AT = ("compute_at", "reverse_compute_at")
-_FEWEST = {"reorder": 2, "tile": 1}
+_FEWEST = {"reorder": 2, "tile": 1, "factor_out": 1}
 """Steps that can do without some of their loops, and how many are worth having."""
 _DUAL = {"cache_read": "cache_write", "cache_write": "cache_read"}
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from texpr.ir.build import integer
+from texpr.ir.dtypes import DType
 from texpr.ir.expr import Read, Tensor
 from texpr.ir.instructions import transpose
+from texpr.ir.loop import For
 from texpr.ir.traverse import variables
 from texpr.schedule import any_length
 from texpr.schedule.loops import find_loops, stores
-from texpr.schedule.nests import Nest
+from texpr.schedule.nests import Access, Nest
 from texpr.schedule.plan import Plan
 from texpr.schedule.tensors import bytes_of
 
@@ -23,6 +25,30 @@ AHEAD = 256
 """Bytes of a row that are asked for before they are copied."""
 TOGETHER = WAYS
 """Rows that are copied side by side: a first cache holds their lines even where they lie a multiple of `ALIAS` apart."""
+
+
+def copied_to(plan: Plan, access: Access, at: str, sums: DType | None, along: str = "") -> bool:
+    """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use.
+
+    Args:
+        along: a loop with which alone moves what is copied, if there is one.
+    """
+    own = {"along": along} if along else {}
+    if sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float:
+        if plan.step("cache_read", access.tensor.name, at, dtype=sums.name, **own):
+            return True
+    return plan.step("cache_read", access.tensor.name, at, **own)
+
+
+def pack(plan: Plan, access: Access, at: str, loop: For, factor: int, sums: DType | None = None, along: str = "") -> str:
+    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
+
+    What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
+    """
+    moving = access.moving(loop.var)
+    if len(moving) != 1 or not copied_to(plan, access, at, sums, along):
+        return ""
+    return in_panels(plan, plan.kernel.temporaries[-1], moving[0], factor, access.stride(loop.var) == 1)
 
 
 def in_panels(plan: Plan, buffer: Tensor, d: int, factor: int, in_line: bool) -> str:

@@ -21,7 +21,7 @@ from texpr.schedule import any_length
 from texpr.schedule.elements import SHARING_TILES, rows_beside, terms_together
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
-from texpr.schedule.packing import ALIAS, LINE, WAYS, in_panels, in_registers
+from texpr.schedule.packing import ALIAS, LINE, WAYS, copied_to, in_registers, pack
 from texpr.schedule.plan import Plan
 from texpr.schedule.shares import busiest_of, is_uneven, used_again
 from texpr.schedule.tensors import bytes_of
@@ -57,6 +57,8 @@ LOADS = 4
 """What loads cost beside products that wait for them, that of a value for all lanes a third; fitted to times of products of 64 to 512."""
 FEW_SUMS = 0.005
 """What it costs more to load as much for fewer products, in tiles of two vectors of eight rows."""
+MOST_OF_ONE, SPARE = 16, 4
+"""Rows of a tile of one register each, and registers that it leaves to what is loaded."""
 MOST_WASTE = 4
 """Lanes for one of which a lane in vain costs more than rows that lie apart."""
 FILLING = 16
@@ -99,11 +101,13 @@ def _contraction(plan: Plan, nest: Nest) -> _Contraction | None:
         return None
     if any(integer(n.extent) is None for n in nest.loops):
         return None
-    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= 2 * lanes), None)
+    lane = next((n for n in nest.spatial if nest.accesses[0].stride(n.var) == 1 and constant_extent(n) >= lanes), None)
     moving = [] if lane is None else [a for a in nest.accesses[1:] if a.stride(lane.var) != 0]
     if lane is None or len(moving) != 1:
         return None
     panel = moving[0]
+    if constant_extent(lane) < 2 * lanes and (constant_extent(lane) > lanes or panel.stride(lane.var) == 1 or plan.machine.lane_products):
+        return None  # a single register of lanes pays where its panel is turned in registers as a whole
     sharing = [n for n in nest.spatial if n is not lane and panel.stride(n.var) == 0]
     if plan.machine.scalable_bytes:
         width, height = any_length.tile_of(plan, nest.main.tensor.dtype)
@@ -185,6 +189,8 @@ def tile_of(plan: Plan, size: int, lanes: int, places: int = MOST_ROWS, rows: in
         across: neighbouring lanes lie apart: of whole tiles of them squares are turned in registers, which is fast.
         whole: sums are of whole numbers: a product takes a register of its own before it is added.
     """
+    if across and size == lanes:
+        return lanes, min(MOST_OF_ONE, plan.machine.vector_registers - SPARE)
     if plan.machine.vector_registers < 32:
         return 2 * lanes, 4 if plan.machine.lane_products else 5 if whole else 6
     # Where rows take registers too, four vectors of few rows load more than two of many.
@@ -261,18 +267,18 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     tiles_of = (lane_tiles, lane, *shallow) if any_length_lanes else (lane_tiles, *shallow, lane)
     if not lane_blocks or not plan.step("reorder", *outer, *deep, qualified(c.row), *sharing, *tiles_of):
         return None
-    copied = pack(plan, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums)
+    copied = pack(plan, c.panel, (outer + deep)[-1], c.lane, c.width, c.sums, _own(c, lane))
     if not copied:
         return None
     left = constant_extent(c.row) % c.height
-    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING and _rows_are_copied(c, scattered)
+    filled = any_length_lanes and left and c.height - left <= constant_extent(c.row) // FILLING and _rows_arecopied_to(c, scattered)
     # A tile that begins earlier would have rows of two panels, each with an address of its own.
     tail = ("pad" if filled else "peel") if deep or by_rows or scattered else "overlap"
     row_blocks, row_tiles, row = _cut_rows(plan, c, by_rows, tail)
     inside = [*sharing, *row_tiles, lane_tiles]
     if not plan.step("reorder", *row_blocks, *inside, *((lane, *shallow, row) if any_length_lanes else (*shallow, row, lane))):
         return None
-    beside, late = _beside(plan, c, scattered, row_tiles, (row_blocks or outer + deep)[-1])
+    beside, late = _beside(plan, c, scattered, row_tiles, (row_blocks or outer + deep)[-1], row)
     if any_length_lanes:
         if beside and shallow:
             any_length.terms_together(plan, shallow[-1], left if tail == "peel" else 0)
@@ -295,18 +301,18 @@ def _scheduled(plan: Plan, c: _Contraction) -> list[str] | None:
     return row_blocks or [by_others]
 
 
-def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str) -> tuple[list[Tensor], list[str]]:
-    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory. Rows of the
-    panel's own tensor are read from the panels.
+def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: list[str], at: str,
+            row: str) -> tuple[list[Tensor], list[str]]:
+    """Copy what rows read where that pays: the copies of tiles of rows, and the tensors whose rows come late from memory.
 
     Args:
         scattered: reads whose terms lie apart, which are copied at the loop `at`.
-        row_tiles: the loop over tiles of rows, if there is one.
+        row_tiles: the loop over tiles of rows, if there is one; `row` that over the rows of a tile.
     """
     beside: list[Tensor] = []
     late: list[str] = []
-    for a in (a for a in c.nest.accesses[1:] if a.tensor is not c.panel.tensor):
-        if a in scattered and pack(plan, a, at, c.row, c.height, c.sums):
+    for a in (a for a in c.nest.accesses[1:] if a is not c.panel):
+        if a in scattered and pack(plan, a, at, c.row, c.height, c.sums, _own(c, row)):
             beside.append(plan.kernel.temporaries[-1])
         elif row_tiles and a not in scattered and _by_lanes(plan, c, a, row_tiles[0]):
             beside.append(plan.kernel.temporaries[-1])
@@ -315,6 +321,11 @@ def _beside(plan: Plan, c: _Contraction, scattered: list[Access], row_tiles: lis
         elif row_tiles and _comes_late(plan, c, a):
             late.append(a.tensor.name)
     return beside, late
+
+
+def _own(c: _Contraction, loop: str) -> str:
+    """The loop along which an operand is read, where both are one tensor; else nothing."""
+    return loop if sum(a.tensor is c.panel.tensor for a in c.nest.accesses[1:]) > 1 else ""
 
 
 def _cut_lanes(plan: Plan, c: _Contraction) -> tuple[str, str]:
@@ -387,7 +398,7 @@ def _widened(plan: Plan, access: Access, at: str, sums: DType) -> None:
 def _by_lanes(plan: Plan, c: _Contraction, access: Access, at: str) -> bool:
     """Copy a tile of rows for products that take one element of a register; whether that pays and was possible."""
     along = access.moving(c.row.var)
-    if not _by_element(plan) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float or not _copied(plan, access, at, c.sums):
+    if not _by_element(plan) or len(along) != 1 or not _is_shared(c) or not c.sums.is_float or not copied_to(plan, access, at, c.sums):
         return False
     rows_beside(plan, plan.kernel.temporaries[-1], along[0])
     return True
@@ -398,7 +409,7 @@ def _is_shared(c: _Contraction) -> bool:
     return constant_extent(c.lane) >= SHARING_TILES * c.width
 
 
-def _rows_are_copied(c: _Contraction, scattered: list[Access]) -> bool:
+def _rows_arecopied_to(c: _Contraction, scattered: list[Access]) -> bool:
     """Whether a copy of rows may end in zeros: where they are read in place, each term would ask whether its row is there."""
     return _is_shared(c) and c.sums.is_float or all(a in scattered for a in c.nest.accesses[1:] if a is not c.panel)
 
@@ -468,22 +479,3 @@ def _tiles_of_a_block(plan: Plan, rows: int, height: int) -> int:
     rounds = max(2, -(-rows // (MOST_ROWS * cores)))
     blocks = max(1, min(rounds * cores, rows // BLOCK_ROWS))
     return -(-(rows // height) // blocks)
-
-
-def _copied(plan: Plan, access: Access, at: str, sums: DType | None) -> bool:
-    """Copy what is read under a loop to a buffer, widened to the type of the sums where each read widens it: once, not for each use."""
-    if sums is not None and access.tensor.dtype.bytes < sums.bytes and sums.is_float:
-        if plan.step("cache_read", access.tensor.name, at, dtype=sums.name):
-            return True
-    return plan.step("cache_read", access.tensor.name, at)
-
-
-def pack(plan: Plan, access: Access, at: str, loop: For, factor: int, sums: DType | None = None) -> str:
-    """Copy what is read under `at` to panels: `factor` iterations of `loop` beside each other.
-
-    What lies apart in the tensor is transposed a cache line at a time. Gives the outermost loop of the copy, nothing if there is none.
-    """
-    along = access.moving(loop.var)
-    if len(along) != 1 or not _copied(plan, access, at, sums):
-        return ""
-    return in_panels(plan, plan.kernel.temporaries[-1], along[0], factor, access.stride(loop.var) == 1)

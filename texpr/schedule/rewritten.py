@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from texpr.schedule.contraction_order import in_least_order
 from texpr.schedule.gemm import factors_for
 from texpr.schedule.logistic import with_shifted_tanh
 from texpr.schedule.loops import qualified
@@ -15,7 +16,12 @@ SHARED = 16
 
 
 def rewritten(plan: Plan) -> None:
-    """Leave out terms that padding makes 0, divide once by what divides many, and have one exponential where a tanh would be more."""
+    """Sum products of several tensors in the order that is least work; on CPUs leave out terms that padding makes 0, divide once by what
+    divides many, and have one exponential where a tanh would be more.
+    """
+    in_least_order(plan)
+    if plan.machine.gpu_threads:
+        return
     for name in [n for nest in find_nests(plan.kernel) for n in terms_outside(plan, nest)]:
         plan.step("trim", name, finite=True)
     for name in divided(plan.kernel, SHARED):

@@ -18,6 +18,7 @@ from texpr.schedule.bulk import bulk
 from texpr.schedule.cache import cache_read, cache_write
 from texpr.schedule.consumer import reverse_compute_at
 from texpr.schedule.expand import expand
+from texpr.schedule.factor_out import factor_out
 from texpr.schedule.fission import fission
 from texpr.schedule.fold import fold
 from texpr.schedule.fuse import check_parted, fuse
@@ -35,6 +36,7 @@ from texpr.schedule.order import reorder
 from texpr.schedule.peel import peel
 from texpr.schedule.pipeline import pipeline
 from texpr.schedule.powers import base2
+from texpr.schedule.premultiply import premultiply
 from texpr.schedule.reciprocal import reciprocal
 from texpr.schedule.rfactor import rfactor
 from texpr.schedule.scalable import vectorize_scalable
@@ -63,6 +65,8 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "online": online, "swizzle": swizzle, "trim": trim, "expand": expand, "vectorize_scalable": vectorize_scalable,
     "reciprocal": reciprocal, "tf32": tf32, "logistic": logistic, "base2": base2, "widen": widen, "in_flight": in_flight, "bulk": bulk,
     "multicast": multicast, "join": join, "together": together, "atomic": atomic,
+    "premultiply": premultiply,
+    "factor_out": lambda kernel, *loops, reassoc=False, finite=False: factor_out(kernel, loops, reassoc=reassoc, finite=finite),
 }
 
 

@@ -15,7 +15,8 @@ from texpr.ir.build import integer
 from texpr.ir.loop import For
 from texpr.schedule.loops import qualified
 from texpr.schedule.nests import Access, Nest, constant_extent
-from texpr.schedule.panels import FILLING, even, in_pairs, pack
+from texpr.schedule.packing import pack
+from texpr.schedule.panels import FILLING, even, in_pairs
 from texpr.schedule.plan import Plan
 
 DEPTH = 8

@@ -45,6 +45,11 @@ op attention(Q: f32[L, D], K: f32[M, D], V: f32[M, E]) -> O: f32[L, E] require M
   O[i, e] = sum(j: P[i, j] * V[j, e]) / z[i]
 }
 """
+CHAIN = """
+op chain(A: f32[I, J], B: f32[J, K], C: f32[K, L]) -> Y: f32[I, L] require K >= 1 {
+  Y[i, l] = sum(j, k: A[i, j] * B[j, k] * C[k, l])
+}
+"""
 HISTOGRAM = "op histogram(X: i32[N] in 0..16, w: f32[N]) -> H: f32[16] { H[b] = 0  H[X[i]] += w[i] }"
 LOWER = """
 op lower(X: f32[N, N], V: f32[N, M]) -> O: f32[N, M] {
@@ -167,6 +172,8 @@ vectorize("F.0.ji")"""),
     "attention, divided once": (ATTENTION, 'reciprocal("O")'),
     "attention, along": (ATTENTION, 'online("m", 64, reassoc=True)'),
     "attention, by powers": (ATTENTION, 'base2("P")'),
+    "products of three, two by two": (CHAIN, 'factor_out("k", reassoc=True)'),
+    "products of three, one beforehand": (CHAIN, 'premultiply("j", 1, 2, reassoc=True)'),
     "histogram": (HISTOGRAM, 'atomic("H", reassoc=True)\nbind("i", "thread.x")'),
     "rows below a diagonal": (LOWER, 'widen("E", finite=True)'),
     "attention": (ATTENTION, """\

@@ -21,6 +21,8 @@ from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
 from texpr.poly.certify.borrowed import put_back
 from texpr.poly.certify.coverage import covered
+from texpr.poly.certify.factored import LAW as DISTRIBUTED
+from texpr.poly.certify.factored import without_factored
 from texpr.poly.certify.frame import Frame, NotAffine, Parameters
 from texpr.poly.certify.inverses import LAW as QUOTIENT
 from texpr.poly.certify.inverses import with_inverses
@@ -75,6 +77,7 @@ class Certificate:
         logistic: those with quotients for sums of 1 and a tanh.
         powers: those with powers of 2 for exponentials.
         widened: those whose sums have terms with a factor that is 0 beside those that are said.
+        factored: those whose sums of products are products of sums.
     """
 
     kernel: str
@@ -90,12 +93,13 @@ class Certificate:
     logistic: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
+    factored: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
         """The kernel gives the very bits that the program says."""
         return not (self.reassociated or self.contracted or self.online or self.trimmed or self.inverted or self.rounded
-                    or self.logistic or self.powers or self.widened)
+                    or self.logistic or self.powers or self.widened or self.factored)
 
     @property
     def seconds(self) -> float:
@@ -117,6 +121,7 @@ class Certificate:
         said += [f"logistic: {LOGISTIC} in {', '.join(self.logistic)}"] if self.logistic else []
         said += [f"powers: {POWER} in {', '.join(self.powers)}"] if self.powers else []
         said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
+        said += [f"factored: {DISTRIBUTED} in {', '.join(self.factored)}"] if self.factored else []
         return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
 
     def __str__(self) -> str:
@@ -143,6 +148,7 @@ class _Laws:
     logistic: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
+    factored: tuple[str, ...] = ()
 
 
 def _derived(program: Program, computed: Program, parameters: Parameters, facts: isl.Set) -> _Laws:
@@ -153,12 +159,13 @@ def _derived(program: Program, computed: Program, parameters: Parameters, facts:
     """
     computed, powers = without_powers(program, computed)
     computed, widened = without_widened(program, computed)
+    computed, factored = without_factored(program, computed)
     said, inverted = with_inverses(program, computed)
     said, rounded = with_rounded(said, computed)
     said, logistic = with_quotients(said, computed)
     said, trimmed = with_trimmed(said, computed, parameters, facts)
     online = () if equal(said.equations, computed.equations) else check_running(said, computed, parameters, facts)
-    return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened)
+    return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened, factored)
 
 
 QUOTA = 20_000_000

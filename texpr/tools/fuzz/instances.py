@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial, reduce
 
 import numpy as np
 
@@ -83,9 +84,11 @@ class Terms:
     Attributes:
         loose: sums and products of floats have no order, so a term of them is the bag of what is in it; factors that are rounded for tensor
             cores are what they were.
+        distributed: products have no order either, those of sums are sums of products, and 0 times anything is 0.
     """
 
     loose: bool = False
+    distributed: bool = False
     numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
     bags: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
 
@@ -102,6 +105,10 @@ class Terms:
         Args:
             largest: value of their type, for those that have no infinity.
         """
+        if self.distributed and operation == "mul":
+            sums = [[m for m in self._members("add", term) if m != self("const", 0.0)] for term in (a, b)]
+            if not all(len(each) == 1 for each in sums):
+                return reduce(partial(self.joined, "add"), (self.joined("mul", x, y) for x in sums[0] for y in sums[1]), self("const", 0.0))
         bag = [*self._members(operation, a), *self._members(operation, b)]
         neutral = [self("const", value) for value in _NEUTRAL.get(operation, (largest if operation == "min" else -largest,))]
         bag = [m for m in bag if m not in neutral]
@@ -345,6 +352,8 @@ class Machine:
         if not t.is_float:
             exact, wrapped = _BINARY[kind], self._cast(I64, t) if t.is_int else None
             return exact if wrapped is None or t == I64 else lambda a, b: wrapped(exact(a, b))
+        if kind is Mul and self.terms.distributed:
+            return self._joining("mul", t)
         symbol = _SYMBOL[kind]
         return lambda a, b: self.terms(symbol, a, b)
 

@@ -44,13 +44,14 @@ def _in_range(generator: np.random.Generator, shape: tuple[int, ...], low: int, 
     return np.full(shape, low) if seed == 0 else generator.integers(low, high, shape)
 
 
-def disagreement(before: Kernel, after: Kernel, sizes: Sizes, seed: int, loose: bool) -> str | None:
+def disagreement(before: Kernel, after: Kernel, sizes: Sizes, seed: int, loose: bool, distributed: bool = False) -> str | None:
     """Where two kernels compute something else at these sizes, as text; None where they agree or too much would run.
 
     Args:
         loose: sums and products of floats have no order.
+        distributed: products have no order either, and those of sums of floats are sums of products.
     """
-    data, terms = index_data(before.inputs, sizes, seed), Terms(loose)
+    data, terms = index_data(before.inputs, sizes, seed), Terms(loose, distributed)
     try:
         expected = Machine(before, _of(before, sizes), data, terms).run()
         found = Machine(after, _of(after, sizes), data, terms, most=100_000).run()

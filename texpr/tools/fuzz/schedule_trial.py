@@ -189,7 +189,7 @@ class _Trial:
     def wrong(self, s: Schedule, step: Step, after: Kernel) -> None:
         """A kernel that a step refused to make is not certified where it computes something else."""
         self.doing = f"the certificate of what {step.name} refused"
-        differs = any(disagreement(s.naive, after, sizes, 0, self.loose(s)) for sizes in self.sizes(s, after))
+        differs = any(disagreement(s.naive, after, sizes, 0, self.loose(s), self.distributed(s)) for sizes in self.sizes(s, after))
         self.count("refused", "differs" if differs else "computes the same where it was run")
         if differs and self.rng.random() < 0.3:
             try:
@@ -230,9 +230,12 @@ class _Trial:
     def loose(self, s: Schedule) -> bool:
         return any(dict(step.options).get("reassoc") or step.name in ("reciprocal", "tf32") for step in s.steps)
 
+    def distributed(self, s: Schedule) -> bool:
+        return any(step.name in ("factor_out", "premultiply") for step in s.steps)
+
     def enumerated(self, s: Schedule, placed: Kernel, sizes: Mapping[Var, int], seed: int) -> None:
         self.doing = "enumeration"
-        wrong = disagreement(s.naive, placed, sizes, seed, self.loose(s)) or races(s.kernel, placed, sizes, seed)
+        wrong = disagreement(s.naive, placed, sizes, seed, self.loose(s), self.distributed(s)) or races(s.kernel, placed, sizes, seed)
         self.count("sizes enumerated")
         if wrong is None:
             return
@@ -242,7 +245,7 @@ class _Trial:
 
     def is_wrong(self, s: Schedule, kernel: Kernel, sizes: Mapping[Var, int], seed: int) -> bool:
         each = narrow(drop_guards(place(kernel)))
-        return bool(disagreement(s.naive, each, sizes, seed, self.loose(s)) or races(kernel, each, sizes, seed))
+        return bool(disagreement(s.naive, each, sizes, seed, self.loose(s), self.distributed(s)) or races(kernel, each, sizes, seed))
 
     def interpreted(self, s: Schedule, sizes: Mapping[Var, int]) -> None:
         """Bit for bit in every order that loops which run at once may have."""

@@ -112,10 +112,22 @@ def _skew(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (inner, outer, rng.choice((1, 1, 2, -1))))
 
 
-def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+def _over_terms(kernel: Kernel) -> list[str]:
+    """Loops that add to one element."""
     folding = [n for n in all_loops(kernel) for s in stores(n) if s.update is not None and n.var not in variables(*s.indices)]
-    name = shortest(kernel, rng.choice(folding)) if folding and rng.random() < 0.8 else rng.choice(names)
+    return [shortest(kernel, n) for n in folding]
+
+
+def _rfactor(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    folding = _over_terms(kernel)
+    name = rng.choice(folding) if folding and rng.random() < 0.8 else rng.choice(names)
     return Step(kind, (name,), (("reassoc", True),) if rng.random() < 0.7 else ())
+
+
+def _factor_out(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    folding = _over_terms(kernel)
+    loops = rng.choices(folding if folding and rng.random() < 0.9 else names, k=rng.choice((1, 1, 2)))
+    return Step(kind, tuple(dict.fromkeys(loops)), (("reassoc", True), *((("finite", True),) if rng.random() < 0.8 else ())))
 
 
 def _online(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -129,6 +141,12 @@ def _trim(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
 
 def _reciprocal(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice([t.name for t in (*kernel.outputs, *kernel.temporaries)] or names),))
+
+
+def _premultiply(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    folding = _over_terms(kernel)
+    loop = rng.choice(folding if folding and rng.random() < 0.9 else names)
+    return Step(kind, (loop, rng.randint(0, 2), rng.randint(0, 2)), (("reassoc", True),))
 
 
 def _peel(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
@@ -246,6 +264,8 @@ def _cache(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
         return Step(kind, (rng.choice(_tensors(kernel)).name, rng.choice(names)))
     tensor, around = rng.choice(uses)
     inside = (("out", False),) if kind == "cache_write" and rng.random() < 0.3 else ()
+    if kind == "cache_read" and rng.random() < 0.2:
+        inside = (("along", rng.choice(names)),)
     return Step(kind, (tensor.name, shortest(kernel, rng.choice(around))), inside)
 
 
@@ -285,7 +305,8 @@ _MAKERS: dict[str, _Maker] = {
     "contract": _contract, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
-    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "expand": _cache, "vectorize_scalable": _scalable,
+    "online": _online, "trim": _trim, "reciprocal": _reciprocal, "factor_out": _factor_out, "premultiply": _premultiply, "expand": _cache,
+    "vectorize_scalable": _scalable,
 }
 
 
