@@ -32,7 +32,8 @@ class _Block:
 
 
 def inner_loops(assembly: str) -> list[list[str]]:
-    """The instructions of each loop without one inside, but for loops that call a function: those hand out work.
+    """The instructions of each loop without one inside, but for loops that call a function: those hand out work. What is done for numbers
+    that are seldom met is left out.
 
     A register that holds a place of the stack for the whole function is called `frame` in them.
     """
@@ -46,8 +47,13 @@ def _of_function(assembly: str) -> list[list[str]]:
     blocks = _blocks(assembly)
     found = _loops(blocks)
     inner = [loop for header, loop in found.items() if not any(other in loop for other in found if other is not header)]
-    bodies = [[n for block in blocks if block in loop for n in block.body] for loop in inner]
+    bodies = [[n for block in blocks if block in loop and not _is_rare(block) for n in block.body] for loop in inner]
     return [body for body in bodies if not any(n.split()[0] in _CALLS for n in body)]
+
+
+def _is_rare(block: _Block) -> bool:
+    """Whether a block calls code for numbers that are seldom met, with what is put aside around the call."""
+    return any(n.split()[0] in _CALLS and "rare" in n for n in block.body)
 
 
 def _blocks(assembly: str) -> list[_Block]:

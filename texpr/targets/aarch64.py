@@ -58,10 +58,16 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
     return transposes(16).union(*(_DOTS.get(feature, ()) for feature in features))
 
 
+class _NeonEmitter(ApartEmitter):
+    """What is seldom called keeps the registers that it uses, so that loops around the call have their constants there."""
+
+    rare_convention = "preserve_allcc"
+
+
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
     # Vectors have 128 bits, so the code is right on every length of SVE; code for longer ones is silently wrong on shorter machines.
     attributes = "vscale_range(1,16)" if "+sve" in target.features.split(",") else ""
-    return emit_module(kernel, attributes, alone=alone, using=ScalableEmitter if attributes else ApartEmitter), ()
+    return emit_module(kernel, attributes, alone=alone, using=ScalableEmitter if attributes else _NeonEmitter), ()
 
 
 def _emit_wide(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:

@@ -37,8 +37,10 @@ class ScalableEmitter(ApartEmitter):
     """Adds loops over lanes of registers of any length.
 
     `own` has the lanes of the loop whose iterations have a buffer each, `places` the elements of it that are used where all of them are
-    known, `kept` the addresses of a register for each.
+    known, `kept` the addresses of a register for each. What is seldom called keeps half of the registers.
     """
+
+    rare_convention = "aarch64_sve_vector_pcs"
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)

@@ -41,10 +41,12 @@ class Emitter(Accesses):
 
     Attributes:
         adds_addresses: loads take a base, an index and an offset, so that no sums of them need registers.
-        rare_attributes: of functions that are seldom called.
+        rare_convention: how functions that are seldom called are called.
+        rare_attributes: of these functions.
     """
 
     adds_addresses = False
+    rare_convention = ""
     rare_attributes = "noinline"
 
     def __init__(self, kernel: Kernel) -> None:
@@ -125,8 +127,9 @@ class Emitter(Accesses):
         name = self.rare_functions.get(text)
         if name is None:
             name = self.rare_functions[text] = f"rare{len(self.rare_functions)}"
-            self.functions.append(f"define internal {result.type} @{name}{lines}")
-        return self._one(f"call {result.type} @{name}({', '.join(str(v) for _, v in given.values())})", result.dtype, result.lanes)
+            self.functions.append(f"define internal {self.rare_convention} {result.type} @{name}{lines}")
+        arguments = ", ".join(str(v) for _, v in given.values())
+        return self._one(f"call {self.rare_convention} {result.type} @{name}({arguments})", result.dtype, result.lanes)
 
     def assignment(self, s: Store) -> None:
         value = self.value(s.value)

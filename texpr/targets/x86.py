@@ -209,11 +209,15 @@ class WideEmitter(RememberingEmitter):
 
 
 class FewRegisters(WideEmitter):
-    """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added come from
-    memory, as operands."""
+    """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added, and the bits
+    of an absolute value, come from memory, as operands."""
+
+    rare_attributes = "noinline"
 
     def _call(self, e: Call) -> Value:
         whole = e.dtype in (F32, F64) and self.lanes * e.dtype.bits == 256
+        if e.function == "abs" and whole and self.value(e.args[0]).lanes:
+            return self._without_sign(self.value(e.args[0]))
         if e.function != "fma" or not whole or not any(self.value(a).lanes for a in e.args):
             return super()._call(e)
         args = [self._where_used(a) if isinstance(a, Const) else self.broadcast(self.value(a), self.lanes) for a in e.args]
@@ -226,8 +230,18 @@ class FewRegisters(WideEmitter):
         """
         a = constant(e.value, e.dtype, self.lanes)
         name = f"@constant.{e.dtype}.{a.text.partition('0x')[2].rstrip(')')}"
-        self.declared[name] = f"{name} = private unnamed_addr constant {a}, align 32"
-        return Value(self.function.define(f"load volatile {a.type}, ptr {name}, align 32"), a.dtype, a.lanes)
+        return Value(self._from_constant(name, a.type, str(a)), a.dtype, a.lanes)
+
+    def _without_sign(self, a: Value) -> Value:
+        bits = f"<{a.lanes} x i{a.dtype.bits}>"
+        most = self._from_constant(f"@most.i{a.dtype.bits}", bits, f"{bits} splat (i{a.dtype.bits} {(1 << (a.dtype.bits - 1)) - 1})")
+        f = self.function
+        size = f.define(f"and {bits} {f.define(f'bitcast {a} to {bits}')}, {most}")
+        return Value(f.define(f"bitcast {bits} {size} to {a.type}"), a.dtype, a.lanes)
+
+    def _from_constant(self, name: str, type: str, value: str) -> str:
+        self.declared[name] = f"{name} = private unnamed_addr constant {value}, align 32"
+        return self.function.define(f"load volatile {type}, ptr {name}, align 32")
 
 
 def _stands(number: float, which: str) -> bool:
