@@ -61,10 +61,11 @@ def test_sums_that_differ_are_told_apart():
 @pytest.mark.parametrize("dtype, n, place", [("f32", 255, "u8"), ("f32", 256, "u32"), ("u8", 256, "u16"), ("u8", 65535, "u16"),
                                              ("u8", 65536, "u32"), ("i16", 300, "u16"), ("f64", 300, "i64")])
 def test_places_are_as_narrow_as_they_may_be(dtype: str, n: int, place: str):
-    operator = tx.op(f"op f(X: {dtype}[N]) -> y: i64 {{ y = argmax(i: X[i]) }}")
-    assert f"y_acc: {place}" in str(tx.schedule(operator, N=n)) or place == "i64"
+    """Along columns: many elements that lie side by side are looked at in blocks, which are short."""
+    operator = tx.op(f"op f(X: {dtype}[N, M]) -> y: i64[M] {{ y[j] = argmax(i: X[i, j]) }}")
+    assert f"y_acc: {place}" in str(tx.schedule(operator, N=n, M=1)) or place == "i64"
     for last in (0, n - 1):
-        x = np.zeros(n, f"{dtype[0]}{int(dtype[1:]) // 8}")
+        x = np.zeros((n, 1), f"{dtype[0]}{int(dtype[1:]) // 8}")
         x[last] = 1
         assert operator(x) == last
-    assert operator(np.full(n, np.iinfo(x.dtype).max if x.dtype.kind in "iu" else np.inf, x.dtype)) == 0
+    assert operator(np.full((n, 1), np.iinfo(x.dtype).max if x.dtype.kind in "iu" else np.inf, x.dtype)) == 0

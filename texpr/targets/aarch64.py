@@ -59,9 +59,9 @@ def _instructions(features: Iterable[str]) -> frozenset[str]:
 
 
 class _NeonEmitter(ApartEmitter):
-    """What is seldom called keeps the registers that it uses, so that loops around the call have their constants there."""
+    """What is seldom called keeps half of the registers, where loops around the call have their constants."""
 
-    rare_convention = "preserve_allcc"
+    rare_convention = "aarch64_vector_pcs"
 
 
 def _emit(kernel: Kernel, target: Target, alone: bool) -> tuple[str, tuple[Launch, ...]]:
