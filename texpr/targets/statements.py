@@ -42,12 +42,10 @@ class Emitter(Accesses):
     Attributes:
         adds_addresses: loads take a base, an index and an offset, so that no sums of them need registers.
         rare_convention: how functions that are seldom called are called.
-        rare_attributes: of these functions.
     """
 
     adds_addresses = False
     rare_convention = ""
-    rare_attributes = "noinline"
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
@@ -114,13 +112,17 @@ class Emitter(Accesses):
             return super().rare(e)
         return self._called(e, given)
 
+    def rare_attributes(self, result: Value) -> str:
+        """Of a function that is seldom called."""
+        return "noinline"
+
     def _called(self, e: Expr, given: dict[int, tuple[Expr, Value]]) -> Value:
         outer = self.function, self.known, self.mask
         parameters = [Value(f"%p{k}", v.dtype, v.lanes) for k, (_, v) in enumerate(given.values())]
         self.function, self.mask = Function(""), None
         self.known = Scoped({key: (node, p) for (key, (node, _)), p in zip(given.items(), parameters)})
         result = self.value(e)
-        head = f"({', '.join(map(str, parameters))}) {self.rare_attributes} #0 {{"
+        head = f"({', '.join(map(str, parameters))}) {self.rare_attributes(result)} #0 {{"
         lines = "\n".join([head, "entry:", *self.function.lines, f"  ret {result}", "}"])
         self.function, self.known, self.mask = outer
         text = f"{result.type} @{{}}{lines}"

@@ -115,12 +115,18 @@ class WideEmitter(RememberingEmitter):
     """
 
     adds_addresses = True
-    rare_attributes = 'noinline "no_caller_saved_registers"'
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self._added: tuple[str, set[tuple[Tensor, int]]] = "", set()
         self._in_registers = cache(partial(becomes_registers, kernel))
+
+    def rare_attributes(self, result: Value) -> str:
+        """Before a function gives what has less than 256 bits LLVM clears the upper halves of all registers (vzeroupper), those too that
+        it has just put back.
+        """
+        wide = result.lanes * result.dtype.bits >= 256
+        return 'noinline "no_caller_saved_registers"' if wide else "noinline"
 
     def assignment(self, s: Store) -> None:
         if s.update == "add" and self.lane is not None and s.tensor.scope == "stack":
@@ -212,7 +218,8 @@ class FewRegisters(WideEmitter):
     """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added, and the bits
     of an absolute value, come from memory, as operands."""
 
-    rare_attributes = "noinline"
+    def rare_attributes(self, result: Value) -> str:
+        return "noinline"
 
     def _call(self, e: Call) -> Value:
         whole = e.dtype in (F32, F64) and self.lanes * e.dtype.bits == 256
