@@ -38,3 +38,9 @@ def test_an_operator_of_that_name_is_meant_for_whole_tensors():
 op gelu(X: f32[N]) -> Y: f32[N] { Y[i] = 2 * gelu(X[i]) }
 op f(X: f32[N]) -> Y: f32[N] { Y = gelu(X) }""", name="f")
     np.testing.assert_allclose(op(np.ones(3, "f4")), 2 * 0.8413447460685429, rtol=1e-6)
+
+
+def test_so_is_one_of_rank_0():
+    text = "op gelu(a: f32) -> y: f32 { y = a + 1 }\nop f(a: f32) -> y: f32 { y = gelu(a) }\nop g(a: f32) -> y: f32 { y = gelu(a + 0) }"
+    assert tx.op(text, name="f")(np.float32(2)) == 3
+    assert abs(tx.op(text, name="g")(np.float32(2)) - 1.9544997) < 1e-6

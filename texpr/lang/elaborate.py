@@ -15,7 +15,7 @@ from texpr.lang.advice import letters
 from texpr.lang.calls import invoke
 from texpr.lang.declaration import OpDeclaration
 from texpr.lang.equations import equations_of, ordered
-from texpr.lang.functions import is_scalar_function
+from texpr.lang.functions import YIELDING, is_scalar_function
 from texpr.lang.recurrent import circular, likely_type
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import OUTSIDE, Names, names_in, shown
@@ -184,7 +184,7 @@ class _Elaboration:
         if not is_scalar_function(name):
             return True
         tensors = [self.names.tensors.get(a.text) for a in call.arguments if isinstance(a, tree.Name)]
-        return any(t is not None and t.dims for t in tensors)
+        return any(t is not None and (t.dims or name in YIELDING) for t in tensors)
 
     def _all_defined(self, op: tree.Operator, equations: tuple[Equation | Invoke, ...]) -> None:
         defined = {t for e in equations for t in (e.targets if isinstance(e, Invoke) else (e.target,))}
