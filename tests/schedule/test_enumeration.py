@@ -5,6 +5,7 @@ The fuzzer (`python -m texpr fuzz --only schedules`) tries the same random sched
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 
 from texpr import poly
 from texpr.compiler.op import op
+from texpr.ir.loop import Store
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_loop import show_kernel
+from texpr.ir.traverse import rewrite
 from texpr.passes import lower
 from texpr.schedule.loops import find_loops
 from texpr.schedule.script import Step, parse_script
@@ -156,3 +159,12 @@ def test_a_race_is_told_from_private_memory():
     sizes = dict.fromkeys(kernel.sizes, 3)
     assert "meet" in (races(kernel, kernel, sizes, 0) or "")  # what is not placed inside the loop is shared
     assert not index_data(kernel.inputs, sizes, 0)
+
+
+def test_updates_that_meet_are_atomic():
+    kernel = lower(op("op f(X: f32[N]) -> y: f32 { y = sum(i: X[i]) }").program())
+    for step in parse_script('atomic("y_acc", reassoc=True)\nbind("i", "thread.x")'):
+        kernel = step.apply(kernel)
+    plain = rewrite(kernel, lambda n: replace(n, atomic=False) if isinstance(n, Store) else None)
+    for each, wrong in ((kernel, False), (plain, True)):
+        assert (races(each, each, dict.fromkeys(kernel.sizes, 4), 0) is not None) == wrong

@@ -136,10 +136,16 @@ def meeting(events: Sequence[Event], loop: For, private: Collection[str]) -> tup
     for (_, element), uses in used.items():
         for k, writer in uses:
             if writer.writes == element:
-                other = next((e for n, e in uses if n != k and not (joined and _same_update(writer, e) or _again(writer, e))), None)
+                others = (e for n, e in uses if n != k and not (joined and _same_update(writer, e)))
+                other = next((e for e in others if not (_again(writer, e) or _both_atomic(writer, e))), None)
                 if other is not None:
                     return writer, other
     return None
+
+
+def _both_atomic(a: Event, b: Event) -> bool:
+    """Two updates that wait for each other, and may run in any order."""
+    return a.store.atomic and b.store.atomic and a.store.update == b.store.update and a.writes == b.writes
 
 
 def _same_update(a: Event, b: Event) -> bool:
