@@ -12,6 +12,7 @@ import pytest
 
 import texpr as tx
 from tests.runtime import kernels
+from tests.runtime.threads import at_once
 from texpr.runtime.callable import Callable
 from texpr.support.errors import CallError
 
@@ -94,28 +95,13 @@ def test_circles_are_freed():
 def test_the_target_changes_while_threads_call():
     """Every thread calls with a shape of its own, so that each call puts another kernel in place."""
     op = tx.op("op scaled(X: f32[N], s: f32) -> Y: f32[N] { Y[i] = X[i] * s + sum(k: X[k]) }")
-    errors: list[BaseException] = []
-    start = threading.Barrier(4)
 
     def work(n: int) -> None:
         x, s = np.ones(n, np.float32), np.float32(n)
-        try:
-            start.wait()
-            for _ in range(3000):
-                assert op(x, s)[0] == 2 * n
-        except BaseException as error:
-            errors.append(error)
+        for _ in range(3000):
+            assert op(x, s)[0] == 2 * n
 
-    before, threads = sys.getswitchinterval(), [threading.Thread(target=work, args=(n,)) for n in (1, 2, 40, 300)]
-    sys.setswitchinterval(1e-5)
-    try:
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert not errors, errors[0]
+    at_once(work, (1, 2, 40, 300))
 
 
 def test_threads_call_one_kernel():

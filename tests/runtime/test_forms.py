@@ -9,7 +9,6 @@ import enum
 import gc
 import resource
 import sys
-import threading
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -21,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import texpr as tx
+from tests.runtime.threads import at_once
 from texpr.compiler import CompiledKernel, Op
 from texpr.runtime import jit, native, numpy_api
 from texpr.runtime.callable import Callable
@@ -474,25 +474,12 @@ def test_threads_call_in_all_forms():
     """Each thread has forms of its own and some in common, so the order in which native code asks changes all along."""
     ops = {name: tx.op(TEXT, name) for name in NAMES}
     expected = {key: outcome(call, alone(name)) for key, (name, call) in SERVED.items()}
-    wrong: list[str] = []
-    start = threading.Barrier(4)
 
     def work(shift: int) -> None:
         order = list(SERVED)[shift::2] + list(SERVED)[:shift]
-        start.wait()
         for _ in range(40):
             for key in order:
                 name, call = SERVED[key]
-                if outcome(call, ops[name]) != expected[key]:
-                    wrong.append(key)
+                assert outcome(call, ops[name]) == expected[key], key
 
-    before, threads = sys.getswitchinterval(), [threading.Thread(target=work, args=(n,)) for n in (0, 1, 9, 20)]
-    sys.setswitchinterval(1e-5)
-    try:
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert not wrong
+    at_once(work, (0, 1, 9, 20))

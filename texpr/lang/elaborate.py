@@ -177,7 +177,9 @@ class _Elaboration:
         return isinstance(node.value, tree.Call) and all(not t.indices for t in node.targets) and self._is_invoke(node.value)
 
     def _is_invoke(self, call: tree.Call) -> bool:
-        """An operator of the text comes before a scalar function only where whole tensors are passed."""
+        """An operator of the text comes before a scalar function only where whole tensors are passed; before one that the language did not
+        always have, those of rank 0 too.
+        """
         name = call.name.text
         if name in self.declaration.module.functions or name in self.names.dtypes or self.operator(name) is None:
             return False
