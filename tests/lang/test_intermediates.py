@@ -97,3 +97,61 @@ def test_equal_positions_are_one_unknown():
         tx.op("op f(X: f32[N]) -> y: f32 require N >= 1 { y = if argmax(i: X[i]) > 1 then X[argmax(j: -X[j]) - 2] else 0 }")
     with pytest.raises(tx.Error, match="may be read outside"):
         tx.op("op f(X: f32[N, N]) -> y: f32 require N >= 1 { y = if argmax(i: X[0, i]) > 1 then X[0, argmax(j: X[j, 0]) - 2] else 0 }")
+
+
+@pytest.mark.parametrize(("body", "dtype"), [
+    ("c[i] = c[i - 1 | 0] + (if X[i] > 0 then 1 else 0)  for i in 0..N", "i64"),
+    ("c[i] = if X[i] > 0 then c[i - 1 | 0] + 1 else c[i - 1 | 0]  for i in 0..N", "i64"),
+    ("c[i] = if isnan(X[i]) then c[i - 1 | 0] + 1 else 0", "i64"),
+    ("c[i] = c[i - 1 | 0] + (if q[i] > 0 and h[i] < 3 then 1 else -1)  for i in 0..N", "i64"),
+    ("c[i] = max(c[i - 1 | 0], if X[i] > 0 then i else 0)", "i64"),
+    ("c[i] = c[i - 1 | 0] + sum(j in 0..i where X[j] > 0: 1)  for i in 0..N", "i64"),
+    ("c[i] = c[i - 1 | 0] + (if sum(j: X[j]) > X[i] then 1 else 0)", "i64"),
+    ("c[i] = 0.5 * c[i - 1 | 0] + (if q[i] > 0 then 1.0 else 0.0)  for i in 0..N", "f64"),
+    ("c[i] = c[i - 1 | 0] + h[p[i]]", "f32"),
+    ("c[i] = c[i - 1 | 0] + (if X[i] > 0 then h[i] else 0)", "f32"),
+    ("c[i] = if X[i] > 0 then h[i] else c[i - 1 | 0]", "f16"),
+    ("c[i] = if X[i] > 0 then q[i] else c[i - 1 | 0]", "u8"),
+    ("c[i] = c[i - 1 | 0] + f64(X[i])", "f64"),
+    ("c[i] = c[i - 1 | false] or X[i] > 0", "bool"),
+    ("c[i] = if X[i] > 0 then true else c[i - 1 | false]", "bool"),
+])
+def test_its_type_is_that_of_its_values_not_of_what_decides(body: str, dtype: str):
+    head = "op f(X: f32[N], h: f16[N], q: u8[N], p: i32[N] in 0..N) -> Y: f32[N] { Y[i] = X[i]  "
+    found = program(f"{head}{body} }}")
+    (c,) = found.temporaries
+    assert str(c.dtype) == dtype
+
+
+@pytest.mark.parametrize(("body", "message", "help"), [
+    ("c[i] = c[i - 1 | 0] + X[i] + d[i]", "`+` needs two values of one type; found f32 and f64",
+     "convert one of them: f64(c[i - 1 | 0] + X[i])"),
+    ("c[i] = c[i - 1 | 0] + X[i] + i", "`+` needs two values of one type; found f32 and i64", "convert one of them: f32(i)"),
+    ("c[i] = c[i - 1 | 0] + (if b[i] > 0 then 1 else 0)", "found an integer where bool is needed", "convert it: bool(...)"),
+    ("c[i] = b[i] or c[i - 1 | false] or X[i]", "a condition is a bool; found f32", "compare: X[i] != 0"),
+])
+def test_types_that_do_not_meet_beside_it_are_what_is_said(body: str, message: str, help: str):
+    with pytest.raises(tx.Error) as e:
+        program(f"op f(X: f32[N], d: f64[N], b: bool[N]) -> Y: f32[N] {{ Y[i] = X[i]  {body} }}")
+    assert (str(e.value).splitlines()[0], str(e.value).splitlines()[-1]) == (f"error[dtype]: {message}", f"  help: {help}")
+
+
+@pytest.mark.parametrize(("body", "declared"), [
+    ("c[i] = d[i - 1 | 0] + (if x[i] > 0 then 1 else 0)  d[i] = c[i]", "let c: i64[N]"),
+    ("c[i] = d[i - 1 | 0] * k[i]  d[i] = c[i]", "let c: i32[N]"),
+    ("c[i] = d[i - 1 | 0] * 0.5  d[i] = c[i]", "let c: f32[...]"),
+])
+def test_help_declares_the_type_of_the_values(body: str, declared: str):
+    with pytest.raises(tx.Error) as e:
+        program(f"op f(x: f32[N], k: i32[N]) -> Y: f32[N] {{ {body}  Y[i] = x[i] }}")
+    assert str(e.value).splitlines()[-1] == f"  help: a recurrence needs a declaration: {declared}"
+
+
+def test_counts_go_beyond_the_whole_numbers_of_f32():
+    f = tx.op("""op f(b: f32[N]; start = 16777214) -> n: i64[N] {
+  c[i] = c[i - 1 | start] + (if b[i] > 0 then 1 else 0)  for i in 0..N
+  n[i] = c[i]
+}""")
+    b = np.ones(5, "f4")
+    right = [16777215, 16777216, 16777217, 16777218, 16777219]
+    assert f(b).tolist() == right and tx.interpret(f, b).tolist() == right

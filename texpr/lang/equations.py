@@ -69,7 +69,9 @@ def _of_itself(node: tree.Equation, target: tree.Target, s: Scalars) -> Tensor:
     indices = run(_left(node, target, None, scope, s))
     value = value_reading_itself(node, target, variables, s)
     axes = tuple(_axis(target, s, v, bounds.get(v)) for v in variables.values())
-    return infer(target, node, indices, axes, value, s)
+    known = infer(target, node, indices, axes, value, s)
+    s.arithmetic.of_numbers |= {known} if value.weak == "literal" else set()
+    return known
 
 
 def _axis(target: tree.Target, s: Scalars, var: Var, bounds: tuple[Expr, Expr] | None) -> Axis:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from texpr.ir.dtypes import BOOL, F32, F64, I64, DType
 from texpr.ir.expr import Dim, Tensor, Var
 from texpr.ir.show_expr import show
 from texpr.lang import tree
 from texpr.lang.scalars import Scalars
-from texpr.lang.scope import Names, Scope, below, names_in
+from texpr.lang.scope import Names, Scope, below, names_in, values_in
 from texpr.lang.values import Value
 from texpr.support.errors import CheckError
 
@@ -15,26 +17,49 @@ from texpr.support.errors import CheckError
 def value_reading_itself(node: tree.Equation, target: tree.Target, variables: dict[str, Var], s: Scalars) -> Value:
     """The right side, read with the left one as a tensor of the type that it gives; that tensor's own extents count nowhere.
 
+    The type is that of the right side with numbers in the place of the tensor's own elements: they take the type of what they meet.
+    Where these have no type of their own (a sum of them is an i64), types are tried, those of the values of the right side first.
+
     Raises:
         CheckError: no type makes the equation right.
     """
     packs = [isinstance(e, tree.PackName) for e in target.indices]
     dims = tuple(Dim((Var("n", pack),), pack) for pack in packs)
+    scope = Scope().bind(variables)
+    plain = _with_numbers(node, Tensor(target.name.text, I64, dims, span=target.span), scope, s)
+    refusals = [plain] if isinstance(plain, CheckError) else []
     tried: set[DType] = set()
-    candidates = _types(node, s.names)
+    candidates = [*([plain.dtype] if isinstance(plain, Value) and plain.dtype != BOOL else []), *_types(node, s.names)]
     while candidates:
         dtype = candidates.pop(0)
         if dtype not in tried:
             tried.add(dtype)
-            value = _value(node, Tensor(target.name.text, dtype, dims, span=target.span), Scope().bind(variables), s)
-            if value is not None and value.dtype == dtype:
-                return value
-            candidates[:0] = [value.dtype] if value is not None else []
-    raise circular(node, s.names)
+            value = _value(node, Tensor(target.name.text, dtype, dims, span=target.span), scope, s)
+            if isinstance(value, CheckError):
+                refusals.append(value)
+            elif value.dtype == dtype:
+                return Value(value.expr, plain.weak) if isinstance(plain, Value) and plain.dtype == dtype else value
+            else:
+                candidates.insert(0, value.dtype)
+    raise max(refusals, key=_reached) if refusals else circular(node, s.names)
 
 
-def _value(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -> Value | None:
-    """The right side, None where a tensor of this type does not fit into it.
+def _reached(error: CheckError) -> int:
+    """How far a type came: texts are read from the left, so the mistake that stands last is none of that type."""
+    return error.span.stop if error.span is not None else 0
+
+
+def _with_numbers(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -> Value | CheckError:
+    """The right side where each element of the tensor is a number, as a literal is; or what is wrong with that."""
+    s.names.defaults[provisional.name] = Value(Var(provisional.name), "literal")
+    try:
+        return _value(node, provisional, scope, s)
+    finally:
+        del s.names.defaults[provisional.name]
+
+
+def _value(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -> Value | CheckError:
+    """The right side, or what is wrong with it where a tensor of this type does not fit.
 
     Raises:
         CheckError: a mistake that no type of the tensor changes.
@@ -46,7 +71,7 @@ def _value(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -
     except CheckError as error:
         if error.code != "dtype" and error.code != "range":
             raise
-        return None
+        return error
     finally:
         del s.names.tensors[name]
         for var, uses in s.uses.items():
@@ -54,9 +79,15 @@ def _value(node: tree.Equation, provisional: Tensor, scope: Scope, s: Scalars) -
 
 
 def _types(node: tree.Equation, names: Names) -> list[DType]:
-    """Types that an equation may give, those of what it reads first."""
+    """Types that an equation may give, those of what its value is made of first; then those of what only decides or is an index."""
+    made_of = [names.tensors[n].dtype for n in _named(values_in(node.value)) if n in names.tensors]
     read = [names.tensors[n].dtype for n in names_in(node.value) if n in names.tensors]
-    return [t for t in dict.fromkeys((*read, I64, F64)) if t != BOOL]
+    return [t for t in dict.fromkeys((*made_of, I64, F64, *read, BOOL))]
+
+
+def _named(parts: Iterable[tree.Tree]) -> list[str]:
+    """The tensors, sizes and indices among parts of a value."""
+    return [p.name.text if isinstance(p, tree.Access) else p.text for p in parts if isinstance(p, tree.Access | tree.Name)]
 
 
 def circular(node: tree.Equation, names: Names) -> CheckError:
@@ -69,10 +100,17 @@ def circular(node: tree.Equation, names: Names) -> CheckError:
 
 def likely_type(node: tree.Equation, names: Names, dtype: DType | None = None) -> str:
     """What is probably meant: `f32[K + 1, N]`; a dimension that nothing tells is `...`."""
-    read = [names.tensors[n].dtype for n in names_in(node.value) if n in names.tensors]
-    dtype = dtype or next((t for t in (*read, F32) if t.is_float), F32)
+    dtype = dtype or _likely_dtype(node.value, names)
     sizes = [_likely_size(e, node, names) for e in node.targets[0].indices]
     return f"{dtype}[{', '.join(sizes)}]" if any(s != "..." for s in sizes) else f"{dtype}[...]"
+
+
+def _likely_dtype(value: tree.Tree, names: Names) -> DType:
+    """The type of what the value is made of; that of whole numbers, where it is made of those."""
+    parts = list(values_in(value))
+    numbers = [p.value for p in parts if isinstance(p, tree.Number)]
+    whole = numbers and all(isinstance(n, int) for n in numbers)
+    return next((names.tensors[n].dtype for n in _named(parts) if n in names.tensors), I64 if whole else F32)
 
 
 def _likely_size(entry: tree.Tree, node: tree.Equation, names: Names) -> str:

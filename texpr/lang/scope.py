@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from texpr.ir.dtypes import DTYPES, DType
 from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.functions import FUNCTIONS
 from texpr.lang import tree
 from texpr.lang.values import Value
 from texpr.support.errors import CheckError
@@ -158,3 +159,28 @@ def names_in(root: tree.Tree) -> dict[str, Span]:
         elif isinstance(node, tree.Access):
             found.setdefault(node.name.text, node.name.span)
     return found
+
+
+def values_in(root: tree.Tree) -> Iterator[tree.Tree]:
+    """The numbers, names and reads that the value is made of: none of conditions, comparisons, indices and ranges."""
+    stack: list[tree.Tree] = [root]
+    while stack:
+        match stack.pop():
+            case tree.Number() | tree.Name() as leaf:
+                yield leaf
+            case tree.Access(_, _, _, guard) as read:
+                yield read
+                stack += [guard.value] if guard is not None and guard.value is not None else []
+            case tree.Conditional(_, _, then, orelse):
+                stack += [orelse, then]
+            case tree.Reduction(_, op, _, _, _, body) if op not in ("argmax", "argmin", "any", "all"):
+                stack.append(body)
+            case tree.Binary(_, _, lhs, rhs):
+                stack += [rhs, lhs]
+            case tree.Unary(_, _, operand):
+                stack.append(operand)
+            case tree.Call(_, name, arguments) if name.text not in DTYPES and name.text not in _OF_BOOL:
+                stack += reversed(arguments)
+
+
+_OF_BOOL = frozenset(name for name, f in FUNCTIONS.items() if f.result == "bool")
