@@ -12,7 +12,7 @@ onnx = pytest.importorskip("onnx")
 
 from onnx import TensorProto, helper  # noqa: E402
 
-from tests.onnx.models import mlp, model  # noqa: E402
+from tests.onnx.models import mlp, model, run  # noqa: E402
 
 X = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
 
@@ -209,3 +209,43 @@ def test_functions_of_a_model_are_read():
     made = model([helper.make_node("Twice", ["x"], ["y"], domain="my.own")], [("x", [2])], [("y", [2])], functions=[function],
                  domains=["my.own"])
     assert np.array_equal(tx.onnx.load(made)(np.array([1, 2], "f4")), [2, 4])
+
+
+@pytest.mark.parametrize("version", [12, 13, 22])
+@pytest.mark.parametrize("t", [np.float32, np.float16])
+def test_dropout_whose_ratio_is_an_initializer(version, t):
+    x = np.array([1, -2, 3], t)
+    for more, constants in (([], (1,)), ([np.array(False)], (1, 2)), ([np.array(False)], (1,))):
+        y, mask = run("Dropout", [x, np.float32(0.5), *more], version, 2, constants)
+        assert y.dtype == t and np.array_equal(y, x) and mask.all()
+    assert np.array_equal(run("Dropout", [x, np.float32(0), np.array(True)], version, 1, (1, 2)), x)
+    with pytest.raises(tx.CallError, match="random numbers in training mode"):
+        run("Dropout", [x, np.float32(0.5), np.array(True)], version, 1, (1, 2))
+
+
+def scaled():
+    """x resized by twice a factor that is a parameter, and times a weight."""
+    nodes = [helper.make_node("Mul", ["factor", "two"], ["scales"]), helper.make_node("Resize", ["x", "", "scales"], ["h"]),
+             helper.make_node("Mul", ["h", "weight"], ["y"])]
+    return tx.onnx.load(model(nodes, [("x", ["n"])], [("y", ["m"])],
+                              {"factor": np.ones(1, "f4"), "two": np.full(1, 2, "f4"), "weight": np.full(1, 3, "f4")}))
+
+
+def test_parameters_that_decide_the_program_are_known_to_it():
+    loaded, x = scaled(), np.array([1, 2], np.float32)
+    assert np.array_equal(loaded(x), [3, 3, 6, 6]) and list(loaded.state_dict()) == ["factor", "two", "weight"]
+    loaded.load_state_dict({**loaded.state_dict(), "factor": np.full(1, 0.5, "f4")})
+    assert np.array_equal(loaded(x), [3, 6])
+    loaded.load_state_dict({**loaded.state_dict(), "weight": np.full(1, 5, "f4")})
+    assert np.array_equal(loaded(x), [5, 10])
+    y = loaded(tx.tensor(x))
+    y.sum().backward()
+    assert np.array_equal(y.numpy(), [5, 10]) and dict(loaded.named_parameters())["weight"].grad.numpy() == 3
+    with pytest.raises(tx.CallError, match="input 2 of Resize must be known when the program is made, and it is computed from `factor`"):
+        tx.jit(lambda x: scaled()(x))(x)
+
+
+def test_inputs_keep_the_dtypes_that_the_model_declares():
+    made = model([helper.make_node("Cast", ["x"], ["c"], to=TensorProto.FLOAT), helper.make_node("Add", ["c", "w"], ["y"])],
+                 [("x", [2], TensorProto.DOUBLE)], [("y", [2])], {"w": np.ones(2, "f4")})
+    assert np.array_equal(tx.onnx.load(made)(np.array([1, 1e300])), np.array([2, np.inf], "f4"))

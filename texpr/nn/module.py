@@ -129,13 +129,12 @@ class Module:
             return self._wait(tensors, tree.skeleton(given))
         if capture is None:
             return self._infer(tensors, tree.skeleton(given))
-        symbols = [captured(x, capture, self.dtype) for x in tensors]
+        symbols = [captured(x, capture, self._input_dtype()) for x in tensors]
         return observed(self, capture, *tree.rebuilt(tree.skeleton(given), symbols))
 
     def _wait(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
         """As a part of what lazy tensors will compute."""
-        found = structure(self)
-        dtype = dtype_of(found)
+        found, dtype = structure(self), self._input_dtype()
         given = [as_tensor(t, dtype) for t in tensors]
         key = (Called, *((t.shape, t.dtype) for t in given), bones, found)
         return self._plans.get_or_make(key, lambda: Called.of(self, given, bones))(given)
@@ -143,12 +142,15 @@ class Module:
     def _infer(self, tensors: Sequence[object], bones: tree.Skeleton) -> Any:
         """Arrays that are given twice are one input of the program."""
         distinct = {id(t): t for t in tensors}
-        found = structure(self)
-        dtype = dtype_of(found)
+        found, dtype = structure(self), self._input_dtype()
         given = [as_input(t, dtype) for t in distinct.values()]
         places = tuple(map(list(distinct).index, map(id, tensors)))
         key = (*(g.spec for g in given), places, bones, found)
         return self._plans.get_or_make(key, lambda: _Inference.of(self, given, places, bones))([g.array for g in given])
+
+    def _input_dtype(self) -> DType | None:
+        """The dtype that float arrays are converted to; None where they stay what they are."""
+        return dtype_of(structure(self))
 
     def __texpr_structure__(self) -> tuple:
         """What a function that is traced with the module depends on."""

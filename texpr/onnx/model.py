@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ class OnnxModel(Module):
     """What `load` gives: called on arrays by position or by name, it computes the model's outputs.
 
     Initializers of floats are parameters under their names, running statistics and scales of quantization are buffers; others are
-    constants. An input whose values decide shapes or branches is known to the program: there is one for each of its values.
+    constants. An input or a parameter whose values decide shapes or branches is known to the program: there is one for each of its
+    values.
 
     Attributes:
         inputs, outputs: names.
@@ -61,6 +63,7 @@ class OnnxModel(Module):
         self.inputs = tuple(i.name for i in self._declared)
         self.outputs = tuple(v.name for v in proto.graph.output)
         self._static: set[str] = set()
+        self._decisive: set[str] = set()
         self._constants: dict[str, Known] = {}
         self._register(proto)
         self.eval()
@@ -82,31 +85,39 @@ class OnnxModel(Module):
         Raises:
             CallError: inputs that are missing, of another dtype, or whose extents are not those of the model.
         """
-        given = self._bound(inputs, named)
+        given = self._bound([v for v in inputs if not isinstance(v, _Decided)], named)
         while True:
             try:
                 return self._computed([_known(v) if name in self._static else v for name, v in zip(self.inputs, given)])
             except NeedsValue as need:
                 names = set(need.inputs) - self._static
-                if not names or not all(_has_values(v) for n, v in zip(self.inputs, given) if n in names):
+                weights = set(need.parameters) - self._decisive if active_capture.get() is None else set()
+                if not names | weights or not all(_has_values(v) for n, v in zip(self.inputs, given) if n in names):
                     raise
                 self._static |= names
+                self._decisive |= weights
 
     def _computed(self, given: Sequence[Any]) -> Any:
+        variables = {**self._parameters, **self._buffers}
+        values = _Decided(tuple((n, Known(variables[n].held().copy(), variables[n].dtype)) for n in sorted(self._decisive)))
         if any(not isinstance(v, Known) and v is not None for v in _flat(given)) or active_capture.get() is not None:
-            return super().__call__(*given)
+            return super().__call__(*given, *([values] if self._decisive else []))
         capture = Capture("model")
         with capture:
-            results = self._results(capture, given)
-        values = iter(evaluated(capture, [r for r in _flat(results) if isinstance(r, Symbolic)]))
-        arrays = [_array(r, values) for r in results]
+            results = self._results(capture, given, values)
+        found = iter(evaluated(capture, [r for r in _flat(results) if isinstance(r, Symbolic)]))
+        arrays = [_array(r, found) for r in results]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def _input_dtype(self) -> None:
+        """Inputs have the dtypes that the model declares."""
 
     def forward(self, *inputs: Any) -> Any:
         """The graph on symbolic tensors; constants are allowed among them."""
+        *inputs, values = inputs if inputs and isinstance(inputs[-1], _Decided) else (*inputs, _Decided())
         capture = next((x.capture for x in inputs if isinstance(x, Symbolic)), None) or active_capture.get()
         assert capture is not None
-        results = [self._as_result(capture, r) for r in self._results(capture, inputs)]
+        results = [self._as_result(capture, r) for r in self._results(capture, inputs, values)]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _as_result(self, capture: Capture, value: Any) -> Any:
@@ -116,11 +127,12 @@ class OnnxModel(Module):
             return capture.own_result(capture.constant(value.array, "result", value.dtype))
         return value
 
-    def _results(self, capture: Capture, inputs: Sequence[Any]) -> list[Any]:
+    def _results(self, capture: Capture, inputs: Sequence[Any], values: _Decided) -> list[Any]:
         names: dict[str, Any] = dict(zip(self.inputs, inputs))
         self._check_dims({n: v.shape for n, v in names.items() if v is not None and not isinstance(v, list)})
         names |= self._constants
-        names |= {n: capture.variable(v) for n, v in (*self._parameters.items(), *self._buffers.items())}
+        names |= dict(values.known)
+        names |= {n: capture.variable(v) for n, v in (*self._parameters.items(), *self._buffers.items()) if n not in names}
         owners = {v.tensor: n for n, given in zip(self.inputs, inputs) for v in _flat([given]) if isinstance(v, Symbolic)}
         return Run(self._proto, capture, owners).graph(self._proto.graph, names, opsets(self._proto))
 
@@ -154,6 +166,13 @@ class OnnxModel(Module):
 
     def extra_repr(self) -> str:
         return f"{', '.join(f'{i.name}: {i}' for i in self._declared)} -> {', '.join(self.outputs)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """Values of parameters that a program is for, given to it behind its inputs."""
+
+    known: tuple[tuple[str, Known], ...] = ()
 
 
 class _Input:

@@ -95,7 +95,7 @@ class Node:
             return None
         if isinstance(value, Known):
             return value.numbers()
-        raise NeedsValue(self.run.origins(value), f"input {k} of {self.op}")
+        raise NeedsValue(*self.run.origins(value), f"input {k} of {self.op}")
 
     def one(self, k: int, default: Any = None) -> Any:
         """The one number of an input, which the program depends on; `default` where the input is absent.
@@ -117,6 +117,16 @@ class Node:
             return list(given) if isinstance(given, list) else [given]
         found = self.known(k)
         return None if found is None else [int(v) for v in np.ravel(found)]
+
+    def axis(self, given: int, rank: int) -> int:
+        """The number of an axis, which counts from the end where it is negative.
+
+        Raises:
+            CallError: it is outside of the axes that there are.
+        """
+        if not -rank <= given < rank:
+            raise self.refuse(f"axis {given} of {rank}")
+        return given % rank
 
     def refuse(self, message: str) -> CallError:
         """An error that names the node."""
@@ -145,14 +155,13 @@ class Run:
             return self._constants[id(value)][1]
         return [self.tensor(v) for v in value] if isinstance(value, list) else value
 
-    def origins(self, value: Value) -> list[str]:
-        """Names of the model's inputs that a tensor is computed from; none if parameters are among what it is computed from."""
+    def origins(self, value: Value) -> tuple[list[str], list[str]]:
+        """Names of the model's inputs, and of its parameters, that a tensor is computed from."""
         if not isinstance(value, Symbolic):
-            return []
+            return [], []
         reached = self.capture.reached(value.tensor)
-        if any(t in reached for t in self.capture.variables.values()):
-            return []
-        return [name for t, name in self.inputs.items() if t in reached]
+        return ([name for t, name in self.inputs.items() if t in reached],
+                [v.name for v, t in self.capture.variables.items() if t in reached])
 
     def graph(self, graph: Any, given: Mapping[str, Value], versions: Mapping[str, int]) -> list[Value]:
         """The outputs of a graph.

@@ -10,6 +10,9 @@ from texpr.graph import Symbolic
 from texpr.ir.dtypes import DType, as_bits, from_numpy, readable
 from texpr.support.errors import CallError
 
+MOST_NAMES = 4
+"""That an error tells."""
+
 
 class Known:
     """An array whose values are known when the program is made: a constant of the model, or what was computed from such ones.
@@ -58,14 +61,14 @@ Value = Known | Symbolic | list | None
 
 
 class NeedsValue(CallError):
-    """What decides shapes or which nodes run is computed from inputs: a program is for one value of these.
+    """What decides shapes or which nodes run is computed from inputs or parameters: a program is for one value of these.
 
     Attributes:
-        inputs: their names.
+        inputs, parameters: their names.
     """
 
-    def __init__(self, inputs: Sequence[str], what: str) -> None:
-        names = ", ".join(f"`{n}`" for n in inputs)
-        super().__init__(f"{what} must be known when the program is made, and it is computed from {names or 'parameters'}", code="value",
+    def __init__(self, inputs: Sequence[str], parameters: Sequence[str], what: str) -> None:
+        names = ", ".join(f"`{n}`" for n in (*inputs, *parameters)[:MOST_NAMES])
+        super().__init__(f"{what} must be known when the program is made, and it is computed from {names or 'other tensors'}", code="value",
                          help="call the model on arrays, outside of programs that are captured" if names else "")
-        self.inputs = tuple(inputs)
+        self.inputs, self.parameters = tuple(inputs), tuple(parameters)

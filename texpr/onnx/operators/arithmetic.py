@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import BOOL, F32, I64, DType, small
+from texpr.graph.arrays.written import broadcast
+from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
-from texpr.onnx.texts import each, number, wide
+from texpr.onnx.texts import each, number, wide, written
 from texpr.onnx.types import FROM_ONNX, TO_ONNX, name_of
-from texpr.onnx.values import Known
+from texpr.onnx.values import Known, Value
 
 _TRUNCATED = "if ({0} < 0) != ({1} < 0) and {0} % {1} != 0 then {0} // {1} + 1 else {0} // {1}"
 _BINARY = {"Add": "{0} + {1}", "Sub": "{0} - {1}", "Mul": "{0} * {1}", "And": "{0} and {1}", "Or": "{0} or {1}", "Xor": "{0} != {1}",
@@ -43,18 +45,44 @@ def _divide(node: Node, a: Any, b: Any) -> Any:
 @converter("Mod")
 def _remainder(node: Node, a: Any, b: Any) -> Any:
     if a.dtype.is_float:
-        if not node.attr("fmod", 0):
-            return a % b
-        return each("fmod", "fmod({0}, {1})", a, b)
+        return each("mod", "fmod({0}, {1})" if node.attr("fmod", 0) else "{0} % {1}", a, b)
     text = "if {0} % {1} != 0 and ({0} < 0) != ({1} < 0) then {0} % {1} - {1} else {0} % {1}"
     return each("mod", text if node.attr("fmod", 0) and a.dtype.is_signed else "{0} % {1}", a, b)
 
 
+_POWER = """op power(X: i64[N], Y: i64[N]) -> Z: i64[N] {
+  let s: i64[N, BITS]
+  s[i, 0] = X[i]
+  s[i, k + 1] = s[i, k] * s[i, k]  for k in 0..BITS - 1
+  Z[i] = if Y[i] < 0 then (if X[i] == 1 or X[i] + 1 == 0 and Y[i] % 2 == 0 then 1 else if X[i] + 1 == 0 then X[i] else 0)
+         else prod(k in 0..BITS: if shr(Y[i], k) % 2 == 1 then s[i, k] else 1)
+}"""
+"""Integers to integer powers: the product of X^(2^k) over the bits of Y, which wraps as 64 bits do. Knuth, The Art of Computer Programming,
+volume 2, section 4.6.3.
+"""
+
+
 @converter("Pow")
 def _power(node: Node, x: Any, y: Any) -> Any:
-    t = wide(x.dtype) if x.dtype.is_float else FROM_ONNX[11]
-    power = each("pow", "{0} ** {1}", x, y, result=t, computed=t)
-    return power if t == x.dtype else power.astype(x.dtype)
+    if x.dtype.is_int and y.dtype.is_int:
+        return _integer_power(x, y, node.values[1])
+    return each("pow", "{0} ** {1}", x, y, result=_power_type(x, y), computed=_power_type(x, y)).astype(x.dtype.name)
+
+
+def _power_type(x: Any, y: Any) -> DType:
+    """What a power of which one side is a float is computed in: it holds both."""
+    floats = [wide(v.dtype) for v in (x, y) if v.dtype.is_float]
+    exact = all(v.dtype.is_float or v.dtype.bits < 32 for v in (x, y))
+    return F64 if F64 in floats or not exact else F32
+
+
+def _integer_power(x: Any, y: Any, value: Value) -> Any:
+    shape = broadcast([x.shape, y.shape])
+    if not prod(shape):
+        return x.broadcast_to(shape)
+    bits = max(int(value.array.max()).bit_length(), 1) if isinstance(value, Known) else 63
+    bases, exponents = (v.astype("i64").broadcast_to(shape).reshape(-1) for v in (x, y))
+    return written(_POWER.replace("BITS", str(bits)))(bases, exponents).reshape(*shape).astype(x.dtype.name)
 
 
 @converter("BitShift")
@@ -123,10 +151,9 @@ def _identity(node: Node, x: Any) -> Any:
     return (x,) if isinstance(x, list) else x
 
 
-@converter("Dropout", known=(2,))
+@converter("Dropout", known=(1, 2))
 def _dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
-    mode, share = node.known(2), node.known(1)
-    if mode is not None and bool(mode) and (0.5 if share is None else float(share)) > 0:
+    if node.one(2, False) and node.one(1, 0.5) > 0:
         raise node.refuse("random numbers in training mode are not those of ONNX; texpr.nn has Dropout")
     return x, each("mask", "{0} == {0} or {0} != {0}", x, result=BOOL)
 
@@ -147,7 +174,7 @@ def _with_constants(node: Node, x: Any) -> Any:
     text, constants = _WITH[node.op]
     for name, default in constants.items():
         text = text.replace(name, number(node.attr(name, default)))
-    t = None if x.dtype.is_float else F32
+    t = None if x.dtype.is_float else F64
     found = each(node.op.lower(), text, x, result=t, computed=t)
     return found if t is None else found.astype(x.dtype)
 
@@ -201,13 +228,13 @@ def _constant(node: Node) -> Any:
 
 @converter("Softmax", "LogSoftmax", "Hardmax")
 def _softmax(node: Node, x: Any) -> Any:
-    axis = node.attr("axis", -1 if node.version >= 13 else 1)
     shape = x.shape
+    axis = node.axis(node.attr("axis", -1 if node.version >= 13 else 1), len(shape))
+    if not x.size:
+        return x
     if node.version < 13:
-        axis = axis % len(shape)
         rows = int(np.prod(shape[:axis], dtype=np.int64))
         x, axis = x.reshape(rows, -1), 1
-    axis = axis % len(x.shape)
     if node.op == "Hardmax":
         best = x.argmax(axis=axis, keepdims=True)
         places = Known.of(np.arange(x.shape[axis], dtype=np.int64).reshape([-1 if k == axis else 1 for k in range(x.ndim)]))

@@ -60,7 +60,7 @@ def _checked(node: Node, inputs: int, outputs: int) -> Any:
 def _truth(node: Node, value: Value) -> bool:
     if isinstance(value, Known):
         return bool(np.ravel(value.array)[0])
-    raise NeedsValue(node.run.origins(value), "whether the loop goes on")
+    raise NeedsValue(*node.run.origins(value), "whether the loop goes on")
 
 
 def _stacked(node: Node, declared: Any, values: list[Any], axis: int) -> Any:

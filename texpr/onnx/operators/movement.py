@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import BOOL
+from texpr.ir.dtypes import BOOL, I64, DType, numpy_dtype
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import at, axes, ranges, typed, written
@@ -291,21 +292,40 @@ def _compress(node: Node, x: Any, _: Any) -> Any:
     return x[(*[slice(None)] * axis, node.run.tensor(Known.of(chosen)))]
 
 
+_TOP = """op top<T: num>(X: T[R, N]; k) -> (Y: T[R, k], I: i64[R, k]) require k <= N {
+  rank[r, i] = sum<i64>(j: if BEFORE or SAME and j < i then 1 else 0)
+  I[r, p] = 0  for p in 0..k
+  I[r, rank[r, i] | drop] += i  for i in 0..N
+  Y[r, p] = X[r, I[r, p] | clamp]
+}"""
+"""An element's rank is how many stand before it; among equal ones, those that come first."""
+
+
+def _order(t: DType, largest: bool) -> dict[str, str]:
+    """When X[r, j] comes before X[r, i] and when they are equal: NaN is larger than all numbers, and equal to itself."""
+    before = f"X[r, j] {'>' if largest else '<'} X[r, i]"
+    if not t.is_float:
+        return {"BEFORE": before, "SAME": "X[r, j] == X[r, i]"}
+    only, other = "ji" if largest else "ij"
+    return {"BEFORE": f"({before} or isnan(X[r, {only}]) and not isnan(X[r, {other}]))",
+            "SAME": "(X[r, j] == X[r, i] or isnan(X[r, j]) and isnan(X[r, i]))"}
+
+
 @converter("TopK", known=(1,))
 def _top(node: Node, x: Any, _: Any = None) -> Any:
-    axis, count = node.attr("axis", -1) % x.ndim, node.ints(1, "k")[0]
+    axis, count = node.axis(node.attr("axis", -1), x.ndim), node.ints(1, "k")[0]
     order = [k for k in range(x.ndim) if k != axis] + [axis]
-    rows = x.transpose(*order).reshape(-1, x.shape[axis]) if x.ndim > 1 else x.reshape(1, -1)
-    sign = ">" if node.attr("largest", 1) else "<"
-    # An element's rank is how many stand before it; among equal ones, those that come first.
-    text = f"""op top<T: num>(X: T[R, N]; k) -> (Y: T[R, k], I: i64[R, k]) require k <= N {{
-      rank[r, i] = sum<i64>(j: if X[r, j] {sign} X[r, i] or X[r, j] == X[r, i] and j < i then 1 else 0)
-      I[r, p] = 0  for p in 0..k
-      I[r, rank[r, i] | drop] += i  for i in 0..N
-      Y[r, p] = X[r, I[r, p] | clamp]
-    }}"""
-    found = written(text)(rows, k=count)
     shape = tuple(x.shape[k] for k in order[:-1])
+    if not 0 <= count <= x.shape[axis]:
+        raise node.refuse(f"{count} of {x.shape[axis]} elements")
+    if not count * prod(shape):
+        none = [*x.shape[:axis], count, *x.shape[axis + 1:]]
+        return tuple(Known(np.zeros(none, numpy_dtype(t)), t) for t in (x.dtype, I64))
+    rows = (x.transpose(*order) if x.ndim > 1 else x).reshape(prod(shape), x.shape[axis])
+    text = _TOP
+    for word, meaning in _order(x.dtype, bool(node.attr("largest", 1))).items():
+        text = text.replace(word, meaning)
+    found = written(text)(rows, k=count)
     back = [order.index(k) for k in range(x.ndim)]
     return tuple(y.reshape(*shape, count).transpose(*back) if x.ndim > 1 else y.reshape(count) for y in found)
 

@@ -21,27 +21,27 @@ _TEXTS = {"ReduceSum": "sum({over}: {x})", "ReduceProd": "prod({over}: {x})", "R
           "ReduceLogSum": "log(sum({over}: {x}))", "ReduceMean": "sum({over}: {x}) / {t}({count})",
           "ReduceLogSumExp": "m{kept} = max({over}: {x}) ;; (if isfinite(m{kept}) then m{kept} else 0) + "
                              "log(sum({over}: exp({x} - (if isfinite(m{kept}) then m{kept} else 0))))"}
-_OF_INTEGERS = {"ReduceMean": "sum({over}: {x}) // {t}({count})"}
+_TRUNCATED = "m{kept} = sum({over}: {x}) ;; m{kept} // {t}({count}) + (if m{kept} < 0 and m{kept} % {t}({count}) != 0 then 1 else 0)"
+"""A mean of integers, towards 0."""
 
 
 @converter(*_TEXTS, known=(1,))
 def _reduced(node: Node, x: Any, axes: Any = None) -> Any:
     given, keep = node.ints(1, "axes"), bool(node.attr("keepdims", 1))
-    if not given and node.attr("noop_with_empty_axes", 0):
-        return {"ReduceL1": lambda: abs(x), "ReduceL2": lambda: abs(x), "ReduceSumSquare": lambda: x * x, "ReduceLogSum": x.log}.get(
-            node.op, lambda: x)()
-    chosen = sorted({a % x.ndim for a in given}) if given else list(range(x.ndim))
+    if not x.ndim or not given and node.attr("noop_with_empty_axes", 0):  # every element is reduced by itself
+        chosen, keep, x = [x.ndim], False, x.expand_dims(x.ndim)
+    else:
+        chosen = sorted({node.axis(a, x.ndim) for a in given or range(x.ndim)})
     t = x.dtype
     if any(x.shape[a] == 0 for a in chosen):
         return _of_nothing(node, x, chosen, keep)
-    if not chosen:
-        return x
     if t == BOOL:
         return (x.any if node.op == "ReduceMax" else x.all)(tuple(chosen), keep)
-    computed = accumulator(t)
-    text = _TEXTS[node.op] if t.is_float else _OF_INTEGERS.get(node.op, _TEXTS[node.op])
+    computed, text = accumulator(t), _TEXTS[node.op]
     if not t.is_float and ("sqrt" in text or "log" in text):
         return _reduced_float(node, x, chosen, keep)
+    if not t.is_float and node.op == "ReduceMean":
+        text = _TRUNCATED if t.is_signed else text.replace("/", "//")
     before, mark, last = text.rpartition(" ;; ")
     text = text if computed == t else f"{before}{mark}{t}({last})"
     return written.reduction(node.op.lower(), text, x.ndim, chosen, keep, t, t, computed)(x)
@@ -54,17 +54,19 @@ def _reduced_float(node: Node, x: Any, chosen: list[int], keep: bool) -> Any:
 
 
 def _of_nothing(node: Node, x: Any, chosen: list[int], keep: bool) -> Any:
-    lowest, highest = (-np.inf, np.inf) if x.dtype.is_float else (0, 1) if x.dtype == BOOL else int_range(x.dtype)
-    value = {"ReduceProd": 1, "ReduceMax": lowest, "ReduceMin": highest, "ReduceLogSum": -np.inf, "ReduceLogSumExp": -np.inf,
-             "ReduceMean": np.nan}.get(node.op, 0)
+    """Reductions of no elements; what integers cannot say is their lowest number."""
+    t = x.dtype
+    lowest, highest = (-np.inf, np.inf) if t.is_float else (0, 1) if t == BOOL else int_range(t)
+    value = {"ReduceProd": 1, "ReduceMax": lowest, "ReduceMin": highest, "ReduceLogSum": lowest, "ReduceLogSumExp": lowest,
+             "ReduceMean": np.nan if t.is_float else 0}.get(node.op, 0)
     shape = [1 if k in chosen else n for k, n in enumerate(x.shape) if keep or k not in chosen]
-    filled = Known.of(np.full(shape, value, np.float64 if x.dtype.is_float else np.int64 if x.dtype.is_signed else np.uint64))
-    return node.run.tensor(filled).astype(x.dtype.name)
+    filled = Known.of(np.full(shape, value, np.float64 if t.is_float else np.int64 if t.is_signed else np.uint64))
+    return node.run.tensor(filled).astype(t.name)
 
 
 @converter("ArgMax", "ArgMin")
 def _place(node: Node, x: Any) -> Any:
-    axis, keep = node.attr("axis", 0) % x.ndim, bool(node.attr("keepdims", 1))
+    axis, keep = node.axis(node.attr("axis", 0), x.ndim), bool(node.attr("keepdims", 1))
     name = "argmax" if node.op == "ArgMax" else "argmin"
     if not node.attr("select_last_index", 0):
         return getattr(x, name)(axis=axis, keepdims=keep)
@@ -74,7 +76,7 @@ def _place(node: Node, x: Any) -> Any:
 
 @converter("CumSum", "CumProd", known=(1,))
 def _running(node: Node, x: Any, axis: Any) -> Any:
-    at = int(node.known(1)) % x.ndim
+    at = node.axis(int(node.one(1)), x.ndim)
     back, one, word = node.attr("reverse", 0), node.attr("exclusive", 0), "+" if node.op == "CumSum" else "*"
     step = "+ 1" if back else "- 1"
     element = f"X[*a, i {step}, *b | {'0' if word == '+' else '1'}]" if one else "X[*a, i, *b]"
