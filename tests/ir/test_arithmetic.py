@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import texpr as tx
 from tests.compare import assert_same_bits, same_numbers
 from tests.programs import axis, names
 from tests.strategies import special_values
@@ -147,3 +148,38 @@ def test_bf16_is_rounded_once_to_nearest_even():
 def test_float_sums_are_sequential():
     values = np.array([1.0] + [2.0**-24] * 1000, np.float32)
     assert fold("sum", values[:, None], F32)[0] == 1.0 and values.sum() > 1.0
+
+
+FUSED = [
+    ("f64", 1 + 2.0**-27, 1 + 2.0**-27, -((1 + 2.0**-27) ** 2), 2.0**-54),  # glibc's fma
+    ("f64", 1e200, 1e200, -np.inf, -np.inf),
+    ("f64", 1e200, -1e200, 1.0, -np.inf),
+    ("f64", 2.0**-1074, 0.5, 2.0**-1074, 2.0**-1073),  # halfway, to even
+    ("f64", 2.0**-600, -(2.0**-600), 0.0, -0.0),
+    ("f64", 3.0, 5.0, -15.0, 0.0),
+    ("f64", -0.0, 5.0, -0.0, -0.0),
+    ("f64", np.inf, 0.0, 1.0, np.nan),
+    ("f32", 1 + 2.0**-12, 1 + 2.0**-12, 2.0**-60, 1 + 2.0**-11 + 2.0**-23),  # beyond halfway by less than f64 holds
+    ("f32", 1 + 2.0**-12, 1 + 2.0**-12, 0.0, 1 + 2.0**-11),
+    ("f32", 1 + 2.0**-12, 1 + 2.0**-12, -(2.0**-60), 1 + 2.0**-11),
+    ("f32", -(1 + 2.0**-12), 1 + 2.0**-12, -(2.0**-60), -(1 + 2.0**-11 + 2.0**-23)),
+    ("f32", 2.0**100, 2.0**100, -np.inf, -np.inf),
+    ("f32", 2.0**127, 2.0, -(2.0**127), 2.0**127),
+    ("f32", 2.0**-75, 2.0**-75, 2.0**-149, 2.0**-148),  # halfway, to even
+]
+
+
+@pytest.mark.parametrize(("dtype", "a", "b", "c", "right"), FUSED)
+def test_fma_is_rounded_once(dtype: str, a: float, b: float, c: float, right: float):
+    op = tx.op(f"op f(a: {dtype}[N], b: {dtype}[N], c: {dtype}[N]) -> y: {dtype}[N] {{ y[i] = fma(a[i], b[i], c[i]) }}")
+    arrays = [np.array([x] * 3, dtype.replace("f", "float")) for x in (a, b, c)]
+    loops = interpret_kernel(tx.schedule(op).kernel, arrays, {"N": 3})
+    for found in (tx.interpret(op, *arrays), loops[0], op(*arrays)):
+        assert found.dtype == arrays[0].dtype and same_numbers(found, np.array([right] * 3, found.dtype))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_whole_numbers_of_a_text_are_rounded_once(sign: int):
+    """2^53 + 2^29 + 1 is above the middle of two numbers of f32, and 2^53 + 2^29 in f64 is that middle."""
+    op = tx.op(f"op f(x: f32[N]) -> y: f32[N] {{ y[i] = x[i] * {sign * (2**53 + 2**29 + 1)} }}")
+    assert op(np.ones(1, "f4"))[0] == sign * (2.0**53 + 2.0**30)

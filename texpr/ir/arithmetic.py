@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from texpr.ir.dtypes import BOOL, F16, DType, bits_of, int_range, most, numbers_of, numpy_dtype, rounded
+from texpr.ir.dtypes import BOOL, F16, F64, DType, bits_of, int_range, most, numbers_of, numpy_dtype, rounded
 from texpr.ir.expr import Add, And, Binary, Div, FloorDiv, Max, Min, Mod, Mul, Or, Pow, Sub
 from texpr.ir.functions import FUNCTIONS
+from texpr.ir.fused import fused, fused_to_odd
 from texpr.ir.random import RANDOM, draw
 
 Array = np.ndarray
@@ -140,7 +141,10 @@ def call(name: str, args: list[Array], t: DType) -> Array:
     if np.asarray(args[0]).dtype.kind != "f":
         return np.asarray(function.reference(*args))
     # Contiguous, for NumPy's loops over strided arrays may round differently.
-    result = np.asarray(function.reference(*(np.array(a, np.float64, order="C") for a in args)))
+    wide = [np.array(a, np.float64, order="C") for a in args]
+    if name == "fma":
+        return fused(*wide) if t == F64 else from_f64(fused_to_odd(*np.broadcast_arrays(*wide)), t)
+    result = np.asarray(function.reference(*wide))
     return result if t == BOOL else from_f64(result, t)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -129,10 +130,19 @@ def accumulator(t: DType) -> DType:
     return t
 
 
-def round_float(value: float, t: DType) -> float:
-    """`value` rounded to the nearest float of type `t`, ties to even; where it is too large infinite, in f8e4m3 NaN."""
+def round_float(value: int | float, t: DType) -> float:
+    """`value` rounded once to the nearest float of type `t`, ties to even; where it is too large infinite, in f8e4m3 NaN."""
+    if isinstance(value, int) and t.bits < 64:
+        value = _odd_float(value)
     with np.errstate(over="ignore"):
         return float(rounded(np.float64(value), t)) if t.as_bits else float(numpy_dtype(t).type(value))
+
+
+def _odd_float(value: int) -> float:
+    """A whole number as f64, rounded to odd: a second rounding to fewer bits is then as good as one."""
+    size, beyond = abs(value), max(abs(value).bit_length() - 53, 0)
+    kept = size >> beyond
+    return math.copysign(float((kept | (kept << beyond != size)) << beyond), value)
 
 
 def rounded(x: np.ndarray | np.floating, t: DType) -> np.ndarray:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from texpr.ir.fused import fused
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -207,7 +209,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("isinf", 1, "float", np.isinf, "bool"),
         Function("isfinite", 1, "float", np.isfinite, "bool"),
         Function("tf32", 1, "float", _tf32),
-        Function("fma", 3, "float", lambda a, b, c: a * b + c),
+        Function("fma", 3, "float", fused),
         Function("detach", 1, "float", np.positive),
         Function("with_slope", 3, "float", lambda y, x, slope: np.broadcast_arrays(y, x, slope)[0]),
         Function("bit_and", 2, "int", np.bitwise_and),

@@ -248,7 +248,7 @@ def _scalar_cast(source: DType, target: DType) -> Callable[..., object]:
 
 
 def _scalar_call(name: str, operands: Sequence[DType], result: DType) -> Callable[..., object]:
-    if operands[0].is_float and result.is_float and not result.as_bits:
+    if operands[0].is_float and result.is_float and not result.as_bits and name != "fma":
         reference, kind = FUNCTIONS[name].reference, numpy_dtype(result).type
         return lambda *args: kind(reference(*map(np.float64, args)))
     held = [compute_dtype(t).type for t in operands]

@@ -147,7 +147,7 @@ def literal_at(e: Const, dtype: DType, span: Span) -> Const:
             raise CheckError(f"{e.value} does not fit {dtype} ({lo}..{hi})", e.span or span, code="dtype")
         return Const(e.value, dtype=dtype, span=e.span or span)
     value = float(e.value)
-    rounded = round_float(value, dtype)
+    rounded = round_float(e.value, dtype)
     endless = math.isinf(most(dtype))
     if math.isinf(value) and not endless:
         raise CheckError(f"{dtype} has no infinity", e.span or span, code="dtype", help=f"its largest number is {most(dtype):g}")

@@ -166,11 +166,17 @@ class WideEmitter(RememberingEmitter):
     def extreme(self, which: str, a: Value, b: Value) -> Value:
         """One instruction that tells zeros apart, and one sum where an operand is NaN; LLVM takes six."""
         a, b = self._same(a, b)
+        if a.dtype in (F32, F64) and a.text.startswith("%") and b.text.startswith("%") and not a.lanes:
+            return super().extreme(which, *(self._of_any_kind(v) for v in (a, b)))
         if not self._is_wide(a) or "splat" in a.text + b.text:
             return super().extreme(which, a, b)
         ranged = self.of_numbers(which, a, b)
         unordered = self._one(f"fcmp uno {a}, {b.text}", BOOL, a.lanes)
         return self.select(unordered, self._one(f"fadd {a}, {b.text}", a.dtype, a.lanes), ranged)
+
+    def _of_any_kind(self, a: Value) -> Value:
+        """The same, of which LLVM knows nothing. Beside an operand that is no NaN it looks for quiet NaN only (vfpclass) in the other."""
+        return Value(self.intrinsic(f"llvm.arithmetic.fence.{self.suffix(a)}", a.type, str(a)), a.dtype)
 
     def of_numbers(self, which: str, a: Value, b: Value) -> Value:
         return self._masked("range", a, str(a), str(b), f"i32 {5 if which == 'max' else 4}")
