@@ -151,7 +151,7 @@ COMPLAINTS = {
     "and an array was asked of it": lambda: tx.jit(lambda x: np.sin(np.asarray(x)))(np.ones(2)),
     "`x` holds set, which is no array and cannot be compared": lambda: tx.jit(lambda x: x)({1, 2}),
     "missing a required argument: 'x'": lambda: tx.jit(lambda x: x)(),
-    "no argument of the function requires a gradient": lambda: tx.jit(lambda x: x.sum().backward())(np.ones(2)),
+    "nothing that the tensor is computed from requires a gradient": lambda: tx.jit(lambda x: x.sum().backward())(np.ones(2)),
     "a tensor that requires a gradient was made outside of the function that is traced":
         lambda: tx.jit(lambda x: x * WEIGHT)(np.ones(1)),
 }

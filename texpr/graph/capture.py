@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import Token
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain, count
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from texpr import autodiff, ops
+from texpr.autodiff.simplify import reads
 from texpr.compiler import Op
 from texpr.compiler.refuse import check_requirements
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable, active_capture
+from texpr.graph.variable import Variable, active_capture, is_recording, recording
 from texpr.ir.dtypes import DType, from_numpy, number, stored
 from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.passes.renew import over_tensors
 from texpr.support.errors import CallError
+
+NOTHING = "nothing that the tensor is computed from requires a gradient"
+MAKE_A_LEAF = "make a leaf with tx.tensor(data, requires_grad=True)"
 
 
 class Structured(Protocol):
@@ -45,6 +48,7 @@ class Capture:
         rows: for inputs whose rows must hold each value once, the lengths of such rows.
         updates: for each variable that the program assigns to, its next value.
         equations: calls, and sums of cotangents; every tensor is defined before it is read.
+        stopped: results through which no gradient flows.
         sources: objects such as modules that the program was made by. It is theirs as long as their structure stays what it is.
     """
 
@@ -60,14 +64,23 @@ class Capture:
         self._source: Structured | None = None
         self._names: set[str] = set()
         self._ranges: dict[Tensor, tuple[int, int]] = {}
-        self._outer: list[Token[Capture | None]] = []
+        self._outer: list[ExitStack] = []
+        self.stopped: set[Tensor] = set()
+        self._leaves: list[Symbolic] = []
+        """Tensors that `backward` gives gradients."""
+        self._varying: set[Tensor] = set()
+        """Floats through which gradients flow to leaves."""
 
     def __enter__(self) -> Capture:
-        self._outer.append(active_capture.set(self))
+        """A block of `no_grad` around this one says nothing about the program: it may be kept, and used elsewhere."""
+        blocks = ExitStack()
+        blocks.enter_context(_active(self))
+        blocks.enter_context(recording(True))
+        self._outer.append(blocks)
         return self
 
     def __exit__(self, *_: object) -> None:
-        active_capture.reset(self._outer.pop())
+        self._outer.pop().close()
 
     @contextmanager
     def made_by(self, source: Structured) -> Iterator[None]:
@@ -148,6 +161,10 @@ class Capture:
         self._note_ranges(program, arguments, sizes)
         targets = tuple(self._result(program.name, caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
         self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
+        if not is_recording():
+            self.stopped.update(targets)
+        elif not self._varying.isdisjoint(a.tensor for a in arguments):
+            self._varying.update(t for t in targets if t.dtype.is_float)
         return tuple(Symbolic(t, self) for t in targets)
 
     def gradients(self, loss: Symbolic, wrt: Sequence[Symbolic]) -> list[Symbolic | None]:
@@ -160,23 +177,81 @@ class Capture:
         if loss.shape != () or not loss.dtype.is_float:
             raise CallError(f"the loss is {loss.dtype}{list(loss.shape)}, expected one float", code="gradient",
                             help="reduce it, for example with texpr.ops.mean_all")
+        if loss.tensor not in self._defined():
+            loss = self.own_result(loss)
         reached = self.reached(loss.tensor)
         asked = list(dict.fromkeys(w.tensor for w in wrt if w.tensor in reached))
         if not asked:
             return [None for _ in wrt]
-        gradient = autodiff.grad(self._program([loss.tensor]), [t.name for t in asked], [loss.tensor.name])
+        stopped = self.stopped & reached
+        gradient = autodiff.grad(self._reading(stopped, loss.tensor), [t.name for t in asked], [loss.tensor.name])
         seed = gradient.inputs[-1]
         self.constants[seed] = stored(1.0, seed.dtype)
-        defined = self._defined()
+        defined = self._defined() | {_beside(t) for t in stopped}
         self.equations += [e for e in gradient.equations if not defined.issuperset(_targets(e))]
         self._names.update(t.name for t in (seed, *(t for e in self.equations for t in _targets(e))))
         results = dict(zip(asked, gradient.outputs))
+        self._varying.update(t for t in gradient.outputs if loss.tensor in self._varying)
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
 
-    def backward(self, loss: Symbolic) -> None:
-        """What `backward()` does here: programs that are captured by hand ask for `gradients`."""
-        raise CallError("backward() in a program that is captured without arguments that require gradients", code="gradient",
-                        help="ask capture.gradients(loss, wrt)")
+    def _reading(self, stopped: set[Tensor], loss: Tensor) -> Program:
+        """The program of the loss that takes some of its results as data; what computes these defines others beside them."""
+        if not stopped:
+            return self._program([loss])
+        beside = {t: _beside(t) for t in stopped}
+        equations = tuple(_defining(e, beside) for e in self.equations)
+        return Program(self.name, (*self._inputs(), *(t for e in self.equations for t in _targets(e) if t in stopped)), (loss,), equations)
+
+    def backward(self, loss: Symbolic, create_graph: bool = False) -> None:
+        """Add the derivatives of a number to `grad` of the leaves that it is computed from.
+
+        Args:
+            create_graph: gradients flow through these derivatives, too.
+        Raises:
+            CallError: the number is computed from no leaf.
+        """
+        if loss.tensor not in self._varying:
+            raise CallError(NOTHING, code="gradient", help=MAKE_A_LEAF)
+        leaves = [x for x in self._leaves if x.requires_grad]
+        with recording(True):
+            found = self.gradients(loss, leaves)
+        for leaf, gradient in zip(leaves, found):
+            if gradient is not None and not create_graph:
+                self.stop(gradient)
+            if gradient is not None:
+                with recording(create_graph):
+                    leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+
+    def lifted(self, x: Any) -> Any:
+        """A variable or an array as part of the program; symbolic tensors and anything else as they are."""
+        return self.variable(x) if isinstance(x, Variable) else self.constant(x) if isinstance(x, np.ndarray) else x
+
+    def make_leaf(self, x: Symbolic) -> None:
+        """Let `backward` give an input, or a result through which no gradient flows, its gradient."""
+        x.is_leaf = True
+        self._leaves.append(x)
+        self._varying.add(x.tensor)
+
+    def end_leaf(self, x: Symbolic) -> None:
+        """Let `backward` give a tensor no gradient any more."""
+        x.is_leaf = False
+        self._leaves = [y for y in self._leaves if y is not x]
+        self._varying.discard(x.tensor)
+
+    def let_flow(self, x: Symbolic) -> None:
+        """Let gradients flow through a result again."""
+        self.stopped.discard(x.tensor)
+        self._varying.add(x.tensor)
+
+    def stop(self, x: Symbolic) -> Symbolic:
+        """Let no gradient flow through a result; the result."""
+        self.stopped.add(x.tensor)
+        self._varying.discard(x.tensor)
+        return x
+
+    def is_varying(self, x: Symbolic) -> bool:
+        """True if gradients flow through a tensor to leaves."""
+        return x.tensor in self._varying
 
     def program(self, outputs: Sequence[Tensor]) -> Program:
         """What was captured so far, with these outputs. Its inputs are data, variables, constants, in this order.
@@ -188,15 +263,17 @@ class Capture:
 
     def _program(self, outputs: Sequence[Tensor]) -> Program:
         """The same without ranges, over the tensors that the capture knows."""
-        inputs = (*self.inputs, *self.variables.values(), *self.constants)
-        return Program(self.name, inputs, tuple(outputs), tuple(self.equations))
+        return Program(self.name, self._inputs(), tuple(outputs), tuple(self.equations))
+
+    def _inputs(self) -> tuple[Tensor, ...]:
+        return *self.inputs, *self.variables.values(), *self.constants
 
     def reached(self, result: Tensor) -> set[Tensor]:
-        """Everything that `result` is computed from."""
+        """Everything that `result` is computed from, as far as gradients flow."""
         reached = {result}
         for equation in reversed(self.equations):
-            if isinstance(equation, Invoke) and reached & set(equation.targets):
-                reached.update(equation.args)
+            if not reached.isdisjoint(t for t in _targets(equation) if t not in self.stopped):
+                reached.update(equation.args if isinstance(equation, Invoke) else reads(equation))
         return reached
 
     def _defined(self) -> set[Tensor]:
@@ -255,6 +332,27 @@ def _dtype(value: object) -> DType | None:
     if isinstance(known, DType):
         return known
     return from_numpy(value.dtype) if isinstance(value, np.ndarray | np.generic) else None
+
+
+@contextmanager
+def _active(capture: Capture) -> Iterator[None]:
+    before = active_capture.set(capture)
+    try:
+        yield
+    finally:
+        active_capture.reset(before)
+
+
+def _beside(t: Tensor) -> Tensor:
+    """What is defined in the place of a tensor that is taken as data."""
+    return Tensor(f"{t.name}_stopped", t.dtype, t.dims)
+
+
+def _defining(equation: Equation | Invoke, beside: Mapping[Tensor, Tensor]) -> Equation | Invoke:
+    """The equation with other targets."""
+    if isinstance(equation, Invoke):
+        return replace(equation, targets=tuple(beside.get(t, t) for t in equation.targets))
+    return replace(equation, target=beside.get(equation.target, equation.target))
 
 
 def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:

@@ -34,12 +34,16 @@ def _compiled(program: Program, numbers: tuple[int | None, ...], target: str, tf
     return default_kernel(program, sizes).overwriting() if target == "native" else Schedule(program, sizes).auto(target).compile(target)
 
 
+def signature(program: Program) -> tuple[object, ...]:
+    """The same for equal programs: names, dtypes and extents of inputs and outputs."""
+    return (program.name, tuple((t.name, t.dtype, *map(integer, t.shape)) for t in (*program.inputs, *program.outputs)),
+            tuple(v.name for v in program.sizes))
+
+
 @lru_cache(maxsize=4096)
 def _representative(program: Program) -> Program:
     """The first program that was equal to this one."""
-    signature = (program.name, tuple((t.name, t.dtype, *map(integer, t.shape)) for t in (*program.inputs, *program.outputs)),
-                 tuple(v.name for v in program.sizes))
-    same = _known.setdefault(signature, [])
+    same = _known.setdefault(signature(program), [])
     found = next((p for p in same if equal(p, program)), None)
     if found is None:
         same.append(program)

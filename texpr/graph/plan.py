@@ -349,6 +349,11 @@ class Plan:
         """Bytes of intermediate tensors and results."""
         return self.arena.size
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of all memory that the plan holds, that of variables and constants aside."""
+        return self.arena.size + sum(array.nbytes for array in self.inputs)
+
     def __str__(self) -> str:
         return show_launches(self.launches)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from texpr import ops
 from texpr.compiler import Op
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.assigning import with_elements
+from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
+from texpr.graph.variable import recording
 from texpr.ir.build import integer
 from texpr.ir.dtypes import DType
 from texpr.ir.expr import Tensor
@@ -27,12 +30,15 @@ class Symbolic(ArrayMethods):
         tensor: of the captured program.
         capture: what records the operators.
         weak: it stands for a number of Python, which takes the dtype of what it meets.
+        is_leaf: `backward()` adds its gradient to `grad`.
+        grad: the derivatives that `backward()` has added up; None before.
     """
 
-    __slots__ = ("capture", "tensor", "weak")
+    __slots__ = ("capture", "grad", "is_leaf", "tensor", "weak")
 
     def __init__(self, tensor: Tensor, capture: Capture) -> None:
-        self.tensor, self.capture, self.weak = tensor, capture, False
+        self.tensor, self.capture, self.weak, self.is_leaf = tensor, capture, False, False
+        self.grad: Symbolic | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,6 +47,25 @@ class Symbolic(ArrayMethods):
     @property
     def dtype(self) -> DType:
         return self.tensor.dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients flow through the tensor to leaves, or it is one."""
+        return self.capture.is_varying(self)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Symbolic:
+        """Ask for gradients in this tensor, or no longer. What was computed from it before has none.
+
+        Raises:
+            CallError: it is not of floats, or computed from other tensors that require gradients.
+        """
+        check_leaf(self, requires_grad)
+        if requires_grad and not self.requires_grad:
+            self.tensor, self.weak = self.detach().tensor, False
+            self.capture.make_leaf(self)
+        elif not requires_grad and self.is_leaf:
+            self.capture.end_leaf(self)
+        return self
 
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         return self.capture.apply(operator, inputs, constants)
@@ -51,23 +76,40 @@ class Symbolic(ArrayMethods):
         Raises:
             CallError: an argument that requires a gradient; an array of integers as index; shapes that do not fit.
         """
-        if getattr(self, "requires_grad", False):
+        if self.is_leaf:
             raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
                             help="compute a new tensor: where(condition, values, x)")
         new = with_elements(self, key, calls.operand(value), lambda array: self.capture.constant(np.asarray(array)))
         self.tensor, self.weak = new.tensor, False
 
-    def backward(self) -> None:
-        """Ask for the derivatives of this number in the arguments that require them: they are in their `grad` then.
+    def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+        """Add d self / d leaf to `leaf.grad` of the leaves that this tensor is computed from, such as arguments that require gradients.
 
+        Args:
+            gradient, create_graph: see `Tensor.backward`.
         Raises:
-            CallError: it is no single float, or no argument requires a gradient.
+            CallError: nothing requires a gradient, or the tensor is no single number and there is no cotangent.
         """
-        self.capture.backward(self)
+        if gradient is None:
+            self.capture.backward(number_of(self), create_graph)
+            return
+        with recording(True):  # a block of `no_grad` is for what is computed in it
+            cotangent, flows = self._as_cotangent(operand_of(gradient))
+            self.capture.backward(weighted(self, cotangent), create_graph)
+        if flows and create_graph:
+            self.capture.let_flow(cotangent)  # in what follows, not here: the cotangent is no variable of this derivative
+
+    def _as_cotangent(self, given: object) -> tuple[Any, bool]:
+        """A cotangent through which no gradient flows, and True if one did."""
+        if isinstance(given, bool | int | float):
+            return given, False
+        copied: Symbolic = ops.copy(self.capture.lifted(given))  # type: ignore[assignment]
+        flows = copied.requires_grad
+        return self.capture.stop(copied), flows
 
     def detach(self) -> Symbolic:
         """The same values, through which no gradient flows."""
-        return calls.unary("constant_of", "detach({0})", self, self.dtype)
+        return self.capture.stop(calls.unary("constant_of", "detach({0})", self, self.dtype))
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise self._no_values("an array")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -20,6 +21,22 @@ if TYPE_CHECKING:
 
 active_capture: ContextVar[Capture | None] = ContextVar("texpr_active_capture", default=None)
 """The capture whose `with` block is running: operators on variables alone belong to it too."""
+_recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
+
+
+def is_recording() -> bool:
+    """True unless gradients are switched off: in a block of `no_grad`."""
+    return _recording.get()
+
+
+@contextmanager
+def recording(wanted: bool) -> Iterator[None]:
+    """Within the block, gradients flow through what is computed, or they do not."""
+    before = _recording.set(wanted)
+    try:
+        yield
+    finally:
+        _recording.reset(before)
 
 
 class Structures:

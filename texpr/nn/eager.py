@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from texpr.graph import Capture, Variable
 from texpr.graph.lazy import Tensor
+from texpr.graph.lazy.kept import Keeper, keeper_of
 from texpr.graph.lazy.tensor import applied, common_device, leaf_of, tensor
 from texpr.ir.dtypes import DType
 from texpr.ir.tensor import Program
@@ -29,12 +30,12 @@ class Called:
     """What a module computes for inputs of some shapes.
 
     Attributes:
-        program: its inputs are data, the values of `variables`, and `constants`.
         bones: how its results are nested.
         updates: variables whose next values are the last outputs.
+        keeper: of the program, which is the same for modules whose programs are equal.
     """
 
-    program: Program
+    keeper: Keeper
     variables: tuple[Variable, ...]
     constants: dict[str, tuple[Tensor, ...]]
     """By device: they are copied there once."""
@@ -61,7 +62,15 @@ class Called:
         distinct = tuple(dict.fromkeys([*(r.tensor for r in results), *updates.values()]))
         assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
-        return Called(capture.program(distinct), tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs), tuple(updates))
+        weight = sum(v.data.nbytes for v in capture.variables)
+        return Called(keeper_of(capture.program(distinct), weight), tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs),
+                      tuple(updates))
+
+    @property
+    def program(self) -> Program:
+        """The operators of the module: its inputs are data, the values of `variables`, and `constants`."""
+        assert self.keeper.program is not None
+        return self.keeper.program
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The results, nested as the module gives them."""
@@ -69,7 +78,7 @@ class Called:
         device = common_device(self.program.name, given)
         if device not in self.constants:
             self.constants[device] = tuple(c.to(device) for c in self.constants[HOST])
-        found = applied(self.program, (*given, *self.constants[device]))
+        found = applied(self.program, (*given, *self.constants[device]), self.keeper)
         count = len(found) - len(self.updates)
         values = [new.realize().value for new in found[count:]]
         for variable, value in zip(self.updates, values, strict=True):

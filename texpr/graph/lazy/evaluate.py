@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from texpr.graph.capture import Capture
-from texpr.graph.lazy.tensor import Node, Tensor, moved
+from texpr.graph.capture import MAKE_A_LEAF, NOTHING, Capture
+from texpr.graph.lazy.kept import Keeper, heaviest
+from texpr.graph.lazy.tensor import Node, Tensor, applied, moved
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
+from texpr.graph.variable import recording
+from texpr.ir.tensor import Program
 from texpr.support.errors import CallError
 from texpr.support.options import current
-
-MOST_PLANS = 256
-_plans: OrderedDict[tuple, Plan] = OrderedDict()
-_lock = threading.Lock()
 
 
 class History:
@@ -25,11 +22,13 @@ class History:
     Attributes:
         nodes: calls, producers first.
         leaves: tensors that are taken as they are.
+        keepers: of programs of modules among them.
     """
 
     def __init__(self, wanted: Sequence[Tensor], is_leaf: Callable[[Tensor], bool]) -> None:
         self.nodes: list[Node] = []
         self.leaves: list[Tensor] = []
+        self.keepers: dict[Keeper, None] = {}
         self._is_leaf = is_leaf
         self._place: dict[int, int] = {}
         """Of nodes and leaves by identity; leaves count from -1 down."""
@@ -43,6 +42,8 @@ class History:
                 if ready:
                     self._place[id(t.node)] = len(self.nodes)
                     self.nodes.append(t.node)  # type: ignore[arg-type]
+                    if t.node.keeper is not None:  # type: ignore[union-attr]
+                        self.keepers[t.node.keeper] = None  # type: ignore[union-attr]
                 else:
                     stack.append((t, True))
                     stack += [(a, False) for a in reversed(t.node.arguments)]  # type: ignore[union-attr]
@@ -78,8 +79,9 @@ class History:
             at, index = self.place(t)
             return leaves[-at - 1] if at < 0 else made[at][index]
 
-        for n in self.nodes:
-            made.append(capture.call(n.program, [found(a) for a in n.arguments]))
+        with recording(True):  # calls of a block of `no_grad` are leaves where gradients are asked for
+            for n in self.nodes:
+                made.append(capture.call(n.program, [found(a) for a in n.arguments]))
         return capture, leaves, found
 
     def run(self, plan: Plan) -> tuple[Any, ...]:
@@ -103,47 +105,55 @@ def _realize_on(device: str, wanted: Sequence[Tensor]) -> None:
     outputs += [t for t in wanted if t.value is None and not any(t is o for o in outputs)]
     if outputs:
         key = "values", device, history.structure(), tuple(map(history.place, outputs))
-        plan = _plan(key, lambda: _values_plan(history, outputs, device))
+        plan = _kept(history, key, lambda: _values_plan(history, outputs, device))
         for t, value in zip(outputs, history.run(plan)):
             t.value = value
             if not t.requires_grad:
                 t.node = None
 
 
-def add_gradients(loss: Tensor) -> None:
-    """Add the derivatives of a number to `grad` of the leaves that it is computed from."""
-    history = History([loss], lambda t: t.node is None or t.stops)
-    realize([t for t in history.leaves if t.value is None])
+def add_gradients(loss: Tensor, create_graph: bool = False, originals: Mapping[int, Tensor] | None = None) -> None:
+    """Add the derivatives of a number to `grad` of the leaves that it is computed from.
+
+    Args:
+        create_graph: gradients flow through the derivatives, too; for detached tensors, by their identity, `originals` are what they
+            flow to then.
+    """
+    history = History([loss], lambda t: t.is_leaf)
     wrt = [t for t in history.leaves if t.requires_grad and not t.stops]
-    if not wrt or loss.node is None:
-        raise CallError("nothing that the tensor is computed from requires a gradient", code="gradient",
-                        help="make a leaf with tx.tensor(data, requires_grad=True)")
-    places = tuple(map(history.place, wrt))
-    key = "gradients", loss.device, history.structure(), history.place(loss), places
-    plan = _plan(key, lambda: _gradients_plan(history, loss, wrt))
+    if not wrt or loss.is_leaf and not loss.requires_grad:
+        raise CallError(NOTHING, code="gradient", help=MAKE_A_LEAF)
+    found = _with_history(history, loss, wrt, originals or {}) if create_graph else _values(history, loss, wrt)
+    for leaf, gradient in zip(wrt, found, strict=True):
+        holder: Any = leaf if leaf.owner is None else leaf.owner
+        total = gradient if holder.grad is None else holder.grad + gradient
+        holder.grad = total if create_graph else total.detach().realize()
+
+
+def _values(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> list[Tensor]:
+    """The derivatives as numbers."""
+    realize([t for t in history.leaves if t.value is None])
+    plan = _kept(history, ("gradients", loss.device, *_asked(history, loss, wrt)), lambda: _gradients_plan(history, loss, wrt))
     value, *gradients = history.run(plan)
     if loss.value is None:
         loss.value = value
-    for leaf, gradient in zip(wrt, gradients, strict=True):
-        found = Tensor(leaf.shape, leaf.dtype, moved(gradient, leaf.device))
-        holder: Any = leaf if leaf.owner is None else leaf.owner
-        holder.grad = found if holder.grad is None else (holder.grad + found).detach().realize()
+    return [Tensor(leaf.shape, leaf.dtype, moved(g, leaf.device)) for leaf, g in zip(wrt, gradients, strict=True)]
 
 
-def _plan(key: tuple, make: Callable[[], Plan]) -> Plan:
-    """The plan of a structure; kept for the next time. It holds the programs, whose identities are part of the key."""
-    key = *key, current().tf32
-    with _lock:
-        found = _plans.get(key)
-        if found is not None:
-            _plans.move_to_end(key)
-            return found
-    made = make()
-    with _lock:
-        _plans[key] = made
-        while len(_plans) > MOST_PLANS:
-            _plans.popitem(last=False)
-    return made
+def _with_history(history: History, loss: Tensor, wrt: Sequence[Tensor], originals: Mapping[int, Tensor]) -> list[Tensor]:
+    """The derivatives as tensors that are computed from the leaves: one call of a program, which is differentiated as any other."""
+    program, constants = _kept(history, ("derivative", *_asked(history, loss, wrt)), lambda: _derivative(history, loss, wrt))
+    with recording(True):
+        return list(applied(program, (*(originals.get(id(t), t) for t in history.leaves), *constants), heaviest(history.keepers)))
+
+
+def _asked(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple:
+    return history.structure(), history.place(loss), tuple(map(history.place, wrt))
+
+
+def _kept(history: History, key: tuple, make: Callable[[], Any]) -> Any:
+    """What was made for this structure before. It holds the programs, whose identities are part of the key."""
+    return heaviest(history.keepers).get_or_make((*key, current().tf32), history.keepers, make)
 
 
 def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Plan:
@@ -152,7 +162,20 @@ def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Pl
 
 
 def _gradients_plan(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> Plan:
+    capture, gradients, value = _differentiated(history, loss, wrt)
+    return Plan(capture, [value, *gradients], device=loss.device)
+
+
+def _derivative(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple[Program, tuple[Tensor, ...]]:
+    """The program of the derivatives, over the leaves and constants."""
+    capture, gradients, _ = _differentiated(history, loss, wrt)
+    results = [capture.own_result(g).tensor for g in gradients]
+    return capture.program(results), tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
+
+
+def _differentiated(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple[Capture, list[Symbolic], Symbolic]:
+    """The calls as a capture, the derivatives in it, and the number."""
     capture, _, found = history.captured()
     gradients = capture.gradients(found(loss), [found(t) for t in wrt])
-    zeros = [g if g is not None else found(t) - found(t) for g, t in zip(gradients, wrt)]
-    return Plan(capture, [found(loss), *zeros], device=loss.device)
+    assert None not in gradients, "histories end where gradients do"
+    return capture, gradients, found(loss)  # type: ignore[return-value]

@@ -19,7 +19,7 @@ from texpr.graph.lazy.trees import Tree, flattened
 from texpr.graph.place import on_host
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable, active_capture
+from texpr.graph.variable import Variable, active_capture, is_recording, recording
 from texpr.ir import expr as ir
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.runtime import gpu
@@ -114,8 +114,8 @@ class Jitted:
         self._by_position = all(p.kind != p.KEYWORD_ONLY for p in parameters)
         self._traces: OrderedDict[tuple, list[Trace]] = OrderedDict()
         self._plain: dict[tuple, list[Trace]] = {}
-        self._recent: tuple[Trace | None, str] = None, ""
-        """What served arrays last, and the device that new tensors were for."""
+        self._recent: tuple[Trace | None, tuple] = None, ()
+        """What served arrays last, and where that was: `_around`."""
         self._lock = threading.RLock()
         self.traces = 0
         functools.update_wrapper(self, function)
@@ -129,15 +129,15 @@ class Jitted:
         capture = active_capture.get()
         if capture is not None:
             return self._inside(capture, args, kwargs)
-        recent, device = self._recent
-        if recent is not None and not kwargs and device == current().device and recent.holds:
+        recent, around = self._recent
+        if recent is not None and not kwargs and around == _around() and recent.holds:
             found = recent.served(args)
             if found is not None:
                 return found
         plain = None if kwargs or self._static else _plain(args)
         known = None if plain is None else self._plain.get(plain)
         if known is not None and known[0].holds:
-            self._recent = known[0], current().device
+            self._recent = known[0], _around()
             return known[0](args)
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
@@ -179,7 +179,7 @@ class Jitted:
         """The leaves of each argument, the tensors among them with their values, and what decides which trace serves the call."""
         named: dict[str, tuple[Tree, list[Any]]] = {}
         arrays: list[Tensor] = []
-        key: list[object] = []
+        key: list[object] = [is_recording()]
         for name, value in self._bound(args, kwargs).items():
             leaves: list[Any] = []
             tree = Tree(None) if name in self._static else flattened(value, leaves)
@@ -219,7 +219,8 @@ class Jitted:
         """Run the function on symbolic tensors."""
         capture = _Tracing(_name(self._function))
         self.traces += 1
-        with capture:
+        within = is_recording()
+        with capture, recording(within):
             returned = self._called(named, capture.leaf)
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
@@ -270,27 +271,19 @@ def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[
     return Jitted(function, static)
 
 
-class _Leaf(Symbolic):
-    """An argument while a function is traced."""
-
-    __slots__ = ("grad", "requires_grad")
-
-
 class _Tracing(Capture):
-    """A capture of a function, which may ask for gradients in its arguments."""
+    """A capture of a function."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name if name.isidentifier() else "function")
-        self._wanted: list[_Leaf] = []
         self._outside: dict[int, tuple[Tensor, Symbolic]] = {}
 
     def leaf(self, name: str, x: Tensor) -> Symbolic:
         """An argument of this shape and dtype."""
-        made = self.input(name, x.shape, x.dtype)
-        found = _Leaf(made.tensor, self)
-        found.grad, found.requires_grad, found.weak = None, x.requires_grad, isinstance(x, _Number)
-        if x.requires_grad:
-            self._wanted.append(found)
+        found = self.input(name, x.shape, x.dtype)
+        found.weak = isinstance(x, _Number)
+        if x.requires_grad and not x.stops:
+            self.make_leaf(found)
         return found
 
     def lifted(self, x: Any) -> Any:
@@ -310,15 +303,6 @@ class _Tracing(Capture):
 
     def _argument(self, operator: Op, formal: ir.Tensor, value: object) -> Symbolic:
         return super()._argument(operator, formal, self.lifted(value) if isinstance(value, Tensor) else value)
-
-    def backward(self, loss: Symbolic) -> None:
-        """Give the arguments that require it their gradients."""
-        if not self._wanted:
-            raise CallError("no argument of the function requires a gradient", code="gradient",
-                            help="pass tensors made with tx.tensor(data, requires_grad=True)")
-        for leaf, gradient in zip(self._wanted, self.gradients(loss, self._wanted)):
-            if gradient is not None:
-                leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
 
 
 def _leaf(name: str, x: Any) -> Any:
@@ -352,7 +336,7 @@ def _fixed(capture: Capture, x: Tensor) -> Any:
 
 def _plain(args: tuple) -> tuple | None:
     """What decides which trace serves arrays that can be used as they are; None if some cannot, or are something else."""
-    found: list[object] = [current().device]
+    found: list[object] = [*_around()]
     for a in args:
         if type(a) is not np.ndarray or a.dtype not in _HELD or not a.flags.c_contiguous:
             return None
@@ -360,9 +344,14 @@ def _plain(args: tuple) -> tuple | None:
     return tuple(found)
 
 
+def _around() -> tuple[object, ...]:
+    """What decides besides the arguments which trace serves a call: the device of new tensors; True if gradients are recorded."""
+    return current().device, is_recording()
+
+
 def _specification(x: Tensor | _Static) -> tuple[object, ...]:
     if isinstance(x, Tensor):
-        return type(x), x.shape, x.dtype, x.requires_grad, x.device
+        return type(x), x.shape, x.dtype, x.requires_grad and not x.stops, x.device
     if isinstance(x.value, Variable):
         return x.value, x.value.dtype, x.value.device
     structure = getattr(x.value, "__texpr_structure__", None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,14 @@ import numpy as np
 from texpr.compiler import CompiledKernel, Op
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.assigning import with_elements
+from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.arrays.promotion import named
 from texpr.graph.capture import bound, resolved
+from texpr.graph.lazy.kept import Keeper
 from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable
+from texpr.graph.variable import Variable, is_recording, recording
 from texpr.ir.dtypes import DType, as_bits, from_numpy, number, numpy_dtype, readable, stored
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -30,8 +31,6 @@ from texpr.support.options import current
 MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become one program."""
 
-_recording: ContextVar[bool] = ContextVar("texpr_recording", default=True)
-
 
 class Node:
     """A call that was not run yet, or whose history is kept for gradients.
@@ -42,12 +41,13 @@ class Node:
         outputs: the tensors that stand for the results, as long as somebody holds them.
         depth: how many calls wait in a row, this one included.
         device: where it will run, a name.
+        keeper: of a module's program, what holds the plans in which it takes part.
     """
 
-    __slots__ = ("__weakref__", "arguments", "depth", "device", "outputs", "program")
+    __slots__ = ("__weakref__", "arguments", "depth", "device", "keeper", "outputs", "program")
 
-    def __init__(self, program: Program, arguments: tuple[Tensor, ...]) -> None:
-        self.program, self.arguments = program, arguments
+    def __init__(self, program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | None) -> None:
+        self.program, self.arguments, self.keeper = program, arguments, keeper
         self.device = common_device(program.name, arguments)
         self.outputs: tuple[weakref.ref[Tensor], ...] = ()
         self.depth = 1 + max((a.node.depth for a in arguments if a.value is None and a.node is not None), default=0)
@@ -72,7 +72,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
     def __init__(self, shape: Shape, dtype: DType, value: Any = None, node: Node | None = None, index: int = 0) -> None:
         """Use `tensor`."""
         self.shape, self.dtype, self.value, self.node, self.index = shape, dtype, value, node, index
-        self.requires_grad, self.stops = False, not _recording.get()
+        self.requires_grad, self.stops = False, not is_recording()
         self.grad: Tensor | None = None
         self.owner: Variable | None = None
         self.users: weakref.WeakSet[Node] | None = None
@@ -174,40 +174,45 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return other
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for gradients in this tensor, or no longer.
+        """Ask for gradients in this tensor, or no longer. What was computed from it before has none.
 
         Raises:
-            CallError: it is not of floats, or computed from other tensors.
+            CallError: it is not of floats, or computed from other tensors that require gradients.
         """
-        if requires_grad and not self.dtype.is_float:
-            raise CallError(f"a tensor of {self.dtype} has no gradient", code="gradient", help='convert it: .astype("f32")')
-        if not requires_grad and self.node is not None and self.requires_grad:
-            raise CallError("the tensor is computed from others that require gradients", code="gradient", help="use .detach()")
+        check_leaf(self, requires_grad)
+        if requires_grad and (self.stops or not self.requires_grad):
+            self.realize()
+            self._leave()
+            self.node, self.stops, self.index = None, False, 0
         self.requires_grad = requires_grad
         return self
 
-    def backward(self, gradient: object = None) -> None:
+    @property
+    def is_leaf(self) -> bool:
+        """True if `backward()` adds the derivative to `grad`, should the tensor require it."""
+        return self.node is None or self.stops
+
+    def backward(self, gradient: object = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         """Add d self / d leaf to `leaf.grad` of every tensor that requires it and that this one was computed from.
 
         Args:
             gradient: the cotangent, of the tensor's shape; a single number needs none.
+            retain_graph: accepted, as torch has it: tensors keep their history as long as they live, so there may be a second call.
+            create_graph: let gradients flow through the derivatives, so that there are second ones; else `grad` is a number.
         Raises:
             CallError: nothing requires a gradient, or the tensor is no single number and there is no cotangent.
             CheckError: an operator on the way has no gradient.
         """
         from texpr.graph.lazy.evaluate import add_gradients
 
-        loss = self
-        if gradient is not None:
-            cotangent = calls.operand(gradient)
-            shape = tuple(getattr(cotangent, "shape", ()))
-            if shape != self.shape:
-                raise CallError(f"the cotangent is {list(shape)}, the tensor {list(self.shape)}", code="shape")
-            loss = (self * cotangent).sum()
-        elif self.shape != ():
-            raise CallError(f"the tensor is {list(self.shape)}, no single number", code="gradient",
-                            help="reduce it, for example with .sum(), or give a cotangent: .backward(g)")
-        add_gradients(loss)
+        if gradient is None:
+            add_gradients(number_of(self), create_graph)
+            return
+        given = operand_of(gradient)
+        with recording(True):  # a block of `no_grad` is for what is computed in it
+            origin = leaf_of(given) if isinstance(given, Variable) else given
+            cotangent = origin if isinstance(origin, bool | int | float) else tensor(origin)
+            add_gradients(weighted(self, cotangent), create_graph, {id(cotangent): origin} if isinstance(origin, Tensor) else {})
 
     def __getitem__(self, key: object) -> Tensor:
         # How many elements a mask chooses is known once it is computed; so is whether places are in bounds.
@@ -305,21 +310,23 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return _restored, (on_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
-def applied(program: Program, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def applied(program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | None = None) -> tuple[Tensor, ...]:
     """The results of a program that will run when somebody looks at them.
 
+    Args:
+        keeper: holds the plans in which the program takes part, where they are to go with a module.
     Raises:
         CallError: shapes that do not fit.
     """
     sizes, packs = bound(program, [a.shape for a in arguments])
-    node = Node(program, arguments)
+    node = Node(program, arguments, keeper)
     if node.device != gpu.HOST:
         for a in arguments:
             if a.device == gpu.HOST and not a.requires_grad:
                 a.realize()  # where it is; else it would be computed where this is
     results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
     node.outputs = tuple(map(weakref.ref, results))
-    grows = _recording.get() and any(a.requires_grad and not a.stops for a in arguments)
+    grows = is_recording() and any(a.requires_grad and not a.stops for a in arguments)
     for r in results:
         r.requires_grad = grows and r.dtype.is_float
     if node.depth > MOST_WAITING:
@@ -414,14 +421,9 @@ def _adopted(array: gpu.DeviceArray) -> Tensor:
     return found
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
+def no_grad() -> AbstractContextManager[None]:
     """Within the block, no gradient flows through what is computed."""
-    before = _recording.set(False)
-    try:
-        yield
-    finally:
-        _recording.reset(before)
+    return recording(False)
 
 
 def _argument(program: Program, name: str, dtype: DType, value: object) -> Tensor:

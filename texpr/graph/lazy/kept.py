@@ -1,0 +1,110 @@
+"""Plans and programs that were made before, for computations of the same structure.
+
+A plan has arrays for all that it computes and for what it is given. So what was made for a module's program is held by a `Keeper` that goes
+with the module, and all together has a bound in bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+from weakref import ReferenceType, WeakSet, ref
+
+from texpr.graph.kernels import signature
+from texpr.graph.plan import Plan
+from texpr.ir.tensor import Program
+from texpr.ir.traverse import equal
+
+MOST = 256
+"""Things that are kept at most."""
+MOST_BYTES = 1 << 28
+"""Memory of plans above which those that were used last are kept alone, `FEWEST` of them whatever they take: the plans of a training loop
+must not displace each other.
+"""
+FEWEST = 8
+
+_lock = threading.RLock()
+_entries: WeakSet[_Entry] = WeakSet()
+_keepers: WeakSet[Keeper] = WeakSet()
+_now = count()
+
+
+class Keeper:
+    """Holder of what was made for a program; modules whose programs are equal share one.
+
+    Attributes:
+        program: None for what no module takes part in.
+        weight: bytes of the module's variables.
+    """
+
+    __slots__ = ("__weakref__", "made", "program", "signature", "weight")
+
+    def __init__(self, program: Program | None = None, weight: int = 0) -> None:
+        self.program, self.weight = program, weight
+        self.signature = None if program is None else signature(program)
+        self.made: dict[tuple, _Entry] = {}
+
+    def get_or_make(self, key: tuple, others: Iterable[Keeper], make: Callable[[], Any]) -> Any:
+        """What was made for a key, now or before.
+
+        Args:
+            others: keepers of programs whose identities are part of the key.
+        """
+        with _lock:
+            found = self.made.get(key)
+            if found is not None:
+                found.used = next(_now)
+                return found.made
+        made = make()
+        with _lock:
+            entry = self.made[key] = _Entry(key, made, ref(self), tuple(k for k in others if not k.weight))
+            _entries.add(entry)
+            _forget_oldest()
+        return made
+
+
+class _Entry:
+    """Something that is kept.
+
+    Attributes:
+        used: when it was asked for last.
+        others: keepers that cost nothing and are to stay as long as this entry, so that equal programs of other modules find it.
+    """
+
+    __slots__ = ("__weakref__", "bytes", "key", "keeper", "made", "others", "used")
+
+    def __init__(self, key: tuple, made: Any, keeper: ReferenceType[Keeper], others: tuple[Keeper, ...]) -> None:
+        self.key, self.made, self.keeper, self.others, self.used = key, made, keeper, others, next(_now)
+        self.bytes = made.held_bytes if isinstance(made, Plan) else 0
+
+
+GENERAL = Keeper()
+"""Of structures in which no module with variables takes part."""
+
+
+def keeper_of(program: Program, weight: int) -> Keeper:
+    """The keeper of a module's program, with the first program that was equal to it."""
+    made = Keeper(program, weight)
+    with _lock:
+        same = (k for k in _keepers if k.signature == made.signature and k.weight == weight)
+        found = next((k for k in same if equal(k.program, program)), None)  # type: ignore[arg-type]
+        if found is None:
+            _keepers.add(made)
+        return found or made
+
+
+def heaviest(keepers: Iterable[Keeper]) -> Keeper:
+    """The keeper whose module has the most variables; the general one without any."""
+    found = max(keepers, key=lambda k: k.weight, default=GENERAL)
+    return found if found.weight else GENERAL
+
+
+def _forget_oldest() -> None:
+    total = 0
+    for n, entry in enumerate(sorted(_entries, key=lambda e: e.used, reverse=True), 1):
+        total += entry.bytes
+        keeper = entry.keeper()
+        if keeper is not None and (n > MOST or n > FEWEST and total > MOST_BYTES):
+            keeper.made.pop(entry.key, None)
