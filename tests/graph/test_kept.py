@@ -33,6 +33,8 @@ def _used(use: Callable, model: nn.Module) -> None:
 def _slope(model: nn.Module) -> tx.Tensor:
     x = tx.tensor(X, requires_grad=True)
     (model(x) ** 2).sum().backward(create_graph=True)
+    for p in model.parameters():
+        p.grad = None  # adding to it would be a computation on tensors of its shape, of no module
     return x.grad
 
 
