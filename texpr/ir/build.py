@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from texpr.ir.dtypes import BOOL, DType, int_range
-from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub
+from texpr.ir.expr import Add, And, Compare, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Neg, Not, Or, Select, Sub, Var
 
 TRUE, FALSE = Const(True, dtype=BOOL), Const(False, dtype=BOOL)
 
@@ -170,11 +170,27 @@ def _is(e: Expr, value: bool) -> bool:
     return isinstance(e, Const) and e.dtype == BOOL and e.value is value
 
 
+def is_natural(e: Expr) -> bool:
+    """True if an integer is seen not to be negative: sizes and loop variables are not, nor is what is made of them without a difference."""
+    match e:
+        case Const(value):
+            return value >= 0
+        case Var():
+            return True
+        case Add(a, b) | Mul(a, b) | FloorDiv(a, b) | Min(a, b):
+            return is_natural(a) and is_natural(b)
+        case Mod(_, b):
+            return is_natural(b)
+        case Max(a, b):
+            return is_natural(a) or is_natural(b)
+    return False
+
+
 def product(sizes: tuple[Expr, ...]) -> Expr:
-    """The number of elements of a shape, 1 for rank 0."""
+    """The number of elements of a shape, 1 for rank 0, and 0 where a size is negative: that of a range that ends before it begins."""
     from_left: Expr = Const(1, dtype=sizes[0].dtype) if sizes else literal(1, DType("i", 64))
     for size in sizes:
-        from_left = mul(from_left, size)
+        from_left = mul(from_left, size if is_natural(size) else maximum(size, literal(0, size.dtype)))
     return from_left
 
 

@@ -16,10 +16,10 @@ from functools import lru_cache
 from typing import TypeVar
 
 from texpr.ir.affine import linear, same_value
-from texpr.ir.build import add, floordiv, integer, mod, mul
+from texpr.ir.build import add, floordiv, integer, is_natural, mod, mul
 from texpr.ir.counted import COUNT, Run, replaced, runs
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Node, Var, index
+from texpr.ir.expr import Expr, FloorDiv, Mod, Mul, Node, Var, index
 from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import rewrite, statements, tensors, variables, walk
@@ -263,20 +263,6 @@ def _factor(extent: Expr, by: Expr) -> Expr | None:
     whole, part = linear(extent), linear(by)
     times = whole.terms[0][1] // part.terms[0][1] if whole.terms and part.terms else 0
     return index(times) if times > 0 and not (rest := whole.plus(part, -times)).terms and not rest.constant else None
-
-
-def is_natural(e: Expr) -> bool:
-    """Whether an integer is seen not to be negative: sizes and loop variables are not, nor is what is made of them without a difference."""
-    match e:
-        case Const(value):
-            return value >= 0
-        case Var():
-            return True
-        case Add(a, b) | Mul(a, b) | FloorDiv(a, b) | Mod(a, b) | Min(a, b):
-            return is_natural(a) and is_natural(b)
-        case Max(a, b):
-            return is_natural(a) or is_natural(b)
-    return False
 
 
 _NAMED: OrderedDict[tuple[Var, ...], tuple[Var, Var]] = OrderedDict()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from texpr.ir.build import floordiv, integer, maximum, mod, mul
+from texpr.ir.build import floordiv, integer, is_natural, maximum, mod, mul
 from texpr.ir.expr import Expr, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
-from texpr.ir.parted import divides_by_sizes, is_natural, parted
+from texpr.ir.parted import divides_by_sizes, parted
 from texpr.ir.traverse import tensors, variables
 from texpr.passes.renew import folded
 from texpr.schedule.independent import check_moved

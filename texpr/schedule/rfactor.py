@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from texpr import poly
-from texpr.ir.build import compare, conjunction, conjuncts, maximum, negation
+from texpr.ir.build import compare, conjunction, conjuncts, is_natural, maximum, negation
 from texpr.ir.expr import Axis, Expr, Read, Tensor, Var, index, plain
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.parted import is_natural
 from texpr.ir.traverse import rewrite, tensors, variables
 from texpr.passes.ranges import largest
 from texpr.passes.reductions import identity, neutral

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from texpr import poly
-from texpr.ir.build import add, compare, floordiv, integer, minimum, mod, mul, sub
+from texpr.ir.build import add, compare, floordiv, integer, is_natural, maximum, minimum, mod, mul, sub
 from texpr.ir.expr import Axis, Const, Expr, FloorDiv, Mod, Node, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt
 from texpr.ir.traverse import rewrite, tensors, variables
@@ -21,12 +21,26 @@ def divides(kernel: Kernel, loop: For, factor: int) -> bool:
     extent = integer(loop.extent)
     if extent is not None:
         return extent % factor == 0
-    *around, _ = path_to(kernel, loop)
-    facts = (*kernel.requires, *(n.cond for n in around if isinstance(n, If) and not tensors(n.cond)))
-    axes = [Axis(n.var, index(0), n.extent) for n in around if isinstance(n, For)]
     even = compare("==", mod(loop.extent, index(factor)), index(0))
-    worth_asking = facts or not isinstance(loop.extent, Var)
-    return bool(worth_asking) and not poly.fails_somewhere(even, axes, facts) and poly.always(even, axes, facts)
+    return (not isinstance(loop.extent, Var) or bool(_facts(kernel, loop))) and _holds(kernel, loop, even)
+
+
+def iterations(kernel: Kernel, loop: For) -> Expr:
+    """The number of iterations: the extent, or 0 where the range may end before it begins, which makes the extent negative."""
+    natural = is_natural(loop.extent) or _holds(kernel, loop, compare("<=", index(0), loop.extent))
+    return loop.extent if natural else maximum(loop.extent, index(0))
+
+
+def _facts(kernel: Kernel, loop: For) -> tuple[Expr, ...]:
+    """What is known of sizes and loop variables where the loop begins."""
+    return (*kernel.requires, *(n.cond for n in path_to(kernel, loop) if isinstance(n, If) and not tensors(n.cond)))
+
+
+def _holds(kernel: Kernel, loop: For, condition: Expr) -> bool:
+    """True if a condition on sizes and outer loop variables is proven to hold wherever the loop begins."""
+    *around, _ = path_to(kernel, loop)
+    axes, facts = [Axis(n.var, index(0), n.extent) for n in around if isinstance(n, For)], _facts(kernel, loop)
+    return not poly.fails_somewhere(condition, axes, facts) and poly.always(condition, axes, facts)
 
 
 def cut(loop: For, factor: int, outer_name: str, inner_name: str, *, even: bool, clipped: bool) -> For:
@@ -70,8 +84,11 @@ def _without_quotients(s: Stmt, inner: Var, factor: int) -> Stmt:
 
 
 def peeled(kernel: Kernel, loop: For, factor: int, outer_name: str, inner_name: str, own: dict[Tensor, Tensor]) -> tuple[Stmt, ...]:
-    """Full tiles, and a loop for what is left, which uses temporaries of its own."""
-    tiles, left = divided(loop.extent, factor, {n.var: n.extent for n in path_to(kernel, loop) if isinstance(n, For)})
+    """Full tiles, and a loop for what is left, which uses temporaries of its own.
+
+    An empty range leaves nothing: -2 % 4 is 2, so the remainder is that of `iterations`.
+    """
+    tiles, left = divided(iterations(kernel, loop), factor, {n.var: n.extent for n in path_to(kernel, loop) if isinstance(n, For)})
     main = tiled(loop, tiles, factor, outer_name, inner_name, guarded=False)
     rest = replace(loop.var, name=inner_name)
     at = add(mul(tiles, index(factor)), rest)

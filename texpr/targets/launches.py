@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+from texpr.ir.build import product
 from texpr.ir.expr import Expr, Var
 from texpr.ir.shapes import evaluate_size
 from texpr.targets.base import Artifact
@@ -43,7 +44,7 @@ def plan(artifact: Artifact, sizes: Mapping[Var, int]) -> Plan:
         if prod(grid):
             launches.append((launch.symbol, grid, block, launch.shared_bytes))
     maps = max((launch.maps for launch in artifact.launches), key=len, default=())
-    scratch = tuple(prod(evaluate_size(n, sizes) for n in t.shape) * t.dtype.bytes for t in artifact.scratch)
+    scratch = tuple(evaluate_size(product(t.shape), sizes) * t.dtype.bytes for t in artifact.scratch)
     return Plan(tuple(launches), scratch, tuple((m.tensor, m.dtype, m.shape, m.box, m.swizzle) for m in maps))
 
 

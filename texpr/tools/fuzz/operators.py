@@ -112,8 +112,7 @@ def _summed(w: _Operator, name: str) -> None:
 def _pieces(w: _Operator, name: str) -> None:
     at, size = w.rng.choice(list(w.over.items()))
     ranges = w.maybe(0.6)
-    cut = w.one_of(f"min(1, {size})", f"min(2, {size})", f"{size} // 2", f"max({size} - 1, 0)")
-    first, second = (f"for {at} in 0..{cut}", f"for {at} in {cut}..{size}") if ranges else _split(w, at)
+    first, second = _cut(w, at, size) if ranges else _split(w, at)
     left = _left(w, name)
     w.lines.append(f"{left} = {_value(w, 2)}  {first}")
     if w.maybe(0.5) and ranges:  # the second piece is made of what is before it
@@ -121,6 +120,15 @@ def _pieces(w: _Operator, name: str) -> None:
         w.lines.append(f"{left} = {name}[{', '.join(before)} | {_constant(w)}] + {_value(w, 1)}  {second}")
     else:
         w.lines.append(f"{left} = {_value(w, 2)}  {second}")
+
+
+def _cut(w: _Operator, at: str, size: str) -> tuple[str, str]:
+    """Two ranges that meet; where they meet beyond the size, the second one ends before it begins."""
+    other = w.rng.choice([*w.sizes, "1", "2", "5"])
+    if w.maybe(0.3) and other != size:
+        return f"for {at} in 0..min({size}, {other})", f"for {at} in {other}..{size}"
+    cut = w.one_of(f"min(1, {size})", f"min(2, {size})", f"{size} // 2", f"max({size} - 1, 0)")
+    return f"for {at} in 0..{cut}", f"for {at} in {cut}..{size}"
 
 
 def _split(w: _Operator, at: str) -> tuple[str, str]:
@@ -230,19 +238,26 @@ def _condition(w: _Operator) -> str:
     return w.one_of(f"{i} < 2", f"{i} % 2 == 0", f"{i} >= 1", f"{i} <= {j}", f"{i} != {j}", f"{i} + {j} < 4", f"{i} >= 1 and {j} < 3")
 
 
+def _maybe_empty(w: _Operator, i: str, size: str) -> list[str]:
+    """Ranges that end before they begin at some sizes, in some iterations or for some data."""
+    ranges = [f"{i}..3", f"{i} + 1..{size}", f"0..{size} - {i}"] if i else [f"{w.rng.choice(w.sizes)}..{size}", f"2..{size}"]
+    data = [f"p[{i}]..3", f"2..p[{i}]"] if i and w.indirect and w.over[i] == w.sizes[0] else []
+    return [w.rng.choice(ranges), *data[:1]]
+
+
 def _reduction(w: _Operator) -> str:
     """`sum(r in 0..N where ...: body)`; its binders are in scope in the body alone."""
-    outer, ranges = dict(w.over), []
+    outer, ranges, operation = dict(w.over), [], w.one_of("sum", "sum", "sum", "max", "min", "prod")
     for _ in range(w.rng.choice((1, 1, 1, 2))):
         w.binders += 1
         name, size = f"r{w.binders}", w.rng.choice(w.sizes)
         others = [i for i, n in outer.items() if n in w.sizes]
         i = w.rng.choice(others) if others else ""
         triangle = (f"0..{i} + 1", f"{i}..{outer[i]}") if i else ()
-        extent = w.rng.choice((f"0..{size}", f"0..{size}", f"0..{size}", "0..3", f"0..{size} + 1", *triangle))
+        maybe_empty = _maybe_empty(w, i, size) if operation in ("sum", "prod") else []
+        extent = w.rng.choice((*(f"0..{size}",) * 4, "0..3", f"0..{size} + 1", *triangle, *maybe_empty))
         ranges.append(f"{name} in {extent}")
         w.over[name] = size if extent == f"0..{size}" else outer[i] if extent in triangle else ""
-    operation = w.one_of("sum", "sum", "sum", "max", "min", "prod")
     r = list(w.over)[-1]
     condition = w.one_of(f"{r} != 1", f"{r} % 2 == 0", *(f"{r} <= {i}" for i in outer))
     where = f" where {condition}" if w.maybe(0.2) and operation == "sum" else ""
