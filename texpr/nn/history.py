@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from io import BytesIO
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ from texpr.support.files import write_file
 
 
 class History(dict[str, list[float]]):
-    """A list per measurement (`loss`, `accuracy`, `val_loss`, ...), one entry per epoch."""
+    """A list per measurement (`loss`, `accuracy`, `val_loss`, ...), one entry per epoch: NaN where something was not measured."""
 
     def add(self, values: Mapping[str, float]) -> None:
         """Append an epoch."""
-        for name, value in values.items():
-            self.setdefault(name, []).append(value)
+        epochs = self.epochs
+        for name in dict.fromkeys((*self, *values)):
+            self.setdefault(name, [nan] * epochs).append(values.get(name, nan))
 
     @property
     def epochs(self) -> int:
@@ -27,7 +28,7 @@ class History(dict[str, list[float]]):
     def save(self, path: str | Path) -> None:
         """Write a table in CSV."""
         rows = [",".join(["epoch", *self])]
-        rows += [",".join([str(k + 1), *(repr(v[k]) if k < len(v) else "" for v in self.values())]) for k in range(self.epochs)]
+        rows += [",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)]
         write_file(path, ("\n".join(rows) + "\n").encode())
 
     def plot(self, path: str | Path | None = None) -> Any:

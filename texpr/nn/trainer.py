@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,14 @@ from texpr.nn.data import DataLoader
 from texpr.nn.data.checks import checked_inputs
 from texpr.nn.history import History
 from texpr.nn.inputs import Given
-from texpr.nn.metrics import Averages, Metric, measure, named_metrics
+from texpr.nn.metrics import Averages, Metric, counted_targets, measure, named_metrics
 from texpr.nn.module import Module, structure
 from texpr.nn.optim import Optimizer
 from texpr.nn.precision import LossScale
 from texpr.nn.progress import Progress
 from texpr.nn.recent import Recent
 from texpr.nn.resume import Run, load_run, save_run
-from texpr.nn.training import LossFunction, TrainingStep, captured_loss, first_bad_layer
+from texpr.nn.training import CapturedLoss, LossFunction, LossPlan, TrainingStep, first_bad_layer
 from texpr.runtime.held import held
 from texpr.support.errors import CallError, Error
 
@@ -37,11 +37,12 @@ class Trainer:
         model: called on batches; examples lie along axis 0.
         loss: of output and target, such as `CrossEntropyLoss()`.
         optimizer: over the parameters to train.
-        metrics: "accuracy", or functions of outputs and targets.
+        metrics: "accuracy", or functions of outputs and targets that give a mean over targets, or a pair of a mean and its weight
+            beside other batches; ignored labels do not count otherwise.
         seed: of the order of examples.
         on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep their values and the message names the
             step and the layer. "skip": the parameters keep their values and the training goes on. "ignore": the step is made.
-        accumulate: batches per update, whose gradients are averaged (`TrainingStep`); the last update of an epoch takes what is left.
+        accumulate: batches per update (`TrainingStep`): what one batch of all of them gives, within rounding; the last update of an epoch takes what is left.
         precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow f16 are left out, and
             `skipped` of the history counts them.
         loss_scale: of "f16".
@@ -63,10 +64,10 @@ class Trainer:
         if on_nan not in ("raise", "skip", "ignore"):
             raise CallError(f"on_nan is {on_nan!r}, expected raise, skip or ignore", code="arguments")
         self.model, self.loss, self.optimizer, self.on_nan = model if device is None else model.to(device), loss, optimizer, on_nan
-        self.metrics = named_metrics(metrics)
+        self.metrics = named_metrics(metrics, loss)
         self.step = TrainingStep(model, loss, optimizer, accumulate=accumulate, precision=precision, loss_scale=loss_scale)
         self._seed = whole("Trainer", "seed", seed, 0)
-        self._evaluations: Recent[Plan] = Recent()
+        self._evaluations: Recent[LossPlan] = Recent()
         self._batch_size = 256
         self._labels_seen: np.ndarray | None = None
         self._run = Run()
@@ -101,7 +102,8 @@ class Trainer:
             resume: a file that `Trainer.save` or `nn.callbacks.Checkpoint` writes. Where it is there, the training goes on from it, bit for
                 bit as if it had never stopped; `epochs` counts those before, too.
         Returns:
-            the means over each epoch's batches, as they were during training.
+            the means over each epoch, as they were during training, batches weighted by what the loss divides by (`TrainingStep`); NaN
+            where nothing was measured. A loss that is a sum is added up.
         Raises:
             CallError: data that do not fit the model or each other, or a label that is no class.
             CheckpointError: `resume` is the file of another training, or damaged.
@@ -147,7 +149,7 @@ class Trainer:
         self._labels_seen = None
 
     def evaluate(self, x: object, y: object = None, batch_size: int | None = None) -> dict[str, float]:
-        """Loss and metrics on data, in evaluation mode: means over the examples.
+        """Loss and metrics on data, in evaluation mode: what one batch of all examples gives, within rounding.
 
         Args:
             x, y: as for `fit`.
@@ -205,7 +207,7 @@ class Trainer:
                 self._counted(self.step.flush, loss, run)
             if not run.position:
                 raise CallError("the data have no batches", code="data", help="a loader must give batches whenever it is iterated over")
-            values = run.averages.means()
+            values = self._no_averages().means() | run.averages.means()
             if self.step.loss_scale is not None:
                 values["skipped"] = float(run.skipped)
             if validation is not None:
@@ -218,39 +220,50 @@ class Trainer:
 
     def _counted(self, commit: Callable[[], bool], loss: float, run: Run) -> None:
         """Assign and count that as one: Ctrl-C comes before, or once those who listen know of the update."""
-        before = run.steps
+        before, made = run.steps, True
         try:
             with held:
-                run.skipped += not commit()
-                run.steps += self.step.pending == 0
+                updates = self.optimizer.steps
+                made = commit()
+                run.skipped += not made
+                run.steps += self.optimizer.steps - updates
         finally:
             if run.steps > before:
                 for listener in run.listeners:
                     listener.on_step_end(self, run.steps, {"loss": loss})
+        if not made and self.step.loss_scale is None and self.on_nan == "raise":
+            raise Error(f"no target of the batches of step {self.optimizer.steps + 1} (epoch {run.epoch + 1}) counts", code="nan",
+                        notes=("the loss divides by 0",), help="leave such batches out, or pass on_nan='skip'")
 
     def _train_on(self, batch: Batch, run: Run) -> float:
         plan = self.step.plan(batch.x.spec, batch.y.spec)
         self._check_labels(batch, plan)
         _fill(plan, batch)
         loss = self.step.compute(plan)
-        counts = isfinite(loss) or self.on_nan == "ignore"
+        counts = isfinite(loss) or self.on_nan == "ignore" or (self.step.accumulate > 1 and not plan.weight())
         assigns = counts or self.step.loss_scale is not None
         if not assigns and self.on_nan == "raise":
             raise self._not_finite(loss, batch.x, run.epoch)
-        metrics = self._metrics(plan, batch) if assigns else {}
+        metrics = self._metrics(plan, batch) if counts else {}
 
         def commit() -> bool:
             assigned = self.step.commit(plan) if assigns else True
             run.position += 1
             if counts:
-                run.averages.add({"loss": loss, **metrics}, len(batch.x.array))
+                _average(run.averages, plan, loss, metrics)
             return assigned
 
         self._counted(commit, loss, run)
         return loss
 
-    def _metrics(self, plan: Plan, batch: Batch) -> dict[str, float]:
-        return measure(self.metrics, plan.value(1), batch.y.array) if self.metrics else {}
+    def _metrics(self, plan: Plan, batch: Batch) -> dict[str, tuple[float, float]]:
+        if not self.metrics:
+            return {}
+        targets = readable(*batch.y)
+        return measure(self.metrics, plan.value(1), targets, counted_targets(targets, self.loss))
+
+    def _no_averages(self) -> Averages:
+        return Averages(("loss", *self.metrics))
 
     def _check_labels(self, batch: Batch, plan: Plan) -> None:
         """Once per array of labels: the number of classes is known when the model is captured."""
@@ -265,22 +278,31 @@ class Trainer:
                      help="lower the learning rate, or look for NaN in the data; the parameters are as they were before this step")
 
     def _measured(self, data: Batches) -> dict[str, float]:
-        averages = Averages()
+        averages = self._no_averages()
         with _Evaluating(self.model):
             for batch in data:
                 plan = self._evaluation(batch)
                 self._check_labels(batch, plan)
                 _fill(plan, batch)
                 plan.run()
-                averages.add({"loss": float(plan.value(0)), **self._metrics(plan, batch)}, len(batch.x.array))
+                _average(averages, plan, float(plan.value(0)), self._metrics(plan, batch))
         return averages.means()
 
-    def _evaluation(self, batch: Batch) -> Plan:
-        def make() -> Plan:
-            capture, loss, output = captured_loss(self.model, self.loss, batch.x.spec, batch.y.spec, self.step.narrow)
-            return Plan(capture, [loss, output])
+    def _evaluation(self, batch: Batch) -> LossPlan:
+        def make() -> LossPlan:
+            return LossPlan(CapturedLoss.of(self.model, self.loss, batch.x.spec, batch.y.spec, self.step.narrow))
 
         return self._evaluations.get_or_make((batch.x.spec, batch.y.spec, structure(self.model)), make)
+
+
+def _average(averages: Averages, plan: LossPlan, loss: float, metrics: Mapping[str, tuple[float, float]]) -> None:
+    """Take in a batch that the plan has run on."""
+    if plan.is_sum:
+        averages.add_sum("loss", loss)
+    else:
+        averages.add("loss", loss, plan.weight())
+    for name, (value, weight) in metrics.items():
+        averages.add(name, value, weight)
 
 
 def _fill(plan: Plan, batch: Batch) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from texpr.compiler import op
 from texpr.graph import Capture, Plan, Symbolic, Variable
 from texpr.ir.dtypes import F32, DType, accumulator, numpy_dtype
 from texpr.nn.arguments import whole
 from texpr.nn.data.checks import as_target, check_labels
+from texpr.nn.divisor import SUM, Divisor, divisor_of
 from texpr.nn.inputs import as_input
 from texpr.nn.losses import Loss
 from texpr.nn.module import Module, dtype_of, structure
@@ -31,6 +34,10 @@ LossFunction = Callable[[Any, Any], Any]
 Spec = tuple[tuple[int, ...], DType]
 """Shape and dtype of a batch."""
 
+_ACCUMULATE = op("""op accumulate<T: float>(total: T[*S], g: T[*S], weight: f64) -> new: T[*S] {
+  new[*s] = if weight == 0 then total[*s] else total[*s] + T(weight) * g[*s]
+}""")
+
 
 class TrainingStep:
     """Loss, gradients and updates of a batch as one program: `loss = step(x, y)`.
@@ -40,13 +47,15 @@ class TrainingStep:
 
     Args:
         loss: a loss, or any function of output and target that applies operators and gives one float.
-        accumulate: batches per update. Their gradients are averaged with their numbers of examples as weights, or added where the loss
-            has `reduction="sum"`: what one batch of all of them would give, but for layers and losses that look at the batch as a
-            whole. Metrics and running statistics are those of each batch.
+        accumulate: batches per update. Their gradients are averaged with what the loss divides by as weights (examples, elements, labels
+            that are not ignored, class weights), or added where the loss is a sum: what one batch of all of them gives, within rounding.
+            Running statistics are those of each batch. A sum of means that divide by different numbers, and a loss that is no mean,
+            count by examples.
         precision: "bf16" or "f16" lets products compute in 16 bits (`texpr.nn.precision`); parameters and their updates stay f32.
         loss_scale: of "f16"; `LossScale()` unless given.
     Attributes:
         pending: batches since the last update.
+        total: what the loss divides by, added up over these batches.
     """
 
     def __init__(self, model: Module, loss: LossFunction, optimizer: Optimizer, *, accumulate: int = 1, precision: str | None = None,
@@ -59,12 +68,12 @@ class TrainingStep:
         if loss_scale is not None and precision != "f16":
             raise CallError("loss_scale is for precision='f16'", code="arguments")
         self.loss_scale = loss_scale or (LossScale() if precision == "f16" else None)
-        self.pending = 0
-        self._plans: Recent[Plan] = Recent()
+        self.pending, self.total = 0, 0.0
+        self._plans: Recent[LossPlan] = Recent()
+        self._updates: Recent[Plan] = Recent()
         self._sums: dict[Parameter, Variable] = {}
         self._touched: dict[Parameter, None] = {}
-        self._weight, self._share = Variable(np.float64(1), "weight"), Variable(np.float64(1), "share")
-        self._total = 0
+        self._share = Variable(np.float64(1), "share")
 
     def __call__(self, x: object, y: object) -> float:
         """Make a step on a batch; the loss before the step.
@@ -98,13 +107,15 @@ class TrainingStep:
         if self.accumulate > 1 or self.loss_scale is not None:
             raise CompileError("a step that accumulates gradients or scales its loss decides in Python what comes next", code="save",
                                help="save a step in f32 or bf16, of one batch")
-        plan = self.plan(as_input(x, self.model.dtype).spec, as_input(y, self.model.dtype).spec)
+        captured = self._captured(as_input(x, self.model.dtype).spec, as_input(y, self.model.dtype).spec)
+        with captured.capture as capture:
+            self._append_updates(capture, self._gradients(capture, captured.loss))
         self.optimizer.prepare()
-        plan.save(path, header=header, target=target, weights="beside", name=name)
+        Plan(captured.capture, [captured.loss, captured.output]).save(path, header=header, target=target, weights="beside", name=name)
 
     def reset(self) -> None:
         """Forget gradients that were added up and not used."""
-        self.pending = self._total = 0
+        self.pending, self.total = 0, 0.0
         self._touched = {}
 
     def check_labels(self, y: np.ndarray, plan: Plan) -> None:
@@ -117,30 +128,36 @@ class TrainingStep:
     def compute(self, plan: Plan) -> float:
         """Everything but the assignments, on what the plan's inputs hold."""
         self.optimizer.prepare()
-        self._weight.data[...] = self._examples(plan)
         if not self.pending:
             for total in self._sums.values():
                 total.data[...] = 0
         plan.compute()
         return float(plan.value(0))
 
-    def commit(self, plan: Plan) -> bool:
-        """The assignments of the last `compute`; False where they were left out, because gradients overflow f16."""
+    def commit(self, plan: LossPlan) -> bool:
+        """The assignments of the last `compute`; False where an update was left out (see `flush`)."""
         if self.accumulate == 1:
             return self._assigned(plan)
         with held:
             plan.commit()
             self._touched |= dict.fromkeys(p for p, total in self._sums.items() if total in plan.assigned)
-            self.pending, self._total = self.pending + 1, self._total + self._examples(plan)
+            self.pending, self.total = self.pending + 1, 1.0 if plan.is_sum else self.total + plan.weight()
         return self.flush() if self.pending >= self.accumulate else True
 
     def flush(self) -> bool:
-        """Update by the gradients that were added up, if there are any; False where they overflow f16."""
+        """Update by the gradients that were added up, if there are any.
+
+        Returns:
+            False where the update is left out: gradients overflow f16, or the loss divides by 0 in all of these batches.
+        """
         if not self.pending:
             return True
-        plan = self._plans.get_or_make(("update", self.optimizer.structure(), tuple(self._touched), Variable.moves), self._update)
+        if not self.total:
+            self.reset()
+            return False
+        plan = self._updates.get_or_make((self.optimizer.structure(), tuple(self._touched), Variable.moves), self._update)
         self.optimizer.prepare()
-        self._share.data[...] = 1 if self._adds() else 1 / self._total
+        self._share.data[...] = 1 / self.total
         plan.compute()
         with held:
             assigned = self._assigned(plan)
@@ -158,32 +175,24 @@ class TrainingStep:
                 self.loss_scale.update(finite)
         return finite
 
-    def _examples(self, plan: Plan) -> int:
-        """What a batch counts."""
-        shape = plan.inputs[0].shape if plan.inputs else ()
-        return 1 if self._adds() else shape[0] if shape else 1
-
-    def _adds(self) -> bool:
-        """Whether the loss of several batches is their sum."""
-        return getattr(self.loss, "reduction", "mean") == "sum"
-
-    def plan(self, x: Spec, y: Spec) -> Plan:
+    def plan(self, x: Spec, y: Spec) -> LossPlan:
         """The program for batches of these shapes. Its inputs are x and y, its first results the loss and the output."""
         return self._planned(x, y, structure(self.model))
 
-    def _planned(self, x: Spec, y: Spec, found: tuple) -> Plan:
+    def _planned(self, x: Spec, y: Spec, found: tuple) -> LossPlan:
         return self._plans.get_or_make((x, y, found, self.optimizer.structure()), lambda: self._make(x, y))
 
-    def _make(self, x: Spec, y: Spec) -> Plan:
-        capture, loss, output = captured_loss(self.model, self.loss, x, y, self.narrow)
-        results = [loss, output]
-        with capture:
-            gradients = self._gradients(capture, loss)
+    def _captured(self, x: Spec, y: Spec) -> CapturedLoss:
+        return CapturedLoss.of(self.model, self.loss, x, y, self.narrow)
+
+    def _make(self, x: Spec, y: Spec) -> LossPlan:
+        captured = self._captured(x, y)
+        with captured.capture as capture:
+            gradients = self._gradients(capture, captured.loss)
             if self.accumulate > 1:
-                self._add(capture, gradients)
-            else:
-                results += self._append_updates(capture, gradients)
-        return Plan(capture, results)
+                self._add(capture, gradients, captured.weight(capture))
+                return LossPlan(captured)
+            return LossPlan(captured, self._append_updates(capture, gradients))
 
     def _gradients(self, capture: Capture, loss: Symbolic) -> dict[Parameter, Symbolic]:
         trained = [p for p in self.optimizer.parameters if p.requires_grad]
@@ -207,14 +216,14 @@ class TrainingStep:
         self.optimizer.append_updates(capture, gradients)
         return largest
 
-    def _add(self, capture: Capture, gradients: dict[Parameter, Symbolic]) -> None:
-        """Add gradients up, in f32 at least."""
+    def _add(self, capture: Capture, gradients: dict[Parameter, Symbolic], weight: Symbolic) -> None:
+        """Add gradients up, in f32 at least. What counts for nothing adds nothing: its gradient is NaN."""
         for p, g in gradients.items():
             wide = accumulator(p.dtype)
             if p not in self._sums or self._sums[p].device != p.device:
                 self._sums[p] = Variable(np.zeros(p.shape, numpy_dtype(wide)), f"{p.name}_gradients", device=p.device)
-            weight = capture.variable(self._weight).astype(wide)
-            capture.assign(self._sums[p], capture.variable(self._sums[p]) + g.astype(wide) * weight)
+            total = _ACCUMULATE(capture.variable(self._sums[p]), g.astype(wide), weight.astype("f64"))
+            capture.assign(self._sums[p], total)  # type: ignore[arg-type]
 
     def _update(self) -> Plan:
         """A program that updates by the mean of what was added up."""
@@ -225,26 +234,64 @@ class TrainingStep:
             return Plan(capture, self._append_updates(capture, gradients))
 
 
-def captured_loss(model: Module, loss: LossFunction, x: Spec, y: Spec,
-                  narrow: DType | None = None) -> tuple[Capture, Symbolic, Symbolic]:
+@dataclass(frozen=True, slots=True)
+class CapturedLoss:
     """A program of the loss and the output.
 
-    Args:
-        narrow: the 16 bits of mixed precision; the output is f32 then.
-    Raises:
-        CallError: the loss is not one float.
+    Attributes:
+        divisor: the number that the loss divides by.
     """
-    capture = Capture("step") if narrow is None else MixedCapture("step", narrow)
-    given, target = capture.input("x", *x), capture.input("y", *y)
-    with capture:
-        output = _output(model, capture, given)
-        if not isinstance(output, Symbolic):
-            raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
-        value = loss(output, target)
-    if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
-        raise CallError(f"the loss is {value!r}, expected one float", code="training", help="reduce it, such as with texpr.ops.mean_all")
-    with capture:
-        return capture, _wide(value), _wide(output)
+
+    capture: Capture
+    loss: Symbolic
+    output: Symbolic
+    divisor: Divisor
+
+    @staticmethod
+    def of(model: Module, loss: LossFunction, x: Spec, y: Spec, narrow: DType | None = None) -> CapturedLoss:
+        """Capture a model and a loss for batches of these shapes.
+
+        Args:
+            narrow: the 16 bits of mixed precision; the output is f32 then.
+        Raises:
+            CallError: the loss is not one float.
+        """
+        capture = Capture("step") if narrow is None else MixedCapture("step", narrow)
+        given, target = capture.input("x", *x), capture.input("y", *y)
+        with capture:
+            output = _output(model, capture, given)
+            if not isinstance(output, Symbolic):
+                raise CallError(f"the model gives a {type(output).__name__}, expected one tensor", code="training")
+            value = loss(output, target)
+            if not isinstance(value, Symbolic) or value.shape != () or not value.dtype.is_float:
+                raise CallError(f"the loss is {value!r}, expected one float", code="training",
+                                help="reduce it, such as with texpr.ops.mean_all")
+            is_sum = getattr(loss, "reduction", "mean") == "sum"
+            divisor = SUM if is_sum else divisor_of(value, x[0][0] if x[0] else 1)
+            return CapturedLoss(capture, _wide(value), _wide(output), divisor)
+
+    def weight(self, capture: Capture) -> Symbolic:
+        """What a batch counts beside others, as a number of the program."""
+        tensor = self.divisor.tensor
+        return capture.constant(np.float64(self.divisor.number), "weight") if tensor is None else Symbolic(tensor, capture)
+
+
+class LossPlan(Plan):
+    """A plan whose first results are a loss and an output.
+
+    Attributes:
+        is_sum: the loss of several batches is the sum of theirs.
+    """
+
+    def __init__(self, captured: CapturedLoss, more: Sequence[Symbolic] = ()) -> None:
+        divisor = captured.divisor
+        weight = [] if divisor.tensor is None else [captured.weight(captured.capture)]
+        super().__init__(captured.capture, [captured.loss, captured.output, *weight, *more])
+        self.is_sum, self._weight = divisor.is_sum, divisor.number if divisor.tensor is None else None
+
+    def weight(self) -> float:
+        """What the batch of the last run counts beside others: the number that its loss divides by, 1 where it is a sum."""
+        return float(self.value(2)) if self._weight is None else self._weight
 
 
 def _output(model: Module, capture: Capture, x: Symbolic) -> Any:

@@ -90,6 +90,8 @@ class CrossEntropyLoss(_OfLabels):
 class BCELoss(WeightedLoss):
     """-(target log input + (1 - target) log(1 - input)) of probabilities; logarithms are at least -100."""
 
+    threshold = 0.5
+
     def each(self, input: Any, target: Any) -> Any:
         return self.weighted(ops.bce_loss(input, target))
 
@@ -97,6 +99,7 @@ class BCELoss(WeightedLoss):
 class BCEWithLogitsLoss(WeightedLoss):
     """BCELoss of sigmoid(input), without overflow; pos_weight, over the last axes, counts the positives."""
 
+    threshold = 0.0
     pos_weight: Buffer | None
 
     def __init__(self, weight: object = None, *, reduction: str = "mean", pos_weight: object = None) -> None:
@@ -138,6 +141,8 @@ class MultiLabelMarginLoss(Loss):
 
 class MultiLabelSoftMarginLoss(WeightedLoss):
     """The mean over the classes of the cross entropy of sigmoid(input) with targets 0 and 1."""
+
+    threshold = 0.0
 
     def __init__(self, weight: object = None, *, reduction: str = "mean") -> None:
         super().__init__(weight, reduction)

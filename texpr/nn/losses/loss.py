@@ -21,12 +21,14 @@ class Loss(Module):
     A loss of one's own says `each(output, target)` in operators. torch's `size_average` and `reduce` do not exist.
 
     Attributes:
-        labels: whether targets are class numbers (i64) rather than floats.
+        labels: True if targets are class numbers (i64) rather than floats.
         ignore_index: a target that is no class and counts for nothing.
+        threshold: for losses of yes and no, the output above which the answer is yes.
     """
 
     labels = False
     ignore_index: int | None = None
+    threshold: float | None = None
     reductions = REDUCTIONS
 
     def __init__(self, reduction: str = "mean") -> None:

@@ -117,6 +117,8 @@ class HingeEmbeddingLoss(Loss):
 class SoftMarginLoss(Loss):
     """log(1 + exp(-target input)) for targets of -1 and 1."""
 
+    threshold = 0.0
+
     def each(self, input: Any, target: Any) -> Any:
         return ops.soft_margin_loss(input, target)
 
