@@ -27,9 +27,12 @@ class History(dict[str, list[float]]):
 
     def save(self, path: str | Path) -> None:
         """Write a table in CSV."""
+        write_file(path, ("\n".join(self.rows()) + "\n").encode())
+
+    def rows(self) -> list[str]:
+        """A table in CSV: the names of the columns, and a row per epoch."""
         rows = [",".join(["epoch", *self])]
-        rows += [",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)]
-        write_file(path, ("\n".join(rows) + "\n").encode())
+        return rows + [",".join([str(k + 1), *(repr(v[k]) for v in self.values())]) for k in range(self.epochs)]
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the measurements over the epochs, those of training and validation together.

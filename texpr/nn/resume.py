@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,16 @@ from texpr.nn.inputs import as_input
 from texpr.nn.metrics import Averages
 from texpr.nn.module import Module, compare_states
 from texpr.nn.optim import Optimizer
+from texpr.nn.states import packed, unpacked
 from texpr.nn.training import TrainingStep
 from texpr.support.errors import CallError, CheckpointError
 
-_VERSION = 1
+_VERSION = 2
+
+
+_COUNTS = ("first_epoch", "epoch", "position", "steps", "skipped")
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, CallError, CheckpointError)
+"""The errors of values that are not of the right kind."""
 
 
 @dataclass
@@ -30,11 +37,11 @@ class Run:
         first_epoch: epochs that were made by fits before, which decide the order of examples.
         epoch: epochs that are done.
         position: batches of the running epoch that are done.
-        steps: updates that were made or left out.
+        steps: updates that were made.
         skipped: updates of this epoch that were left out.
         ended: a callback has ended the training.
-        data: what decides the batches, as far as it is known.
-        states: of callbacks, from a file.
+        data: the numbers that decide the batches, as far as they are known.
+        states: of callbacks, from a file: those that no callback has taken stay for a later one.
     """
 
     first_epoch: int = 0
@@ -47,46 +54,61 @@ class Run:
     history: History = field(default_factory=History)
     averages: Averages = field(default_factory=Averages)
     listeners: Sequence[Callback] = ()
-    states: list[list[Any]] = field(default_factory=list)
+    states: list[tuple[str, Any]] = field(default_factory=list)
 
     def end_epoch(self, values: Mapping[str, float]) -> None:
         """An epoch is done."""
         self.history.add(values)
         self.epoch, self.position, self.skipped, self.averages = self.epoch + 1, 0, 0, Averages()
 
-    def state_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        numbers = {n: getattr(self, n) for n in ("first_epoch", "epoch", "position", "steps", "skipped", "ended")}
-        return {**numbers, "data": self.data, "history": dict(self.history), "averages": self.averages.state_dict(),
-                "callbacks": [[type(c).__name__, c.state_dict()] for c in self.listeners]}
+    def state_dict(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        """The run as JSON has it; arrays of callbacks are added to `arrays`."""
+        states = [(c.key(), state) for c in self.listeners if (state := c.state_dict())] + self.states
+        return {**{n: getattr(self, n) for n in (*_COUNTS, "ended")}, "data": self.data, "history": dict(self.history),
+                "averages": self.averages.state_dict(),
+                "callbacks": [[key, packed(state, f"callbacks.{k}", arrays)] for k, (key, state) in enumerate(states)]}
 
     @staticmethod
-    def of(state: Mapping[str, Any]) -> Run:
-        """The run of a `state_dict`."""
-        numbers = {n: state[n] for n in ("first_epoch", "epoch", "position", "steps", "skipped", "ended")}
-        if not all(isinstance(v, int) and v >= 0 for v in numbers.values()):
-            raise ValueError("a count is no number")
-        history = History({str(n): [float(v) for v in values] for n, values in state["history"].items()})
-        return Run(**numbers, data=dict(state["data"]), history=history, averages=Averages.of(state["averages"]),
-                   states=list(state["callbacks"]))
-
-    def restore(self, data: Mapping[str, int], listeners: Sequence[Callback]) -> None:
-        """Give callbacks their states.
+    def of(state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Run:
+        """The run of a `state_dict`.
 
         Raises:
-            CheckpointError: they, or the data, are others than those that were saved.
+            ValueError, TypeError, KeyError, AttributeError: it is none.
+        """
+        counts = {n: state[n] for n in _COUNTS}
+        if not all(type(v) is int and v >= 0 for v in counts.values()) or type(state["ended"]) is not bool:
+            raise ValueError("a count is no number")
+        history = History({n: list(values) for n, values in state["history"].items()})
+        if any(len(v) != counts["epoch"] or not all(type(x) in (int, float) for x in v) for v in history.values()):
+            raise ValueError("the history is not of a number per epoch")
+        if not all(type(v) is int for v in state["data"].values()):
+            raise ValueError("what is known of the data is no number")
+        states = [(str(key), unpacked(each, arrays)) for key, each in state["callbacks"]]
+        return Run(**counts, ended=state["ended"], data=dict(state["data"]), history=history, averages=Averages.of(state["averages"]),
+                   states=states)
+
+    def restore(self, data: Mapping[str, int], listeners: Sequence[Callback]) -> None:
+        """Give callbacks their states. Callbacks without one begin anew, and states without a callback stay.
+
+        Raises:
+            CheckpointError: the data are others than those that were saved, or a state is not of its callback.
         """
         if self.data != data:
             before, now = (", ".join(f"{n} {v}" for n, v in each.items()) or "of another kind" for each in (self.data, data))
             raise CheckpointError(f"the training was saved with batches of {before}, and goes on with {now}", code="checkpoint",
                                   help="pass the same data, batch_size, shuffle and seed")
-        kinds, saved = [type(c).__name__ for c in listeners], [kind for kind, _ in self.states]
-        if kinds != saved:
-            raise CheckpointError(f"the training was saved with callbacks {', '.join(saved) or 'none'}, and goes on with "
-                                  f"{', '.join(kinds) or 'none'}", code="checkpoint", help="pass the same callbacks in the same order")
-        self.listeners = listeners
-        for listener, (_, state) in zip(listeners, self.states):
-            listener.load_state_dict(state)
+        self.listeners, left = listeners, list(self.states)
+        for listener in listeners:
+            key = listener.key()
+            found = next((each for each in left if each[0] == key), None)
+            if found is None:
+                continue
+            left = [each for each in left if each is not found]
+            try:
+                listener.load_state_dict(found[1])
+            except _UNREADABLE as error:
+                raise CheckpointError(f"the state of {key} cannot be read ({_reason(error)})", code="checkpoint") from None
+        self.states = left
 
 
 def save_run(path: str | Path, model: Module, optimizer: Optimizer, step: TrainingStep, run: Run) -> None:
@@ -98,7 +120,7 @@ def save_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
     arrays = {f"model.{name}": v.numpy() for name, v in _variables(model).items()}
     arrays |= {f"optimizer.{n}": a for n, a in state.items() if isinstance(a, np.ndarray)}
     about = {"version": _VERSION, "optimizer": {n: v for n, v in state.items() if not isinstance(v, np.ndarray)},
-             "kind": type(optimizer).__name__, "run": run.state_dict(),
+             "kind": type(optimizer).__name__, "run": run.state_dict(arrays),
              "loss_scale": None if step.loss_scale is None else step.loss_scale.state_dict()}
     write_arrays(path, arrays, about)
 
@@ -113,23 +135,48 @@ def load_run(path: str | Path, model: Module, optimizer: Optimizer, step: Traini
     try:
         if not isinstance(about, dict) or about["version"] != _VERSION:
             raise ValueError("another version")
-        run, kind = Run.of(about["run"]), about["kind"]
+        run, kind = Run.of(about["run"], arrays), about["kind"]
         state = {**about["optimizer"], **{n.removeprefix("optimizer."): a for n, a in arrays.items() if n.startswith("optimizer.")}}
         scale = about["loss_scale"]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CheckpointError(f"{path} holds no state of a training that can be read ({error})", code="checkpoint") from None
+    except _UNREADABLE as error:
+        raise CheckpointError(f"{path} holds no state of a training that can be read ({_reason(error)})", code="checkpoint") from None
     if kind != type(optimizer).__name__:
         notes.append(f"the optimizer is {kind}, expected {type(optimizer).__name__}")
     if (scale is None) != (step.loss_scale is None):
         notes.append("one of the trainings scales its loss, the other does not")
     if notes:
         raise CheckpointError(f"{path} is of another training", code="checkpoint", notes=notes)
-    optimizer.load_state_dict(state)
+    with unless_refused(model, optimizer, step):
+        try:
+            optimizer.load_state_dict(state)
+            if step.loss_scale is not None:
+                step.loss_scale.load_state_dict(scale)
+        except _UNREADABLE as error:
+            raise CheckpointError(f"{path} holds no state of {kind} that can be read ({_reason(error)})", code="checkpoint") from None
     for name, variable in own.items():
         variable.data = as_input(values[name], variable.dtype).array
-    if step.loss_scale is not None:
-        step.loss_scale.load_state_dict(scale)
     return run
+
+
+@contextmanager
+def unless_refused(model: Module, optimizer: Optimizer, step: TrainingStep) -> Iterator[None]:
+    """Within the block, a state is taken; where it is refused, everything has its old values again."""
+    kept, values = optimizer.state_dict(), {v: v.held().copy() for v in _variables(model).values()}
+    scale = None if step.loss_scale is None else step.loss_scale.state_dict()
+    try:
+        yield
+    except CheckpointError:
+        optimizer.load_state_dict(kept)
+        for variable, value in values.items():
+            variable.data = value
+        if step.loss_scale is not None and scale is not None:
+            step.loss_scale.load_state_dict(scale)
+        raise
+
+
+def _reason(error: BaseException) -> str:
+    """The message of an error; its type where it has none."""
+    return getattr(error, "message", None) or str(error) or type(error).__name__
 
 
 def _variables(model: Module) -> dict[str, Any]:

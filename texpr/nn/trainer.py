@@ -14,7 +14,6 @@ from texpr.ir.dtypes import readable
 from texpr.nn.arguments import whole
 from texpr.nn.batches import Batch, Batches
 from texpr.nn.callbacks import Callback, Listener, as_callback
-from texpr.nn.data import DataLoader
 from texpr.nn.data.checks import checked_inputs
 from texpr.nn.history import History
 from texpr.nn.inputs import Given
@@ -24,10 +23,10 @@ from texpr.nn.optim import Optimizer
 from texpr.nn.precision import LossScale
 from texpr.nn.progress import Progress
 from texpr.nn.recent import Recent
-from texpr.nn.resume import Run, load_run, save_run
+from texpr.nn.resume import Run, load_run, save_run, unless_refused
 from texpr.nn.training import CapturedLoss, LossFunction, LossPlan, TrainingStep, first_bad_layer
 from texpr.runtime.held import held
-from texpr.support.errors import CallError, Error
+from texpr.support.errors import CallError, CheckpointError, Error
 
 
 class Trainer:
@@ -42,7 +41,8 @@ class Trainer:
         seed: of the order of examples.
         on_nan: what happens when a step's loss is NaN or infinite. "raise": the parameters keep their values and the message names the
             step and the layer. "skip": the parameters keep their values and the training goes on. "ignore": the step is made.
-        accumulate: batches per update (`TrainingStep`): what one batch of all of them gives, within rounding; the last update of an epoch takes what is left.
+        accumulate: batches per update (`TrainingStep`): what one batch of all of them gives, within rounding. The last update of an epoch
+            takes what is left.
         precision: "f32", or "bf16" or "f16" for products in 16 bits; steps whose gradients overflow f16 are left out, and
             `skipped` of the history counts them.
         loss_scale: of "f16".
@@ -117,8 +117,9 @@ class Trainer:
         validation = None if validation_data is None else self._validation(validation_data, batch_size)
         self._batch_size = batch_size
         if resume is not None and Path(resume).exists():
-            self.load(resume)
-        self._begin(data.about(), listeners)
+            self._go_on(resume, data.about(), listeners)
+        else:
+            self._begin(data.about(), listeners)
         self._fitting = True
         try:
             for listener in listeners:
@@ -178,12 +179,23 @@ class Trainer:
         return Batches.of(x, y, self.model.dtype, bool(getattr(self.loss, "labels", False)), batch_size, shuffle, self._seed)
 
     def _validation(self, data: Any, batch_size: int) -> Batches:
-        if isinstance(data, DataLoader):
+        if isinstance(data, Iterable) and not isinstance(data, tuple | list | np.ndarray | dict | str):
             return self._batches(data, None, batch_size, False)
         if not (isinstance(data, tuple | list) and len(data) == 2):
             raise CallError("validation_data is no pair of examples and targets", code="arguments", help="validation_data=(xv, yv)")
         x, y = data
         return self._batches(x, y, batch_size, False)
+
+    def _go_on(self, path: str | Path, data: dict[str, int], listeners: Sequence[Callback]) -> None:
+        """Load a training and begin; where one of both is refused, everything stays as it is."""
+        before = self._run, self._loaded
+        with unless_refused(self.model, self.optimizer, self.step):
+            try:
+                self.load(path)
+                self._begin(data, listeners)
+            except CheckpointError:
+                self._run, self._loaded = before
+                raise
 
     def _begin(self, data: dict[str, int], listeners: Sequence[Callback]) -> None:
         """A new run, or the one that was loaded."""

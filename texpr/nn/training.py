@@ -273,7 +273,7 @@ class CapturedLoss:
     def weight(self, capture: Capture) -> Symbolic:
         """What a batch counts beside others, as a number of the program."""
         tensor = self.divisor.tensor
-        return capture.constant(np.float64(self.divisor.number), "weight") if tensor is None else Symbolic(tensor, capture)
+        return capture.constant(np.array(self.divisor.number), "weight") if tensor is None else Symbolic(tensor, capture)
 
 
 class LossPlan(Plan):

@@ -31,7 +31,9 @@ class Callback:
         """`fit` begins."""
 
     def on_step_end(self, trainer: Trainer, step: int, values: Mapping[str, float]) -> None:
-        """An update was made, or left out: `step` counts them in this fit from 1; `values` has the loss of the batch."""
+        """An update was made: `step` counts them in this fit from 1; `values` has the loss of the batch. Updates that are left out, since
+        their loss is NaN or their gradients overflow f16, are not heard of.
+        """
 
     def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> bool | None:
         """An epoch (from 0) is done, with these means; True ends the training."""
@@ -39,8 +41,12 @@ class Callback:
     def on_train_end(self, trainer: Trainer) -> None:
         """`fit` ends, also where something was raised."""
 
+    def key(self) -> str:
+        """The name of the state in a file: of callbacks with one name, the first gets the first state that was saved."""
+        return type(self).__name__
+
     def state_dict(self) -> dict[str, Any]:
-        """What a training that goes on needs to know, as JSON has it."""
+        """The state that a training needs to go on: numbers, texts, arrays, and lists, tuples and dicts of them."""
         return {}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -48,13 +54,22 @@ class Callback:
 
 
 class _Function(Callback):
-    """A function that is called after each epoch."""
+    """A function that is called after each epoch; an object that can be called may have a state, as callbacks do."""
 
     def __init__(self, function: Listener) -> None:
         self._function = function
 
     def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> bool | None:
         return self._function(trainer, epoch, values) is True
+
+    def key(self) -> str:
+        return str(getattr(self._function, "__name__", type(self._function).__name__))
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._function.state_dict() if hasattr(self._function, "load_state_dict") else {}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self._function.load_state_dict(state_dict)  # type: ignore[attr-defined]
 
 
 def as_callback(given: object) -> Callback:
@@ -92,9 +107,19 @@ class Best:
         self.value = inf
 
     def improves(self, value: float) -> bool:
-        """Whether a value is better than all before by more than `min_delta`; it is the best one then."""
+        """True if a value is better than all before by more than `min_delta`; it is the best one then."""
         least = value if self.mode == "min" else -value
         better = not isnan(least) and least < self.value - (self.min_delta if self.value != inf else 0.0)
         if better:
             self.value = least
         return better
+
+    def load(self, value: object) -> None:
+        """Go on from a best value.
+
+        Raises:
+            ValueError: it is no number.
+        """
+        if type(value) not in (int, float):
+            raise ValueError(f"the best value is {value!r}")
+        self.value = float(value)  # type: ignore[arg-type]

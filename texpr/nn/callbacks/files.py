@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from texpr.nn.arguments import whole
 from texpr.nn.callbacks.callback import Best, Callback, measured
+from texpr.support.files import write_file
 
 if TYPE_CHECKING:
     from texpr.nn.trainer import Trainer
@@ -40,49 +41,83 @@ class Checkpoint(Callback):
         if self.monitor is None or self._best.improves(measured(self, self.monitor, values)):
             trainer.save(self.path)
 
+    def key(self) -> str:
+        return f"Checkpoint({self.monitor}, {self._best.mode})"
+
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self._best.value}
+        return {} if self.monitor is None else {"best": self._best.value}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        self._best.value = float(state_dict["best"])
+        self._best.load(state_dict["best"])
 
 
 class _Log(Callback):
-    """A text file that grows by a line per epoch; one that goes on is continued."""
+    """A text file that grows by a line per epoch. Where a training goes on, lines of epochs that it makes again are taken out."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._file: IO[str] | None = None
 
     def on_train_begin(self, trainer: Trainer) -> None:
-        self._file = self.path.open("a" if trainer.epoch else "w", encoding="utf-8", newline="")
+        self._begin_again(self._kept(trainer))
+
+    def _kept(self, trainer: Trainer) -> list[str]:
+        """The lines of the epochs that are done."""
+        raise NotImplementedError
+
+    def _begin_again(self, lines: list[str]) -> None:
+        self.on_train_end()
+        write_file(self.path, "".join(line + "\n" for line in lines).encode())
+        self._file = self.path.open("a", encoding="utf-8", newline="")
 
     def _write(self, line: str) -> None:
         assert self._file is not None, "fit has begun"
         self._file.write(line + "\n")
         self._file.flush()
 
-    def on_train_end(self, trainer: Trainer) -> None:
+    def on_train_end(self, trainer: Trainer | None = None) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 class CSVLog(_Log):
-    """A row per epoch; the first row names the columns."""
+    """A row per epoch; the first row names the columns. A measurement that is new gets a column, with NaN for the epochs before."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self._names: tuple[str, ...] = ()
+
+    def _kept(self, trainer: Trainer) -> list[str]:
+        self._names = tuple(trainer.history)
+        return trainer.history.rows() if trainer.epoch else []
 
     def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
-        if epoch == 0:
-            self._write(",".join(["epoch", *values]))
-        self._write(",".join([str(epoch + 1), *map(repr, values.values())]))
+        if self._names == tuple(trainer.history):
+            self._write(trainer.history.rows()[-1])
+        else:
+            self._begin_again(self._kept(trainer))
 
 
 class JSONLog(_Log):
     """A JSON object per epoch and line; NaN and infinite numbers are null, which JSON has."""
 
+    def _kept(self, trainer: Trainer) -> list[str]:
+        if not trainer.epoch or not self.path.exists():
+            return []
+        return [line for line in self.path.read_text(encoding="utf-8").splitlines() if 0 < _epoch(line) <= trainer.epoch]
+
     def on_epoch_end(self, trainer: Trainer, epoch: int, values: Mapping[str, float]) -> None:
         finite = {n: v if abs(v) < float("inf") else None for n, v in values.items()}
         self._write(json.dumps({"epoch": epoch + 1, "lr": trainer.optimizer.lr, **finite}))
+
+
+def _epoch(line: str) -> int:
+    """The epoch of a line; 0 where it is damaged."""
+    try:
+        return int(json.loads(line)["epoch"])
+    except (ValueError, TypeError, LookupError):
+        return 0
 
 
 class Plot(Callback):

@@ -47,11 +47,19 @@ class EarlyStopping(Callback):
         if self._kept is not None:
             trainer.model.load_state_dict(self._kept)
 
+    def key(self) -> str:
+        return f"EarlyStopping({self.monitor}, {self._best.mode})"
+
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self._best.value, "waited": self._waited}
+        return {"best": self._best.value, "waited": self._waited, "kept": self._kept}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        self._best.value, self._waited = float(state_dict["best"]), whole("EarlyStopping", "waited", state_dict["waited"], 0)
+        kept = state_dict["kept"]
+        if kept is not None and not (isinstance(kept, dict) and all(isinstance(a, np.ndarray) for a in kept.values())):
+            raise ValueError("the best parameters are no arrays by name")
+        self._waited = whole("EarlyStopping", "waited", state_dict["waited"], 0)
+        self._best.load(state_dict["best"])
+        self._kept = kept
 
 
 class LearningRate(Callback):
@@ -77,6 +85,9 @@ class LearningRate(Callback):
             self.scheduler.step(measured(self, self.monitor, values))
         elif self.every == "epoch":
             self.scheduler.step()
+
+    def key(self) -> str:
+        return f"LearningRate({type(self.scheduler).__name__}, {self.every})"
 
     def state_dict(self) -> dict[str, Any]:
         return self.scheduler.state_dict()

@@ -48,8 +48,9 @@ class Optimizer:
     limits: Mapping[str, Limits] = {}
 
     def __init__(self, params: Iterable[Parameter] | Iterable[Mapping[str, Any]], **options: Any) -> None:
-        if isinstance(params, Parameter | np.ndarray | Mapping):
-            raise CallError(f"{self._name}: params is one {type(params).__name__}, expected model.parameters() or a list", code="arguments")
+        if isinstance(params, Parameter | np.ndarray | Mapping) or not isinstance(params, Iterable):
+            raise CallError(f"{self._name}: params is one {type(params).__name__}, expected model.parameters() or a list", code="arguments",
+                            help="write model.parameters()" if hasattr(params, "parameters") else "")
         self.defaults = dict(Group(self._name, self.limits, options))
         self.param_groups: list[Group] = []
         self.steps = 0
@@ -223,12 +224,14 @@ class Optimizer:
         """
         steps, groups = whole(self._name, "steps", state_dict.get("steps"), 0), state_dict.get("param_groups")
         shapes = [len(g["params"]) for g in self.param_groups]
-        if not isinstance(groups, list) or [len(g.get("params", ())) for g in groups] != shapes:
+        if not isinstance(groups, list) or [_count(g) for g in groups] != shapes:
             raise CheckpointError(f"{self._name}: the state is not of groups of {', '.join(map(str, shapes))} parameters",
                                   code="checkpoint")
         arrays = {name: np.asarray(value) for name, value in state_dict.items() if name not in ("steps", "param_groups")}
         for name, array in arrays.items():
             self._check_state(name, array)
+        for group in groups:
+            self._check_options(group)
         options = [Group(self._name, self.limits, {n: v for n, v in g.items() if n != "params"}) for g in groups]
         for group, values in zip(self.param_groups, options):
             group.update(values)
@@ -237,6 +240,15 @@ class Optimizer:
             state = self.state(self.parameters[int(position)], kind)
             state.data[...] = as_input(array, state.dtype).array
         self.steps = steps
+
+    def _check_options(self, group: Mapping[str, Any]) -> None:
+        """Options of a group are numbers, pairs or truth values where those of the optimizer are."""
+        for name, default in self.defaults.items():
+            value = group.get(name, default)
+            kinds = [bool if isinstance(v, bool) else len(v) if isinstance(v, list | tuple) else float for v in (value, default)]
+            if kinds[0] != kinds[1] or name not in group:
+                found = f"is {value!r}" if name in group else "is missing"
+                raise CheckpointError(f"{self._name}: the option {name} {found}", code="checkpoint")
 
     def _check_state(self, name: str, array: np.ndarray) -> None:
         position, _, kind = name.partition(".")
@@ -249,3 +261,9 @@ class Optimizer:
 
     def __repr__(self) -> str:
         return f"{self._name}(lr={self.lr}, {len(self.parameters)} parameters, {self.steps} steps)"
+
+
+def _count(group: object) -> int:
+    """How many parameters a saved group has; -1 where it is none."""
+    params = group.get("params", ()) if isinstance(group, Mapping) else None
+    return len(params) if isinstance(params, list | tuple) else -1

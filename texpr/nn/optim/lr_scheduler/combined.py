@@ -6,10 +6,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from texpr.nn.arguments import whole
 from texpr.nn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
 from texpr.nn.optim.optimizer import Optimizer
-from texpr.support.errors import CallError
+from texpr.support.errors import CallError, CheckpointError
 
 
 class _Combined(LRScheduler):
@@ -30,8 +31,11 @@ class _Combined(LRScheduler):
         return {"last_epoch": self.last_epoch, "schedulers": [s.state_dict() for s in self.schedulers]}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        self.last_epoch = state_dict["last_epoch"]
-        for scheduler, state in zip(self.schedulers, state_dict["schedulers"], strict=True):
+        states = state_dict.get("schedulers")
+        if not isinstance(states, list | tuple) or len(states) != len(self.schedulers):
+            raise CheckpointError(f"{type(self).__name__}: the state is not of {len(self.schedulers)} schedulers", code="checkpoint")
+        self.last_epoch = whole(type(self).__name__, "last_epoch", state_dict.get("last_epoch"), 0)
+        for scheduler, state in zip(self.schedulers, states, strict=True):
             scheduler.load_state_dict(state)
         self._last_lr = self.values("lr")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from texpr.nn.optim.optimizer import Optimizer
-from texpr.support.errors import CallError
+from texpr.support.errors import CallError, CheckpointError
 
 
 class LRScheduler:
@@ -82,8 +82,31 @@ class LRScheduler:
                 and not (isinstance(value, list) and any(map(callable, value)))}
 
     def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
-        """Take the values of `state_dict`."""
-        vars(self).update(state_dict)
+        """Take the values of `state_dict`.
+
+        Raises:
+            CheckpointError: they are not those of such a scheduler.
+        """
+        own = self.state_dict()
+        for name, value in own.items():
+            groups = len(self.optimizer.param_groups)
+            if name not in state_dict or not _is_like(state_dict[name], value, groups):
+                found = f"is {state_dict[name]!r}" if name in state_dict else "is missing"
+                raise CheckpointError(f"{type(self).__name__}: `{name}` of the state {found}", code="checkpoint")
+        vars(self).update({name: state_dict[name] for name in own})
+
+
+def _is_like(value: object, own: object, groups: int) -> bool:
+    """True if a value that was saved can be in the place of another one; lists of a number per group have as many as there are groups."""
+    if isinstance(own, bool) or own is None or isinstance(own, str):
+        return own is None or type(value) is type(own)
+    if isinstance(own, int | float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(own, list | tuple):
+        if not isinstance(value, list | tuple) or (len(value) != len(own) and (len(own) == groups or not own)):
+            return isinstance(value, list | tuple) and not own
+        return all(_is_like(v, own[k if len(own) == len(value) else 0], groups) for k, v in enumerate(value))
+    return isinstance(value, Mapping) if isinstance(own, Mapping) else True
 
 
 def per_group(owner: str, optimizer: Optimizer, name: str, value: object) -> list[float]:
