@@ -3,6 +3,7 @@
 from texpr.onnx.operators import (  # noqa: F401
     arithmetic,
     control,
+    fourier,
     ml,
     movement,
     neural,

@@ -46,12 +46,14 @@ def _grid_sample(node: Node, x: Any, grid: Any) -> Any:
 
 
 def _brought_back(place: str, n: int, padding: str, aligned: bool) -> str:
-    """A place along an axis of n elements, inside of it unless what is around is zeros."""
-    if padding == "border":
-        return f"clamp({place}, 0, {n - 1})"
+    """A place along an axis of n elements: inside of it by reflection; else as it is, but for places so far away that all elements around
+    are outside, which infinity may be among.
+    """
+    if padding != "reflection":
+        return f"clamp({place}, -3, {n + 2})"
     low, extent = (0.0, float(n - 1)) if aligned else (-0.5, float(n))
-    if padding == "zeros" or not extent:
-        return place if padding == "zeros" else f"0 * ({place})"
+    if not extent:
+        return f"0 * ({place})"
     return f"{extent} - abs({extent} - ({place} - ({low})) % {2 * extent}) + ({low})"
 
 
