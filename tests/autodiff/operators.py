@@ -36,7 +36,7 @@ def softmax() -> Program:
         equation(m, (a, b), axes(a, A, b, B), reduce("max", axes(j, D), X[a, j, b])),
         equation(e, (a, j, b), over, call("exp", X[a, j, b] - m[a, b])),
         equation(Y, (a, j, b), over, e[a, j, b] / reduce("sum", axes(k, D), e[a, k, b])),
-    ], [A, D, B])
+    ], [A, D, B], [0 < D])
 
 
 def logsumexp() -> Program:
@@ -45,7 +45,7 @@ def logsumexp() -> Program:
     return program("logsumexp", [X], [y], [
         equation(m, (n,), axes(n, N), reduce("max", axes(j, D), X[n, j])),
         equation(y, (n,), axes(n, N), m[n] + call("log", reduce("sum", axes(k, D), call("exp", X[n, k] - m[n])))),
-    ], [N, D])
+    ], [N, D], [0 < D])
 
 
 def layernorm() -> Program:
@@ -130,7 +130,7 @@ def row_softmax() -> Program:
         equation(m, (a, b), axes(a, A, b, B), reduce("max", axes(j, D), X[a, b, j])),
         equation(e, (a, b, j), over, call("exp", X[a, b, j] - m[a, b])),
         equation(Y, (a, b, j), over, e[a, b, j] / reduce("sum", axes(k, D), e[a, b, k])),
-    ], [A, D, B])
+    ], [A, D, B], [0 < D])
 
 
 def cumsum() -> Program:

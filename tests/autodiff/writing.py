@@ -162,9 +162,8 @@ def invoke(targets: Sequence[Array], program: Program, *args: Array) -> Invoke:
 
 
 def program(name: str, inputs: Sequence[Array], outputs: Sequence[Array], equations: Sequence[Equation | Invoke],
-            sizes: Sequence[Value] = ()) -> Program:
+            sizes: Sequence[Value] = (), requires: Sequence[Value] = ()) -> Program:
     given = [s.expr for s in sizes]
     order = dict.fromkeys(v for a in inputs for size in a.tensor.shape for v in walk(size) if v in given)
-    return Program(name, tuple(a.tensor for a in inputs), tuple(a.tensor for a in outputs), tuple(equations), tuple(order))  # type: ignore[arg-type]
-
-
+    return Program(name, tuple(a.tensor for a in inputs), tuple(a.tensor for a in outputs), tuple(equations), tuple(order),  # type: ignore[arg-type]
+                   tuple(r.expr for r in requires))

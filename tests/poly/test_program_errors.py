@@ -384,6 +384,24 @@ def test_a_remainder_is_below_its_divisor(index, said):
         assert [show(e) for e in check_program(program(text))] == ["M >= 1 or N == 0"]
 
 
+@pytest.mark.parametrize("start, guard, is_inside", [
+    (0, "0", True), (0, "N - 1", True), (0, "-5", False), (0, "N", False), (1, "0", False), (0, "q[i]", True), (0, "q[i] + 1", False),
+])
+def test_a_guard_gives_its_value_whatever_is_declared_of_the_elements(start, guard, is_inside):
+    """Elements of `p` lie in its range. What stands outside of it is what the guard says."""
+    text = f"op f(X: f32[N], p: i64[N] in {start}..N, q: i64[N] in 0..N) -> Y: f32[N] {{ Y[i] = X[p[i + 1 | {guard}] - {start}] }}"
+    if is_inside:
+        check_program(program(text))
+    else:
+        assert "error[bounds]: X may be read outside its shape" in complaint(text)
+
+
+def test_a_guard_of_a_place_that_was_found():
+    found = "op f(X: f32[N], Z: f32[M]) -> Y: f32[M] {{ let a: i64[M]  a[i] = argmax(k in 0..N: X[k] * Z[i])  Y[i] = X[a[i + 1 | {}]] }}"
+    assert [show(e) for e in check_program(program(found.format("0")))] == ["N >= 1 or M == 0"]
+    assert "error[bounds]: X may be read outside its shape" in complaint(found.format("N"))
+
+
 @pytest.mark.parametrize("index", ["i64(inf)", "i64(a < 2)", "i64(2.5)"])
 def test_nothing_is_known_of_what_is_no_integer(index):
     assert "error[bounds]: X may be read outside its shape" in complaint(f"op f(X: f32[4], a: i32) -> y: f32 {{ y = X[{index}] }}")

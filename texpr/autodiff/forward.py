@@ -10,7 +10,7 @@ from texpr.autodiff.names import Names, renamed
 from texpr.autodiff.scope import Scope, equation_scope
 from texpr.ir import build
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Axis, Cast, Dim, Div, Expr, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor, Var
+from texpr.ir.expr import Add, Axis, Cast, Const, Dim, Div, Expr, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor, Var
 from texpr.ir.tensor import Equation, Invoke
 from texpr.ir.traverse import children, free_variables, rewrite
 
@@ -31,8 +31,21 @@ class Forward:
         self.varying = set(varying)
         self._extremes: dict[tuple[int, ...], Expr] = {}
         self._alive: list[object] = []
+        chosen = {e.target for e in equations if isinstance(e, Equation) and e.update in ("max", "min", "mul")} & self.varying
         for equation in equations:
-            self._add(equation)
+            self._add(self._with_stored_value(equation) if isinstance(equation, Equation) and equation.target in chosen else equation)
+
+    def _with_stored_value(self, equation: Equation) -> Equation:
+        """The equation with its value in a temporary: the derivative compares it with what the fold became, which is exact for the stored
+        number alone. A second evaluation may round otherwise: by another order of a sum, or by a fused multiplication and addition.
+        """
+        scope = equation_scope(equation)
+        if isinstance(equation.value, Read | Const) or not storable(equation.value, scope):
+            return equation
+        read, part = store(equation.value, scope, self.names, f"{equation.target.name}_value")
+        self.varying.add(read.tensor)
+        self._add(part)
+        return replace(equation, value=read)
 
     def _add(self, equation: Equation | Invoke) -> None:
         if isinstance(equation, Invoke):

@@ -10,6 +10,7 @@ from texpr.autodiff.activity import active_tensors, targets
 from texpr.autodiff.algebra import convert, zero
 from texpr.autodiff.folds import Folds
 from texpr.autodiff.forward import Forward
+from texpr.autodiff.inside import inside
 from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names, freshen
 from texpr.autodiff.scope import whole
@@ -54,7 +55,7 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
     results = (*program.outputs, *(tangents.get(t) or constant[t] for t in outputs))
     own = {t for t in tangents.values() if accumulator(t.dtype) == t.dtype}
     simple = simplify(equations, results, own)
-    return replace(program, name=f"{program.name}_jvp", inputs=inputs, outputs=results, equations=tuple(simple), doc="")
+    return inside(replace(program, name=f"{program.name}_jvp", inputs=inputs, outputs=results, equations=tuple(simple), doc=""))
 
 
 def _equations(forward: Forward, tangents: dict[Tensor, Tensor], names: Names) -> Equations:

@@ -95,7 +95,7 @@ def scatter(contribution: Contribution, into: Tensor) -> Equation:
     term = _known_binders(_Term(scope.axes, scope.conditions, contribution.value, contribution.indices))
     used = {v: None for root in term.indices for v in walk(root) if isinstance(v, Var)}
     by_var = {axis.var: axis for axis in term.axes}
-    left = [by_var[v] for v in used if v in by_var]
+    left = _ordered([by_var[v] for v in used if v in by_var])
     inner = tuple(axis for axis in term.axes if axis not in left)
     outer = tuple(_widened(axis, inner, contribution) for axis in left)
     narrow = [c for old, new in zip(left, outer) for c in _narrowed(old, new)]
@@ -105,6 +105,17 @@ def scatter(contribution: Contribution, into: Tensor) -> Equation:
     mode = None if guard is None else Guard("drop") if guard.mode == "value" else guard
     return Equation(into, term.indices, outer, convert(value, into.dtype), "add", build.conjunction(*where) if where else None, mode,
                     contribution.span)
+
+
+def _ordered(axes: list[Axis]) -> list[Axis]:
+    """The same, each after those that its range depends on."""
+    found: list[Axis] = []
+    while axes:
+        later = {axis.var for axis in axes}
+        first = next(axis for axis in axes if not later & variables(axis.lo, axis.hi))
+        found.append(first)
+        axes = [axis for axis in axes if axis is not first]
+    return found
 
 
 def _reading(term: _Term, inner: tuple[Axis, ...]) -> tuple[Expr, ...]:
@@ -241,9 +252,13 @@ def _with(value: Expr, old: Read, new: Read) -> Expr:
 
 
 def _only_read(var: Var, value: Expr, contribution: Contribution) -> Read | None:
-    """The one read that `var` indexes over the whole of a dimension, if it is used for nothing else."""
+    """The one read that `var` indexes over the whole of a dimension, if it is used for nothing else: data that are read at it to find the
+    element must be inside as well.
+    """
     scope = contribution.scope
     if any(var in variables(axis.lo, axis.hi) for axis in scope.axes) or any(var in variables(c) for c in scope.conditions):
+        return None
+    if any(isinstance(n, Read) and var in variables(n) for n in walk(*contribution.indices)):
         return None
     users = [node for node in walk(value) if any(child is var for child in children(node))]
     if len(users) != 1 or not isinstance(users[0], Read):

@@ -12,6 +12,7 @@ from texpr.autodiff.backward import Backward
 from texpr.autodiff.custom import custom_gradient, remembers_gradients, with_primal
 from texpr.autodiff.formulas import formulas
 from texpr.autodiff.forward import Forward
+from texpr.autodiff.inside import inside
 from texpr.autodiff.invariance import irrelevant
 from texpr.autodiff.names import Names
 from texpr.autodiff.signature import check_defined, floats, selected, telling_sizes, used_sizes, varying, with_pack_lengths, with_range
@@ -75,14 +76,15 @@ def _vjp(program: Program, wrt: tuple[str, ...], outputs: tuple[str, ...], check
     kept = [t for t in dict.fromkeys(order) if t in read]
     needed = used_sizes((*kept, *parts.seeds, *parts.results, *(t for e in backward for t in targets(e))), backward)
     residuals = telling_sizes(kept, parts.seeds, needed, program)
-    described = {t: with_pack_lengths(with_range(t, parts.forward), program) for t in residuals if t not in program.inputs}
+    computed = [t for t in residuals if t not in program.inputs]
+    described = {t: with_pack_lengths(with_range(t, parts.forward, program.requires), program) for t in computed}
     forward = renamed(without_dead(parts.forward, (*program.outputs, *described)), described)
     backward = renamed(backward, described)
     residuals = tuple(described.get(t, t) for t in residuals)
     primal = tuple(described.get(t, t) for t in program.outputs)
     extra = tuple(t for t in residuals if t not in program.inputs and t not in primal)
     return Vjp(
-        replace(program, name=f"{program.name}_forward", outputs=(*primal, *extra), equations=tuple(forward)),
+        inside(replace(program, name=f"{program.name}_forward", outputs=(*primal, *extra), equations=tuple(forward))),
         _backward_program(program, "backward", (*residuals, *parts.seeds), parts.results, backward),
     )
 
@@ -120,8 +122,8 @@ def _backward_program(program: Program, suffix: str, inputs: tuple[Tensor, ...],
     mentioned = dict.fromkeys(v for t in inputs for size in t.shape for v in walk(size) if isinstance(v, Var))
     sizes = tuple(v for v in mentioned if v in program.sizes)
     requires = tuple(r for r in program.requires if variables(r) <= set(sizes))
-    return replace(program, name=f"{program.name}_{suffix}", inputs=inputs, outputs=outputs, equations=tuple(equations), sizes=sizes,
-                   requires=requires, doc="")
+    return inside(replace(program, name=f"{program.name}_{suffix}", inputs=inputs, outputs=outputs, equations=tuple(equations),
+                          sizes=sizes, requires=requires, doc=""))
 
 
 class _Reverse:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from texpr.autodiff.activity import reachable, smooth_sources, targets
-from texpr.ir.expr import Reduce, Tensor, Var
+from texpr.ir import build
+from texpr.ir.expr import Expr, Reduce, Tensor, Var, index
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import variables
+from texpr.poly.prove import always
 from texpr.support.errors import CheckError
 
 
@@ -61,15 +63,19 @@ def with_pack_lengths(tensor: Tensor, program: Program) -> Tensor:
     return replace(tensor, dims=tuple(replace(d, length=known.get(d.sizes[0])) if d.pack else d for d in tensor.dims))
 
 
-def with_range(tensor: Tensor, equations: Iterable[Equation | Invoke]) -> Tensor:
-    """The tensor with the range its definition gives it: a place found by argmax lies in the range of its binder."""
+def with_range(tensor: Tensor, equations: Iterable[Equation | Invoke], requires: Sequence[Expr]) -> Tensor:
+    """The tensor with the range its definition gives it: a place found by argmax lies in the range of its binder, or is 0 where that is
+    empty."""
     for equation in equations:
         match equation:
             case Equation(value=Reduce(op="argmax" | "argmin", axes=axes, which=which), target=target) if target is tensor:
                 lo, hi = axes[which].lo, axes[which].hi
                 bound = {axis.var for axis in (*equation.axes, *axes)}
-                if not bound & variables(lo, hi):
+                if bound & variables(lo, hi):
+                    return tensor
+                if all(always(build.compare("<", a.lo, a.hi), equation.axes, requires) for a in axes):
                     return replace(tensor, value_range=(lo, hi))
+                return replace(tensor, value_range=(build.minimum(lo, index(0)), build.maximum(hi, index(1))))
     return tensor
 
 

@@ -154,8 +154,13 @@ def _bounds(node: Expr, below: list[Interval | None], known: Mapping[Var, Interv
             return (int(value), int(value)) if node.dtype.is_int else None
         case Var():
             return known.get(node)
-        case Read(tensor):
-            return _declared(tensor.value_range, known) if tensor.value_range else _of_type(node)
+        case Read(tensor, guard=guard):
+            if not tensor.value_range:
+                return _of_type(node)
+            declared = _declared(tensor.value_range, known)
+            if guard is None or guard.value is None:
+                return declared
+            return _union(declared, _bounds(guard.value, [], known) if isinstance(guard.value, Const | Var) else _of_type(node))
         case Select():
             return _union(below[1], below[2])
         case Cast(operand):

@@ -289,8 +289,16 @@ class Converter:
         found = known.get(name)
         if found is None:
             form = variable(Unknown(True, shared, e))
-            found = known[name] = Values(((self._bounds(e, form), form),))
+            found = known[name] = Values(self._cases(e, form))
         return found
+
+    def _cases(self, e: Expr, form: Form) -> tuple[tuple[Piece, Form], ...]:
+        """What is known of a value of data: it lies within its bounds, or is what a guard gives in its place."""
+        within = self._bounds(e, form), form
+        if not isinstance(e, Read) or e.guard is None or e.guard.value is None or self._declared_range(e) is None:
+            return (within,)
+        outside = self.values(e.guard.value).cases
+        return within, *(((*piece, Constraint(form.plus(value, -1), equality=True)), form) for piece, value in outside)
 
     def _quotient(self, e: Expr, x: Form, c: int) -> Unknown:
         """The q of x = c*q + rest; one object for all programs where it depends on sizes alone."""

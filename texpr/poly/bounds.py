@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from texpr.ir.affine import same_value
 from texpr.ir.build import add, compare, integer, neg, sub
@@ -12,12 +13,12 @@ from texpr.ir.expr import Axis, Cast, Const, Expr, Guard, Mul, Read, Reduce, Ten
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.show_expr import show
 from texpr.ir.show_types import type_text
-from texpr.ir.tensor import Equation
+from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import tensors, variables
 from texpr.poly.forms import Truth, Unknown, conjoined
 from texpr.poly.proof import Example, Place, Proof, telling
 from texpr.poly.sites import Site
-from texpr.poly.solver import Region
+from texpr.poly.solver import OutOfQuota, Region, asked
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 
@@ -53,6 +54,41 @@ def check_extents(proof: Proof) -> None:
                                   help=f"add `require {example.holds}`" if example.holds else f"add `require {show(n)} >= 0`")
 
             proof.claim(proof.refuting(proof.facts, compare("<", n, index(0)), ()), complain)
+
+
+Unproven = Read | Reduce | Equation
+"""A read that may be outside, a reduction that may be of nothing, an equation that may write outside."""
+
+
+def unproven(program: Program) -> dict[Equation, list[Unproven]]:
+    """Of each equation what is not proven for all sizes that the program allows, sizes of zero among them."""
+    proof = Proof(program)
+    return {place.equation: [node for node, regions in _refutations(proof, place) if not all(map(_is_empty, regions))]
+            for place in proof.places}
+
+
+def _refutations(proof: Proof, place: Place) -> Iterator[tuple[Unproven, Iterator[Callable[[], Region]]]]:
+    """Of each access and reduction the regions that are empty if it is safe."""
+    for site in place.sites:
+        if isinstance(site.node, Read):
+            ways = _violations(site.node.tensor, site.node.indices, site.node.guard, site.axes)
+            yield site.node, _regions(proof, site.condition, ways, site.axes)
+        elif site.node.op in NEED_ELEMENTS:
+            yield site.node, iter(_empty_ways(proof, site, site.node))
+    e = place.equation
+    yield e, _regions(proof, place.domain, _violations(e.target, e.indices, e.guard, e.axes), e.axes)
+
+
+def _regions(proof: Proof, condition: Truth, ways: Sequence[tuple[Expr, list[Expr]]],
+             axes: Sequence[Axis]) -> Iterator[Callable[[], Region]]:
+    return (partial(proof.refuting, condition, violation, axes) for _, violations in ways for violation in violations)
+
+
+def _is_empty(region: Callable[[], Region]) -> bool:
+    try:
+        return asked(lambda: region().is_empty)
+    except OutOfQuota:
+        return False
 
 
 def check_accesses(proof: Proof, place: Place) -> None:
@@ -219,13 +255,22 @@ def _check_not_empty(proof: Proof, place: Place, site: Site, node: Reduce) -> No
         return CheckError(f"{node.op} over an empty range", node.span or place.equation.span, code="empty",
                           label="nothing to choose from", notes=[note] if note else (), help=help)
 
+    for region in _empty_ways(proof, site, node):
+        proof.claim(region(), complain)
+
+
+def _empty_ways(proof: Proof, site: Site, node: Reduce) -> list[Callable[[], Region]]:
+    """Where there may be nothing to choose from."""
+    if is_box(node):
+        return [partial(proof.refuting, site.condition, compare("<=", axis.hi, axis.lo), site.axes)
+                for axis in node.axes if not _never_empty(axis)]
+    return [partial(_empty_for, proof, site, node)]
+
+
+def is_box(node: Reduce) -> bool:
+    """True if the binders range over all combinations of values in ranges that do not depend on each other."""
     bound = {a.var for a in node.axes}
-    if node.where is None and all(bound.isdisjoint(variables(a.lo, a.hi)) for a in node.axes):
-        for axis in node.axes:
-            if not _never_empty(axis):
-                proof.claim(proof.refuting(site.condition, compare("<=", axis.hi, axis.lo), site.axes), complain)
-        return
-    proof.claim(_empty_for(proof, site, node), complain)
+    return node.where is None and all(bound.isdisjoint(variables(a.lo, a.hi)) for a in node.axes)
 
 
 def _filtered(node: Reduce) -> str:
