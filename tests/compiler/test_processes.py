@@ -195,6 +195,52 @@ print("ok")
     assert out == "ok\n"
 
 
+def test_forks_while_threads_prove_and_compute(tmp_path: Path):
+    out = run(
+        """
+import itertools, signal, threading, time, warnings
+warnings.simplefilter("ignore")
+numbers, stop = itertools.count(), threading.Event()
+text = "op f(X: f32[M, N], n: i32[M] in 0..N + 1) -> Y: f32[M] {{ Y[i] = {} * sum(k in 0..n[i]: X[i, k]) }}"
+x, n = np.ones((40, 30), "f4"), np.full(40, 30, "i4")
+traced = tx.jit(lambda x: (x @ x.T).sum(0))
+work = {
+    "prove": lambda: tx.op(text.format(next(numbers) + 2)).program(),
+    "trace": lambda: tx.jit(lambda x: x * 2 + x)(x),
+    "run": lambda: [traced(x) for _ in range(50)],
+    "wait": lambda: (tx.tensor(x) * 3 + 1).numpy(),
+}
+
+def again(step):
+    while not stop.is_set():
+        step()
+
+for name, step in work.items():
+    step()
+    stop.clear()
+    threads = [threading.Thread(target=again, args=(step,), daemon=True) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for attempt in range(3):
+        time.sleep(0.02)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            ok = tx.op(text.format(next(numbers) + 2))(x, n).shape == (40,)
+            for each in work.values():
+                each()
+            os._exit(0 if ok else 1)
+        assert os.waitpid(child, 0)[1] == 0, name
+    stop.set()
+    for t in threads:
+        t.join()
+print("ok")
+""",
+        TEXPR_CACHE_DIR=str(tmp_path),
+    )
+    assert out == "ok\n"
+
+
 def test_threads_call_and_compile_at_once():
     errors: list[BaseException] = []
     start = threading.Barrier(8)

@@ -13,10 +13,11 @@ from texpr.ir.build import integer
 from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
+from texpr.support.forks import held_over_forks
 from texpr.support.options import current
 
 _known: dict[tuple[object, ...], list[Program]] = {}
-_lock = threading.RLock()
+_lock = held_over_forks(threading.RLock())
 
 
 def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native") -> CompiledKernel:

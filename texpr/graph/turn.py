@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from texpr.support.errors import CallError
+from texpr.support.forks import held_over_forks
 
 
 class Turn:
@@ -23,7 +24,7 @@ class Turn:
     __slots__ = ("lock", "name", "taken")
 
     def __init__(self, name: str) -> None:
-        self.lock, self.name, self.taken = threading.RLock(), name, False
+        self.lock, self.name, self.taken = held_over_forks(threading.RLock()), name, False
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from texpr.ir.expr import Var
 from texpr.poly.affine import Converter
 from texpr.poly.elimination import Remainder, Row, collected
 from texpr.poly.forms import Constraint, Form, Key, Piece, Unknown, variable
+from texpr.support.forks import held_over_forks
 
 QUOTA = 2_000_000
 """isl operations per question; about a second."""
@@ -24,7 +25,7 @@ ROWS = 100_000
 
 _CONTEXT = isl.Context()
 _CONTEXT.set_schedule_algorithm(int(isl.schedule_algorithm.FEAUTRIER))
-_LOCK = RLock()
+_LOCK = held_over_forks(RLock())
 _LOOKED_AT = [0]
 """Constraints so far in this question."""
 _EFFORT = [0]

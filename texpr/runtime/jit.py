@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -13,23 +12,11 @@ from itertools import count
 import llvmlite.binding as llvm
 
 from texpr.support.errors import CompileError
+from texpr.support.forks import held_over_forks
 
-lock = threading.RLock()
+lock = held_over_forks(threading.RLock())
+held_over_forks(llvm.ffi.lib._lock._lock)
 _numbers = count()
-
-
-def _before_fork() -> None:
-    """Wait for whoever uses LLVM: in the child that thread would be gone, and its locks, llvmlite's own included, would stay shut."""
-    lock.acquire()
-    llvm.ffi.lib._lock.__enter__()
-
-
-def _after_fork() -> None:
-    llvm.ffi.lib._lock.__exit__()
-    lock.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @cache

@@ -24,6 +24,7 @@ from texpr.ir import expr as ir
 from texpr.ir.dtypes import DType, from_numpy
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
+from texpr.support.forks import held_over_forks
 from texpr.support.options import current
 from texpr.support.suggest import did_you_mean
 
@@ -116,7 +117,7 @@ class Jitted:
         self._plain: dict[tuple, list[Trace]] = {}
         self._recent: tuple[Trace | None, tuple] = None, ()
         """What served arrays last, and where that was: `_around`."""
-        self._lock = threading.RLock()
+        self._lock = held_over_forks(threading.RLock())
         self.traces = 0
         functools.update_wrapper(self, function)
 

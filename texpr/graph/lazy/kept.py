@@ -16,6 +16,7 @@ from texpr.graph.kernels import signature
 from texpr.graph.plan import Plan
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import equal
+from texpr.support.forks import held_over_forks
 
 MOST = 256
 """Things that are kept at most."""
@@ -25,7 +26,7 @@ must not displace each other.
 """
 FEWEST = 8
 
-_lock = threading.RLock()
+_lock = held_over_forks(threading.RLock())
 _entries: WeakSet[_Entry] = WeakSet()
 _keepers: WeakSet[Keeper] = WeakSet()
 _now = count()
