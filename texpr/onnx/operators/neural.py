@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import I32
+from texpr.ir.dtypes import F32, F64, I32, DType, numpy_dtype
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
-from texpr.onnx.texts import each, number
+from texpr.onnx.texts import each, number, wide
 from texpr.onnx.types import FROM_ONNX
+from texpr.onnx.values import Known
 
 
 @converter("MatMul")
@@ -25,11 +26,15 @@ def _gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
     left = a.T if node.attr("transA", 0) else a
     if node.attr("transB", 0) and alpha == beta == 1 and c is not None and c.shape == (b.shape[0],) and a.dtype.is_float:
         return ops.linear(left, b, c)
-    found = left @ (b.T if node.attr("transB", 0) else b)
-    found = found if alpha == 1 else each("scale", f"{{0}} * {number(alpha)}", found) if a.dtype.is_float else found * int(alpha)
+    found, t = left @ (b.T if node.attr("transB", 0) else b), a.dtype
+    if not t.is_float and (alpha != int(alpha) or beta != int(beta)):
+        found, c = found.astype("f64"), None if c is None else c.astype("f64")
+    elif not t.is_float:
+        alpha, beta = int(alpha), int(beta)
+    scaled, added = (f"{{{k}}}" if v == 1 else f"{{{k}}} * {number(v) if found.dtype.is_float else v}" for k, v in ((0, alpha), (1, beta)))
     if c is None or beta == 0:
-        return found
-    return each("add", "{0} + {1}" if beta == 1 else f"{{0}} + {number(beta)} * {{1}}", found, c)
+        return (found if alpha == 1 else each("scale", scaled, found)).astype(t.name)
+    return each("add", f"{scaled} + {added}", found, c).astype(t.name)
 
 
 @converter("Einsum")
@@ -53,17 +58,23 @@ def without_zero(x: Any, zero: Any, axis: int) -> Any:
     return each("less", "{0} - {1}", wide_, zero.astype("i32"), result=I32)
 
 
+def _widest(*given: Any) -> DType:
+    """The type that holds the values of all of these floats."""
+    types = {v.dtype for v in given}
+    return max(types, key=lambda t: t.bits) if len({(t.kind, t.bits) for t in types if t.bits < 32}) < 2 or F64 in types else F32
+
+
 @converter("BatchNormalization", kept=(3, 4))
 def _batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
-    eps = node.attr("epsilon", 1e-5)
+    eps, t = node.attr("epsilon", 1e-5), _widest(x, scale, bias, mean, variance)
+    given, scale, bias = (v.astype(t.name) for v in (x, scale, bias))
     if not node.attr("training_mode", 0):
-        if len({v.dtype for v in (x, scale, bias, mean, variance)}) > 1:
-            scale, bias, mean, variance = (v.astype(x.dtype.name) for v in (scale, bias, mean, variance))
-        return ops.batch_norm(x, mean, variance, scale, bias, eps=eps)
-    y, now, spread = ops.batch_norm_training(x, scale, bias, eps=eps)
+        return ops.batch_norm(given, mean.astype(t.name), variance.astype(t.name), scale, bias, eps=eps).astype(x.dtype.name)
+    y, now, spread = ops.batch_norm_training(given, scale, bias, eps=eps)
     kept = number(node.attr("momentum", 0.9))
     update = f"{{0}} * {kept} + {{1}} * (1 - {kept})"
-    return y, each("running", update, mean, now), each("running", update, variance, spread)
+    running = (each("running", update, old.astype(t.name), new).astype(old.dtype.name) for old, new in ((mean, now), (variance, spread)))
+    return y.astype(x.dtype.name), *running
 
 
 @converter("InstanceNormalization")
@@ -73,14 +84,14 @@ def _instance_norm(node: Node, x: Any, scale: Any, bias: Any) -> Any:
 
 @converter("LayerNormalization")
 def _layer_norm(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
-    axes, t = tuple(range(node.attr("axis", -1) % x.ndim, x.ndim)), x.dtype
-    computed = FROM_ONNX[node.attr("stash_type", 1)] if t.bits < 32 else t
-    given = x.astype(computed.name)
+    axes, t = tuple(range(node.axis(node.attr("axis", -1), x.ndim), x.ndim)), x.dtype
+    stash = FROM_ONNX[node.attr("stash_type", 1)]
+    given = x.astype((stash if t.bits < 32 else t).name)
     mean = given.mean(axes, keepdims=True)
     spread = given - mean
     inverse = each("inverse", f"1 / sqrt({{0}} + {number(node.attr('epsilon', 1e-5))})", (spread * spread).mean(axes, keepdims=True))
     y = each("layer_norm", "{0} * {1}", (spread * inverse).astype(t.name), scale)
-    return (y if bias is None else each("add", "{0} + {1}", y, bias)), mean, inverse
+    return (y if bias is None else each("add", "{0} + {1}", y, bias)), mean.astype(stash.name), inverse.astype(stash.name)
 
 
 @converter("GroupNormalization")
@@ -96,32 +107,34 @@ def _group_norm(node: Node, x: Any, scale: Any, bias: Any) -> Any:
 
 @converter("LpNormalization")
 def _lp_norm(node: Node, x: Any) -> Any:
-    axis, p = node.attr("axis", -1) % x.ndim, node.attr("p", 2)
-    norm = abs(x).sum(axis, keepdims=True) if p == 1 else (x * x).sum(axis, keepdims=True).sqrt()
-    return each("lp_norm", "if {1} == 0 then 0 else {0} / {1}", x, norm)
+    axis, p, given = node.axis(node.attr("axis", -1), x.ndim), node.attr("p", 2), x.astype(wide(x.dtype).name)
+    norm = abs(given).sum(axis, keepdims=True) if p == 1 else (given * given).sum(axis, keepdims=True).sqrt()
+    return each("lp_norm", "if {1} == 0 then 0 else {0} / {1}", given, norm).astype(x.dtype.name)
 
 
 @converter("MeanVarianceNormalization")
 def _mean_variance(node: Node, x: Any) -> Any:
-    axes = tuple(node.attr("axes", [0, 2, 3]))
-    away = x - x.mean(axes, keepdims=True)
-    return each("divide", "{0} / (sqrt({1}) + 1e-9)", away, (away * away).mean(axes, keepdims=True))
+    axes, given = tuple(node.attr("axes", [0, 2, 3])), x.astype(wide(x.dtype).name)
+    away = given - given.mean(axes, keepdims=True)
+    return each("divide", "{0} / (sqrt({1}) + 1e-9)", away, (away * away).mean(axes, keepdims=True)).astype(x.dtype.name)
 
 
 @converter("LRN")
 def _local(node: Node, x: Any) -> Any:
     size = node.attr("size")
-    if size % 2 == 0:
-        raise node.refuse(f"size is {size}, and odd sizes are read")
-    return ops.local_response_norm(x, size=size, alpha=node.attr("alpha", 1e-4), beta=node.attr("beta", 0.75), k=node.attr("bias", 1.0))
+    given = x if size % 2 else ops.flip(x, axis=1)  # an even window reaches further to later channels, that of the library to earlier ones
+    alpha, beta, bias = node.attr("alpha", 1e-4), node.attr("beta", 0.75), node.attr("bias", 1.0)
+    found = ops.local_response_norm(given, size=size, alpha=alpha, beta=beta, k=bias)
+    return found if size % 2 else ops.flip(found, axis=1)
 
 
 @converter("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 def _global(node: Node, x: Any) -> Any:
     axes = tuple(range(2, x.ndim))
     if node.op == "GlobalLpPool":
-        p = float(node.attr("p", 2))
-        return each("root", f"{{0}} ** {number(1 / p)}", each("power", f"abs({{0}}) ** {number(p)}", x).sum(axes, keepdims=True))
+        p, given = float(node.attr("p", 2)), x.astype(wide(x.dtype).name)
+        powers = each("power", f"abs({{0}}) ** {number(p)}", given).sum(axes, keepdims=True)
+        return each("root", f"{{0}} ** {number(1 / p)}", powers).astype(x.dtype.name)
     return x.mean(axes, keepdims=True) if node.op == "GlobalAveragePool" else x.max(axes, keepdims=True)
 
 
@@ -130,6 +143,8 @@ def _determinant(node: Node, x: Any) -> Any:
     n = x.shape[-1]
     if n > 8:
         raise node.refuse(f"determinants of {n} rows; up to 8 are read")
+    if not x.size:
+        return node.run.tensor(Known(np.ones(x.shape[:-2], numpy_dtype(x.dtype)), x.dtype))
     rows = x.reshape(-1, n, n)
     return _expanded(rows, n).reshape(x.shape[:-2])
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
+from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import at, axes, ranges, typed, wide, written
@@ -89,14 +90,23 @@ def _unpool(node: Node, x: Any, places: Any, _: Any = None) -> Any:
     stride, pads = node.attr("strides") or [1] * rank, node.attr("pads") or [0] * 2 * rank
     spatial = [(n - 1) * s - p - q + k for n, s, p, q, k in zip(x.shape[2:], stride, pads, pads[rank:], kernel)]
     whole = [*x.shape[:2], *spatial]
-    found = written(f"op unpool(X: {x.dtype}[{x.size}], I: i64[{x.size}]) -> Y: {x.dtype}[{prod(whole)}] {{ "
-                    f"Y[i] = 0  Y[I[j] | drop] += X[j]  for j in 0..{x.size} }}")(x.reshape(-1), places.reshape(-1)).reshape(*whole)
+    found = _put(node, x, places, whole)
     wanted = node.ints(2) or whole
     if len(wanted) != len(whole) or any(w < n for w, n in zip(wanted, whole)):
         raise node.refuse(f"the output shape is {wanted}, and the windows fill {whole}")
     for k, (w, n) in enumerate(zip(wanted, whole)):
         found = ops.pad(found, axis=k, before=0, after=w - n) if w > n else found
     return found
+
+
+def _put(node: Node, x: Any, places: Any, whole: list[int]) -> Any:
+    """Elements at their places among zeros; of several for one place the last one counts."""
+    count, size = prod(whole), x.size
+    if not size:
+        return node.run.tensor(Known(np.zeros(whole, numpy_dtype(x.dtype)), x.dtype))
+    text = (f"op unpool(X: {x.dtype}[{size}], I: i64[{size}]) -> Y: {x.dtype}[{count}] {{ let last: i64[{count}]  last[i] = -1  "
+            f"last[I[j] | drop] max= j  for j in 0..{size}  Y[i] = if last[i] >= 0 then X[last[i] | clamp] else 0 }}")
+    return written(text)(x.reshape(-1), places.reshape(-1)).reshape(*whole)
 
 
 @converter("NonMaxSuppression", known=(0, 1, 2, 3, 4))

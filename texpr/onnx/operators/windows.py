@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from texpr import ops
 from texpr.ir.dtypes import I32
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
-from texpr.onnx.texts import at, axes, each, number, ranges, typed, written
+from texpr.onnx.texts import at, axes, each, number, ranges, typed, wide, written
 
 _AUTO = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -70,10 +69,10 @@ def _convolution(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def convolved(node: Node, x: Any, weight: Any, bias: Any, w: Window, groups: int) -> Any:
-    """A convolution by the operator of the library for its rank."""
+    """A convolution by the operator of the library for its rank, if there is one."""
     rank = x.ndim - 2
     if rank not in (1, 2, 3):
-        raise node.refuse(f"convolutions of {rank} axes; 1 to 3 are read")
+        return _any_rank(x, weight, w, groups, *(() if bias is None else (bias,)))
     before = list(w.before)
     if before != w.after:
         for k, (b, a) in enumerate(zip(w.before, w.after)):
@@ -99,7 +98,7 @@ def _transposed(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
         wanted = list(wanted)[-rank:] if wanted else [n * s for n, s in zip(x.shape[2:], stride)]
         total = [max(m - n, 0) for m, n in zip(whole, wanted)]
         less, more = [t // 2 for t in total], [t - t // 2 for t in total]
-        before, after = (less, more) if auto != "SAME_LOWER" else (more, less)
+        before, after = (less, more) if auto == "SAME_UPPER" else (more, less)
         whole = [max(m, n) for m, n in zip(whole, wanted)]
     count = [m - b - a for m, b, a in zip(whole, before, after)]
     out, inside, image = axes("y", rank), axes("r", rank), axes("x", rank)
@@ -128,15 +127,21 @@ def integer_convolution(node: Node, x: Any, weight: Any, x_zero: Any, w_zero: An
         zero = zero.reshape(-1, *[1] * (weight.ndim - 1)) if zero.size > 1 else zero.reshape(())
         right = each("less", "{0} - {1}", right, zero, result=I32)
     w, groups = window(node, x.shape[2:], list(weight.shape[2:])), node.attr("group", 1)
-    rank = x.ndim - 2
+    return _any_rank(left, right, w, groups)
+
+
+def _any_rank(x: Any, weight: Any, w: Window, groups: int, *bias: Any) -> Any:
+    """A convolution of any number of axes, of integers too."""
+    rank, t = x.ndim - 2, x.dtype
     out, inside = axes("y", rank), axes("r", rank)
     k, c = weight.shape[0] // groups, weight.shape[1]
-    text = (f"op conv_integer(X: i32[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
-            f"W: i32[({groups}, {k}), {c}, {', '.join(map(str, w.size))}]) -> "
-            f"Y: i32[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, w.count))}] {{ Y[n, (g, k), {', '.join(out)}] = "
+    more, first = (f", bias: {t}[({groups}, {k})]", "bias[(g, k)] + ") if bias else ("", "")
+    text = (f"op conv_any(X: {t}[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
+            f"W: {t}[({groups}, {k}), {c}, {', '.join(map(str, w.size))}]{more}) -> "
+            f"Y: {t}[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, w.count))}] {{ Y[n, (g, k), {', '.join(out)}] = {first}"
             f"sum(c, {', '.join(inside)}: X[n, (g, c), {', '.join(places(w, out, inside))} | 0] * W[(g, k), c, {', '.join(inside)}])  "
             f"for n in 0..{x.shape[0]}, g in 0..{groups}, k in 0..{k}, {ranges(out, w.count)[4:]} }}")
-    return written(text)(left, right)
+    return written(text)(x, weight, *bias)
 
 
 @converter("MaxPool")
@@ -153,18 +158,28 @@ def _max_pool(node: Node, x: Any) -> Any:
     spans = ranges(whole, result)
     if len(node.outputs) < 2 or not node.outputs[1]:
         return written(f"op maxpool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(whole)} = {value}  {spans} }}")(x)
-    found = [f"a{k}" for k in range(rank)]
-    lets = "  ".join(f"let {a}: {typed('i64', result)}" for a in found)
-    order = range(rank) if not node.attr("storage_order", 0) else range(rank)[::-1]
-    place = "0"
-    for k in order:
-        place = f"({place}) * {x.shape[2 + k]} + {w.stride[k]}*{out[k]} + {w.step[k]}*a{k}{at(whole)} - {w.before[k]}"
-    rows = int(np.prod(x.shape[2:]))
-    text = (f"op maxpool(X: {typed(t, x.shape)}) -> (Y: {typed(t, result)}, I: {typed('i64', result)}) {{ {lets}  "
-            f"Y{at(whole)} = {value}  {spans}  "
-            f"{', '.join(a + at(whole) for a in found)} = argmax({within}: X[n, c, {', '.join(spots)} | {low}])  {spans}  "
-            f"I{at(whole)} = (n*{x.shape[1]} + c) * {rows} + {place}  {spans} }}")
-    return written(text)(x)
+    return _max_places(node, x, w, result, value)
+
+
+def _max_places(node: Node, x: Any, w: Window, result: list[int], value: str) -> Any:
+    """The largest elements, and the place of the first element of each window that is it: inside of the image, as padding is no place."""
+    rank, t, extents = len(w.size), x.dtype, x.shape[2:]
+    out, inside = axes("y", rank), axes("r", rank)
+    whole, spots = ["n", "c", *out], places(w, out, inside)
+    number, place = "0", "0"
+    for k in range(rank):
+        number = f"({number}) * {w.size[k]} + {inside[k]}"
+    found = places(w, out, [f"(first{at(whole)} // {prod(w.size[k + 1:])} % {w.size[k]})" for k in range(rank)])
+    for k in range(rank)[::-1] if node.attr("storage_order", 0) else range(rank):
+        place = f"({place}) * {extents[k]} + {found[k]}"
+    ends = " and ".join(f"({s}) >= 0 and ({s}) < {n}" for s, n in zip(spots, extents))
+    read, spans = f"X[n, c, {', '.join(spots)} | clamp]", ranges(whole, result)
+    equal = f"({read} == Y{at(whole)}" + (f" or isnan({read}))" if t.is_float else ")")
+    within = ", ".join(f"{r} in 0..{k}" for r, k in zip(inside, w.size))
+    return written(f"op maxpool(X: {typed(t, x.shape)}) -> (Y: {typed(t, result)}, I: {typed('i64', result)}) {{ "
+                   f"let first: {typed('i64', result)}  Y{at(whole)} = {value}  {spans}  "
+                   f"first{at(whole)} = min({within}: if {ends} and {equal} then {number} else {prod(w.size)})  {spans}  "
+                   f"I{at(whole)} = (n*{x.shape[1]} + c) * {prod(extents)} + {place}  {spans} }}")(x)
 
 
 @converter("AveragePool", "LpPool")
@@ -176,12 +191,12 @@ def _average_pool(node: Node, x: Any) -> Any:
     read = f"X[n, c, {', '.join(places(w, out, inside))} | 0]"
     if node.op == "LpPool":
         p = float(node.attr("p", 2))
-        value = f"{t}(sum({within}: abs({read}) ** {number(p)}) ** {number(1 / p)})"
+        value = f"{t}(sum({within}: abs({wide(t)}({read})) ** {number(p)}) ** {number(1 / p)})"
     else:
         # Elements of a window that count: those inside of the image, or of the image and its padding.
-        wide = bool(node.attr("count_include_pad", 0))
+        around = bool(node.attr("count_include_pad", 0))
         spots = places(w, out, inside)
-        ends = [f"({s}) >= {-b if wide else 0} and ({s}) < {n + a if wide else n}"
+        ends = [f"({s}) >= {-b if around else 0} and ({s}) < {n + a if around else n}"
                 for s, b, a, n in zip(spots, w.before, w.after, x.shape[2:])]
         value = f"{t}(sum({within}: {read}) / sum<{'f32' if t.bits < 32 else t}>({within}: if {' and '.join(ends)} then 1 else 0))"
     return written(f"op pool(X: {typed(t, x.shape)}) -> Y: {typed(t, result)} {{ Y{at(['n', 'c', *out])} = {value}  "
