@@ -19,7 +19,7 @@ from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.runtime.spec import RangeCheck
 from texpr.runtime.steps import AnyEntry, Entry, RangeEntry, SweepEntry, function, sequence, sweep
-from texpr.schedule.auto import PARALLEL_WORK
+from texpr.schedule.groups import PARALLEL_WORK
 from texpr.support.errors import CallError
 from texpr.support.options import current
 from texpr.targets import target_of

@@ -31,7 +31,7 @@ def _simplified(s: Stmt, ranges: dict[Var, Expr]) -> tuple[Stmt, ...]:
     match s:
         case For(var, extent, body):
             decided = decide(_tidy(extent), ranges)
-            if integer(decided) == 0:
+            if (count := integer(decided)) is not None and count <= 0:
                 return ()
             inner = ranges | {var: decided}
             new = tuple(n for b in body for n in _simplified(b, inner))

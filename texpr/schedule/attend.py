@@ -43,9 +43,11 @@ def attended(plan: Plan) -> bool:
 
 def _of_products(plan: Plan, maximum: Nest, nests: list[Nest]) -> bool:
     """Whether these are maxima along rows of an intermediate that is a sum of products."""
+    if len(maximum.reduction) != 1 or len(maximum.accesses) != 2:
+        return False
     read = maximum.accesses[1].tensor
     scores = [n for n in nests if n.label == read.name]
-    if len(maximum.reduction) != 1 or len(maximum.accesses) != 2 or read not in plan.kernel.temporaries or len(scores) != 1:
+    if read not in plan.kernel.temporaries or len(scores) != 1:
         return False
     made = scores[0]
     enough = all(extent(n) >= LEAST for n in made.spatial[-2:]) and len(made.spatial) == len(maximum.spatial) + 1

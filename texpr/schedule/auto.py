@@ -17,11 +17,12 @@ functions of the last one are computed (`ahead`), and elements that wait for mem
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from math import prod
 
 from texpr.ir.build import integer
-from texpr.ir.expr import Compare, Mul
+from texpr.ir.expr import Compare, Mul, Tensor
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
 from texpr.ir.traverse import walk
@@ -31,13 +32,14 @@ from texpr.schedule.along import along_reduction
 from texpr.schedule.as_one import are_one, as_one
 from texpr.schedule.attend import attended
 from texpr.schedule.blocks import on_gpu
-from texpr.schedule.chains import chained, in_common, serves_rows
+from texpr.schedule.chains import chained, serves_rows
 from texpr.schedule.cheap import LEAST_OPERATIONS, cheap, crowded, is_best_alone, operations, stored_alike
-from texpr.schedule.crossing import Turning, crossing
+from texpr.schedule.crossing import crossing
 from texpr.schedule.dots import dotted
 from texpr.schedule.earlier import blocked
 from texpr.schedule.few_rows import in_strips
-from texpr.schedule.loops import find_loops, loops_around, qualified
+from texpr.schedule.groups import Scheduled, longest, share_groups
+from texpr.schedule.loops import qualified
 from texpr.schedule.nests import SHORT, Nest, asks_for, constant_extent, edges, extent, find_nests, offsets_of
 from texpr.schedule.pairs import paired
 from texpr.schedule.panels import even, in_pairs, packed, product_tile
@@ -57,11 +59,6 @@ from texpr.schedule.wavefront import side_by_side, wavefront
 from texpr.schedule.windows import ADDRESSES, windowed
 from texpr.schedule.woven import weave, woven_loops
 
-# Statement instances below which waking another thread costs more than it saves (about 10 us of work).
-PARALLEL_WORK = 1 << 16
-LEAST_SHARED = 1 << 13
-"""Of them, each time that a loop inside of others starts, below which threads that are awake wait for each other longer than they work."""
-CHUNK = 1 << 14
 FEW = 16
 """Elements of a reduction's target that are too few to be shared among threads."""
 MANY_TERMS = 1 << 18
@@ -85,26 +82,40 @@ FEW_TERMS = 9
 
 
 def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
-    """The steps of the default schedule for a naive kernel, and the kernel they give."""
+    """The steps of the default schedule for a naive kernel, and the kernel they give.
+
+    It never raises: a part that fails on a nest leaves the nest as it is, under the mark `unscheduled`.
+    """
     plan = Plan(kernel, machine)
     plan.step("contract")
-    rewritten(plan)
-    if not (machine.gpu_threads and attended(plan)):
-        on_tensor_cores(plan)
-        for tensor in (t for t in kernel.temporaries if cheap(plan.kernel, t, machine)):
-            plan.step("inline", tensor.name)
+    plan.attempt("", partial(rewritten, plan), None)
+    if not (machine.gpu_threads and plan.attempt("", partial(attended, plan), False)):
+        plan.attempt("", partial(on_tensor_cores, plan), None)
+        plan.attempt("", partial(_inlined, plan, kernel.temporaries), None)
     if machine.gpu_threads:
         on_gpu(plan)
     else:
-        ends = _ends(find_nests(plan.kernel))
-        _together(plan, _nests(plan))
-        paired(plan)
-        separated(plan)
-        for name, (first, last) in ends.items():
-            plan.step("peel", name, first, last)
-        ask_ahead(plan)
-    write_past_caches(plan)
+        _on_cpu(plan)
+    plan.attempt("", partial(write_past_caches, plan), None)
     return plan.steps, plan.kernel
+
+
+def _inlined(plan: Plan, temporaries: Sequence[Tensor]) -> None:
+    """Compute again where it is used what is cheap."""
+    for tensor in temporaries:
+        if cheap(plan.kernel, tensor, plan.machine):
+            plan.step("inline", tensor.name)
+
+
+def _on_cpu(plan: Plan) -> None:
+    """Choose the steps for all nests of a kernel."""
+    ends = plan.attempt("", lambda: _ends(find_nests(plan.kernel)), {})
+    share_groups(plan, _nests(plan))
+    plan.attempt("", partial(paired, plan), None)
+    plan.attempt("", partial(separated, plan), None)
+    for name, (first, last) in ends.items():
+        plan.step("peel", name, first, last)
+    plan.attempt("", partial(ask_ahead, plan), None)
 
 
 def _ends(nests: list[Nest]) -> dict[str, tuple[int, int]]:
@@ -119,82 +130,30 @@ def _ends(nests: list[Nest]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _nests(plan: Plan) -> list[_Scheduled]:
+def _nests(plan: Plan) -> list[Scheduled]:
     """Every nest scheduled for itself, inside of the loops that it will have in common with others."""
-    depths = chained(plan, find_nests(plan.kernel))
-    done: list[_Scheduled] = []
+    depths = plan.attempt("", lambda: chained(plan, find_nests(plan.kernel)), {})
+    done: list[Scheduled] = []
     nests = find_nests(plan.kernel)
-    into = weave(plan, nests) if plan.machine.vector_bytes and not depths else {}
-    for whole in nests:
-        if whole.label in into:
-            done += [_Scheduled(whole, woven_loops(plan, whole))] if into[whole.label] == whole.label else []
-            continue
-        nest = whole.inside(depths.get(whole.label, 0))
-        outer = [qualified(n) for n in nest.outer]
-        crossed = crossing(plan, nest)
-        if crossed is not None:
-            done.append(_Scheduled(nest, outer + crossed[0], crossed[1]))
-        else:
-            done.append(_Scheduled(nest, outer + (_reduction(plan, nest) if nest.reduction else _elementwise(plan, nest))))
+    into = plan.attempt("", partial(weave, plan, nests), {}) if plan.machine.vector_bytes and not depths else {}
+    for nest in nests:
+        whole = nest if nest.label in into else plan.current(nest)
+        if whole is not None and into.get(whole.label, whole.label) == whole.label:
+            as_it_is = Scheduled(whole, [qualified(n) for n in whole.spatial])
+            done.append(plan.attempt(whole.label, partial(_scheduled, plan, whole, depths, into), as_it_is))
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class _Scheduled:
-    """A nest, the names of its outer loops, and a copy that is still to be made there."""
-
-    nest: Nest
-    names: list[str]
-    turning: Turning | None = None
-
-
-@dataclass(slots=True)
-class _Group:
-    """Nests under one outermost loop: the names of the outer loops, of which `joined` hold all of the nests, how much runs there, and how
-    often a recurrence repeats it.
-    """
-
-    names: list[str]
-    work: int
-    joined: int
-    times: int
-
-
-def _together(plan: Plan, nests: list[_Scheduled]) -> None:
-    """Compute tensors in the outer loops of their user where that is legal, then share what is left among threads."""
-    tensors = {t.name for t in (*plan.kernel.temporaries, *plan.kernel.outputs)}
-    groups: list[_Group] = []
-    copies: list[tuple[Turning, list[str]]] = []
-    for each in reversed(nests):
-        nest, label, names = each.nest, each.nest.label, plan.there(each.names)
-        user = next((g for g in reversed(groups) if label.partition(".")[0] in tensors and _attached(plan, nest, names, g)), None)
-        if user is None:
-            groups.append(_Group(names, nest.work, max(1, len(nest.outer)), prod(map(extent, nest.again))))
-        else:
-            user.work += nest.work
-        if each.turning is not None:
-            copies.append((each.turning, names if user is None else user.names))
-    turned = {turning.equation for turning, _ in copies}
-    for turning, names in copies:
-        turning.make(plan, names, turned)
-    for group in groups:
-        _share(plan, group)
-
-
-def _attached(plan: Plan, nest: Nest, names: list[str], group: _Group) -> bool:
-    """Whether the nest, with these outer loops, could be moved under the group's joined loops without losing parallelism."""
-    if not group.names or max(1, len(nest.outer)) != group.joined:
-        return False
-    joined, small = group.names[: group.joined], nest.work + group.work < PARALLEL_WORK
-    if not small and prod(_longest(plan, name) for name in joined) < 2 * plan.machine.cores:
-        return False
-    before = plan.here()
-    depths = dict.fromkeys((in_common(plan, nest, names, group.names, group.joined), group.joined))
-    moved = any(plan.step("compute_at", nest.label, group.names[depth - 1], recompute=False) for depth in depths)
-    if moved and not small and nest.recurrent and not plan.could("parallel", joined[0]):
-        plan.back(before)  # iterations would use what others compute
-        return False
-    return moved
+def _scheduled(plan: Plan, whole: Nest, depths: Mapping[str, int], into: Mapping[str, str]) -> Scheduled:
+    """Schedule one nest, without the outer loops that it has in common with others."""
+    if whole.label in into:
+        return Scheduled(whole, woven_loops(plan, whole))
+    nest = whole.inside(depths.get(whole.label, 0))
+    outer = [qualified(n) for n in nest.outer]
+    crossed = crossing(plan, nest)
+    if crossed is not None:
+        return Scheduled(nest, outer + crossed[0], crossed[1])
+    return Scheduled(nest, outer + (_reduction(plan, nest) if nest.reduction else _elementwise(plan, nest)))
 
 
 def _elementwise(plan: Plan, nest: Nest) -> list[str]:
@@ -280,40 +239,6 @@ def _joined(plan: Plan, nest: Nest) -> Nest:
     return nest
 
 
-def _share(plan: Plan, group: _Group) -> None:
-    """Share the outermost loop among threads; one long loop is cut into chunks first."""
-    names = group.names
-    if group.work * group.times < PARALLEL_WORK or group.work < LEAST_SHARED or not names:
-        return
-    first = _longest(plan, names[0])
-    per_iteration = max(1, group.work // max(1, first))
-    if per_iteration < CHUNK // 16 and len(names) == 1:
-        outer, _ = plan.cut(names[0], _chunk(first, max(1, CHUNK // per_iteration)))
-        plan.step("parallel", outer or names[0])
-        return
-    for name in names:
-        if _longest(plan, name) >= 2 * plan.machine.cores or name == names[-1]:
-            if name != names[0]:
-                plan.step("reorder", name, *names[: names.index(name)])
-            if group.work // _starts(plan, name, names) >= LEAST_SHARED and plan.step("parallel", name):
-                return
-
-
-def _starts(plan: Plan, name: str, names: list[str]) -> int:
-    """How often a loop starts in a run of those called `names`."""
-    return prod(max(1, extent(n)) for n in loops_around(plan.kernel, find_loops(plan.kernel, name)[0]) if qualified(n) in names)
-
-
-def _chunk(iterations: int, most: int) -> int:
-    """Iterations of a chunk: if a quarter of the most allows it, as many as leave no rest, which would need code of its own."""
-    return next((n for n in range(most, most // 4, -1) if iterations % n == 0), most)
-
-
-def _longest(plan: Plan, name: str) -> int:
-    """Iterations of the longest loop of a name: where the first and last iterations were peeled off, these have loops of their own."""
-    return max(map(extent, find_loops(plan.kernel, name)))
-
-
 def _reduction(plan: Plan, nest: Nest) -> list[str]:
     """Schedule a nest with a reduction; names of its outer loops."""
     nest = _in_parts(plan, nest)
@@ -323,10 +248,10 @@ def _reduction(plan: Plan, nest: Nest) -> list[str]:
     if names is not None:
         return names
     lanes, longer = plan.lanes(nest), any_length.wanted(plan)
-    longest = max(lanes, plan.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
+    register = max(lanes, plan.machine.scalable_bytes // nest.main.tensor.dtype.bytes)
 
     def cost(loop: For) -> int:
-        return nest.cost(loop) + (SHORT if 4 * extent(loop) <= longest else 0)
+        return nest.cost(loop) + (SHORT if 4 * extent(loop) <= register else 0)
 
     candidates = sorted(nest.loops, key=lambda n: (cost(n), -min(extent(n), lanes), n in nest.reduction, -nest.loops.index(n)))
     best = candidates[0]
@@ -357,10 +282,10 @@ def _in_parts(plan: Plan, nest: Nest) -> Nest:
     elements = nest.work // max(1, prod(map(extent, nest.reduction)))
     if elements >= FEW or nest.work < MANY_TERMS or nest.recurrent or not nest.reduction:
         return nest
-    longest = max(nest.reduction, key=extent)
+    terms = max(nest.reduction, key=extent)
     vector = 4 * plan.lanes(nest)
-    length = min(-(-extent(longest) // PARTS), LONGEST_PART)
-    outer, _ = plan.cut(qualified(longest), -(-length // vector) * vector if length > vector else length, "guard")
+    length = min(-(-extent(terms) // PARTS), LONGEST_PART)
+    outer, _ = plan.cut(qualified(terms), -(-length // vector) * vector if length > vector else length, "guard")
     if not outer or not plan.step("rfactor", outer, reassoc=True):
         return nest
     parts = plan.kernel.temporaries[-1]
@@ -444,7 +369,7 @@ def _repeated(plan: Plan, nest: Nest, best: For, rows: For | None, tiles: str) -
     (panel,), near, cores = moving, next(iter(plan.machine.caches), 0), plan.machine.cores
     each, term = constant_extent(best) * panel.tensor.dtype.bytes, nest.reduction[-1]
     whole = prod(constant_extent(n) for n in nest.reduction if panel.stride(n.var) != 0) * each
-    most, count = near // 2 // max(1, each), _longest(plan, tiles)
+    most, count = near // 2 // max(1, each), longest(plan, tiles)
     block = even(constant_extent(term), most) if most >= LEAST_TERMS and whole > FAR * near else 0
     if not block or constant_extent(term) % block or count % cores or count // cores < 2:
         return None

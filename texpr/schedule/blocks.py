@@ -8,6 +8,7 @@ has one thread for each vector of the target.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 from texpr.ir.build import integer
@@ -30,12 +31,17 @@ LONG = 256
 
 def on_gpu(plan: Plan) -> None:
     """Choose the steps for all nests of a kernel."""
-    for nest in free_nests(plan.kernel):
-        if not (nest.reduction and (contracted(plan, nest) or convolved(plan, nest))):
-            _in_parts(plan, nest)
-    summed_rows(plan)
-    for nest in free_nests(plan.kernel):
-        _bound(plan, nest)
+    for nest in filter(None, map(plan.current, free_nests(plan.kernel))):
+        plan.attempt(nest.label, partial(_summed, plan, nest), None)
+    plan.attempt("", partial(summed_rows, plan), None)
+    for nest in filter(None, map(plan.current, free_nests(plan.kernel))):
+        plan.attempt(nest.label, partial(_bound, plan, nest), None)
+
+
+def _summed(plan: Plan, nest: Nest) -> None:
+    """Schedule a nest as a contraction or a convolution, or cut its sums in parts."""
+    if not (nest.reduction and (contracted(plan, nest) or convolved(plan, nest))):
+        _in_parts(plan, nest)
 
 
 def _in_parts(plan: Plan, nest: Nest) -> None:

@@ -13,6 +13,7 @@ from texpr.ir.machine import Machine
 from texpr.ir.traverse import tensors, walk
 from texpr.schedule.independent import own_buffers
 from texpr.schedule.loops import all_loops, loops_around, private_temporaries, stores
+from texpr.schedule.plan import UNSCHEDULED
 from texpr.schedule.requests import block, requests
 from texpr.support.errors import ScheduleError
 
@@ -22,17 +23,24 @@ _UNITS = {0: "bytes", 10: "KiB", 20: "MiB", 30: "GiB"}
 def explain(kernel: Kernel, machine: Machine | None = None) -> Mapping[Var, str]:
     """A few words for every loop that is not obvious.
 
-    What lets its iterations run at once, or what forbids it; the bytes that an iteration touches where that is a number and the loop
-    holds others; of outermost loops, how many conditions are left inside; and on GPUs, what a block is made of, how many run at once on a
-    processor of the machine (`occupancy`) and what a warp asks of memory at once (`requests`).
+    Why the default schedule left it as it is; what lets its iterations run at once, or what forbids it; the bytes that an iteration
+    touches where that is a number and the loop holds others; of outermost loops, how many conditions are left inside; and on GPUs, what
+    a block is made of, how many run at once on a processor of the machine (`occupancy`) and what a warp asks of memory at once
+    (`requests`).
     """
     notes = {}
     for loop in all_loops(kernel):
-        words = [_order(kernel, loop), _bytes(kernel, loop), _guards(loop) if loop in kernel.body else "",
+        words = [_left(loop), _order(kernel, loop), _bytes(kernel, loop), _guards(loop) if loop in kernel.body else "",
                  *block(kernel, loop, machine), *requests(kernel, loop)]
         if any(words):
             notes[loop.var] = ", ".join(w for w in words if w)
     return notes
+
+
+def _left(loop: For) -> str:
+    """What kept the default schedule from a nest."""
+    reason = dict(loop.notes).get(UNSCHEDULED)
+    return "" if reason is None else f"left as it is: {reason}"
 
 
 def _meets(kernel: Kernel, loop: For) -> str:

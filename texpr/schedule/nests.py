@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer, sub
@@ -12,8 +12,9 @@ from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Max, Min, Node, Read, Select, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, equal, variables, walk
+from texpr.ir.traverse import children, equal, statements, variables, walk
 from texpr.passes.flatten import flat_index
+from texpr.passes.guards import drop_guards
 from texpr.passes.intervals import interval
 from texpr.passes.joined import joined
 from texpr.schedule.loops import paths
@@ -152,20 +153,32 @@ def constant_extent(loop: For) -> int:
     return integer(loop.extent) or 0
 
 
+@lru_cache(maxsize=16)
+def _live_loops(kernel: Kernel) -> frozenset[Var]:
+    """The loops that are left once extents and conditions are folded: not those without iterations, nor those that do nothing."""
+    loops = [n for n in statements(kernel) if isinstance(n, For | If)]
+    plain = all(isinstance(n, For) and (isinstance(n.extent, Var) or (integer(n.extent) or 0) > 0) for n in loops)
+    return frozenset(n.var for n in (loops if plain else statements(drop_guards(kernel))) if isinstance(n, For))
+
+
 def find_nests(kernel: Kernel) -> list[Nest]:
-    """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is."""
+    """The nests of an unscheduled kernel, one per equation; a loop over several equations (a recurrence's time) is left as it is.
+
+    Statements in loops without iterations are not seen: the first step that folds extents drops such loops, with their names.
+    """
     nests: list[Nest] = []
+    live = _live_loops(kernel)
     started = {s.tensor for _, s in paths(kernel) if isinstance(s, Store) and s.start}
     stack: list[tuple[Stmt, tuple[For, ...]]] = [(node, ()) for node in reversed(kernel.body)]
     while stack:
         node, again = stack.pop()
         inside = Kernel("", (), (), (), (), (node,))
         leaves = [([n for n in above if isinstance(n, For)], s, [n.cond for n in above if isinstance(n, If)])
-                  for above, s in paths(inside) if isinstance(s, Store)]
+                  for above, s in paths(inside) if isinstance(s, Store) and all(n.var in live for n in above if isinstance(n, For))]
         if isinstance(node, If) or len({s.equation for _, s, _ in leaves}) > 1:
             around = (*again, node) if isinstance(node, For) else again
             stack += [(each, around) for each in reversed(node.body if isinstance(node, For | If) else ())]
-        elif isinstance(node, For):
+        elif isinstance(node, For) and leaves:
             nests.append(_nest(leaves, started, again))
     return nests
 

@@ -135,7 +135,7 @@ def turned(plan: Plan, buffer: Tensor, layout: str, loops: Sequence[str], *, who
 
 
 def _extent(plan: Plan, loop: str) -> int:
-    return integer(find_loops(plan.kernel, loop)[0].extent) or 1
+    return plan.extents(loop)[0] or 1
 
 
 _SIDES = (4, 8, 16)

@@ -1,19 +1,25 @@
-"""A schedule while it is chosen: steps that are legal are taken, others left out."""
+"""A schedule while it is chosen: steps that are legal are taken, others left out, and so is a part of the schedule that fails."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import prod
+from typing import TypeVar
 
 from texpr.ir.build import integer
 from texpr.ir.loop import For, Kernel
 from texpr.ir.machine import Machine
-from texpr.schedule.loops import find_loops, free_name
-from texpr.schedule.nests import Access, Nest, constant_extent
+from texpr.schedule.loops import all_loops, find_loops, free_name, qualified
+from texpr.schedule.nests import Access, Nest, constant_extent, find_nests
 from texpr.schedule.script import Step
-from texpr.support.errors import ResourceError, ScheduleError
+from texpr.support.errors import Error, ResourceError, ScheduleError
+from texpr.support.options import current
 
 LONG = 1 << 40
+UNSCHEDULED = "unscheduled"
+"""The mark of a nest that a part of the default schedule left as it was, because that part failed."""
+T = TypeVar("T")
 
 
 class Plan:
@@ -54,6 +60,10 @@ class Plan:
         except ScheduleError:
             return False
 
+    def extents(self, name: str) -> list[int | None]:
+        """The extents of the loops of a name, None where one is no constant. A loop that is gone, or was never made, had one iteration."""
+        return [integer(n.extent) for n in find_loops(self.kernel, name)] if self._has(name) else [1]
+
     def is_far(self, nest: Nest, access: Access) -> bool:
         """What a nest reads there does not stay in the second cache."""
         used = prod(constant_extent(n) for n in nest.loops if access.stride(n.var) != 0)
@@ -76,9 +86,37 @@ class Plan:
             self.back(before)
         return names
 
+    def attempt(self, label: str, work: Callable[[], T], otherwise: T) -> T:
+        """The result of a part of the schedule. Where it raises, its steps are left out, and a mark says so: a kernel without them is slow,
+        a call that raises is worse. Under the option `verify` it raises.
+
+        Args:
+            label: names the loops whose innermost carries the mark; the first loop of the kernel where none has it.
+            otherwise: the result where the part raises.
+        """
+        before = self.here()
+        try:
+            return work()
+        except Exception as error:  # of any class: it says that the part assumes what does not hold
+            if current().verify:
+                raise
+            self.back(before)
+            loops = all_loops(self.kernel)
+            for loop in ([n for n in loops if n.tensor == label] or loops[:1])[-1:]:  # steps on users keep inner loops
+                self.step("annotate", qualified(loop), **{UNSCHEDULED: _plain(error)})
+            return otherwise
+
+    def current(self, nest: Nest) -> Nest | None:
+        """The nest as it is now: steps on other nests fold extents and conditions, and with them loops go; None where all of them did."""
+        there = {qualified(n) for n in all_loops(self.kernel)}
+        if all(qualified(n) in there for n in nest.loops):
+            return nest
+        now = (n for n in find_nests(self.kernel) if n.label == nest.label and n.main.equation == nest.main.equation)
+        return next(now, None)
+
     def cut(self, name: str, factor: int, tail: str = "peel") -> tuple[str, str]:
         """Split a loop, if it is longer than `factor`; names of the outer (empty if there is none) and the inner loop."""
-        n = max(integer(each.extent) or LONG for each in find_loops(self.kernel, name))
+        n = max(LONG if each is None else each for each in self.extents(name))
         if n <= factor:
             return "", name
         return (n != LONG and self.split(name, factor, tail=tail)) or self.split(name, factor) or ("", name)
@@ -99,3 +137,9 @@ class Plan:
     def lanes(self, nest: Nest) -> int:
         """Elements of a vector register for the widest type in the main statement."""
         return max(1, self.machine.vector_bytes // max(a.tensor.dtype.bytes for a in nest.accesses))
+
+
+def _plain(error: Exception) -> str:
+    """An exception as the text of a mark."""
+    text = error.message if isinstance(error, Error) else str(error)
+    return re.sub(r"[^A-Za-z0-9_.,:/+*-]+", " ", f"{type(error).__name__}: {text}")[:80].strip()

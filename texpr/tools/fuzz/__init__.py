@@ -9,7 +9,10 @@ Schedules: `operators` writes operators (one in ten is the library's), `steps` c
 `judge` compares two kernels, looks for iterations that meet, and looks whether the witness of a refusal is one. The tests draw from the
 same generators.
 
-`language` and `schedules` are the two parts that `command` drives; `shrink` cuts a finding down while the same thing still goes wrong.
+Default schedules: `defaults` has `auto()` choose the steps for operators at sizes beside tiles, and for empty ones, for every target.
+
+`language`, `schedules` and `defaults` are the parts that `command` drives; `shrink` cuts a finding down while the same thing still goes
+wrong.
 """
 
 from texpr.tools.fuzz.command import add_arguments, fuzz

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-_TYPES = ("f32", "f32", "f32", "f32", "f64", "i32", "i32", "i64", "f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8")
-_AXES = "ijklm"
-_NARROW = ("f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8")
+_TYPES = ("f32", "f32", "f32", "f32", "f64", "i32", "i32", "i64", "f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8", "i16", "u16", "u32", "u64")
+_AXES = "ijklmn"
+_NARROW = ("f16", "bf16", "f8e4m3", "f8e5m2", "u8", "i8", "i16", "u16")
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ def operator_text(rng: Random) -> str:
         shape = _shape(w, 3)
         w.lines.append(f"let t{k}: {_type(w, shape)}")
         _family(w, f"t{k}", shape)
-    shape = _shape(w, 5 if stages == 0 else 3)
+    shape = _shape(w, 6 if stages == 0 else 3)
     _family(w, "Y", shape)
     return _written(w, shape)
 
@@ -76,7 +76,7 @@ def _type(w: _Operator, shape: tuple[str, ...]) -> str:
 
 
 def _shape(w: _Operator, most: int) -> tuple[str, ...]:
-    rank = min(most, w.rng.choice((0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5)))
+    rank = min(most, w.rng.choice((0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 6)))
     return tuple(w.rng.choice(w.sizes) if rank < 4 or w.maybe(0.5) else w.one_of("2", "3") for _ in range(rank))
 
 

@@ -91,6 +91,19 @@ def examine(case: Case, choose: Choose, *, native: bool = False, alternatives: b
     return report
 
 
+def compared(s: Schedule, counts: Counter[str]) -> Finding | None:
+    """Compile a schedule, and compare what it computes with the interpreter, where arrays are small."""
+    trial = _Trial(Report(Case(""), counts=counts), native=True, alternatives=False)
+    trial.rng, trial.doing = Random(s.program.name), "native code"
+    try:
+        trial.compiled(s)
+    except _Found as found:
+        return found.finding
+    except Exception as error:
+        return _exception(trial.doing, error)
+    return None
+
+
 def _exception(doing: str, error: Exception) -> Finding:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "texpr" in f.filename and "tools" not in f.filename]
     place = f"{frames[-1].filename.rsplit('texpr/', 1)[-1]}:{frames[-1].name}" if frames else "?"

@@ -1,0 +1,88 @@
+"""Default schedules never raise: parts without iterations, loops that go, and a part that fails leaves its nest as it is."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.schedule import auto
+from texpr.schedule.nests import find_nests
+from texpr.schedule.plan import UNSCHEDULED, Plan
+from texpr.targets import find_target
+
+TARGETS = ("x86-64-v3", "x86-64-v4", "aarch64+sve", "armv7", "sm_80", "sm_90a")
+CHAIN = """op hmm(pi: f64[S], A: f64[S, S], B: f64[T, S]) -> a: f64[T, S] require T >= 1, S >= 1 {
+  a[0, s] = pi[s] * B[0, s] / sum(q in 0..S: pi[q] * B[0, q])
+  a[t, s] = B[t, s] * sum(q in 0..S: a[t - 1, q] * A[q, s])  for t in 1..T, s in 0..S }"""
+FALSE = """op f(X: i8[N], Z: i8[K, M]) -> t: i8[M, K] {
+  t[i, j] = 1
+  t[u + 2, v + u | drop] += max(Z[v - v, 2 * u + v - 1 | 0], Z[K - 1 - v, u - 1 | 0])  for u in 0..M, v in 0..K }"""
+"""With one row nothing is updated: a condition says so, and no extent."""
+COLUMN = """op conv(X: f32[2, 64, 16, 7], W: f32[16, 64, 1, 7], D: f32[2, 16, 16, 1]) -> Y: f32[2, 16, 16, 1] {
+  Y[n, k, y, x] = max(sum(c, r, q in 0..7: X[n, c, y + r, x + q] * W[k, c, r, q]) + D[n, k, y, x], 0) }"""
+"""One position along rows: the buffer in which a row of them would be collected has no loop along them."""
+SOFTMAX = """op softmax(X: f32[N, M]) -> Y: f32[N, M] require M >= 1 {
+  m[n] = max(k: X[n, k])
+  e[n, k] = exp(X[n, k] - m[n])
+  Y[n, k] = e[n, k] / sum(j: e[n, j]) }"""
+plan_module = importlib.import_module("texpr.schedule.auto")
+
+
+def default(text: str, target: str, **sizes: int) -> list[str]:
+    """The steps of a default schedule, every part of which must succeed."""
+    with tx.options(verify=True):
+        steps, _ = auto(tx.schedule(tx.op(text), **sizes).kernel, find_target(target).machine)
+    return [step.name for step in steps]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("text", "sizes"), [
+    *((CHAIN, {"T": t, "S": s}) for t, s in ((1, 33), (1, 64), (2, 33), (1, 100), (1, 1))),
+    *((FALSE, {"M": m, "N": 16, "K": k}) for m, k in ((1, 1000), (0, 7), (3, 0))), (COLUMN, {}),
+    *((SOFTMAX, {"N": n, "M": m}) for n, m in ((0, 33), (1, 1), (3, 1))),
+])
+def test_parts_without_iterations_are_not_scheduled(text, sizes, target):
+    assert "annotate" not in default(text, target, **sizes)
+
+
+@pytest.mark.parametrize(("t", "s"), [(1, 33), (1, 65), (1, 1000), (2, 33)])
+def test_the_first_step_alone_is_computed(t, s):
+    pi, a, b = np.random.default_rng(0).random((3, s)), np.full((s, s), 1 / s), np.random.default_rng(1).random((t, s))
+    found = tx.op(CHAIN)(pi[0], a, b)
+    np.testing.assert_allclose(found[0], pi[0] * b[0] / (pi[0] @ b[0]), rtol=1e-12)
+
+
+def test_nests_that_never_run_are_not_seen():
+    assert [n.label for n in find_nests(tx.schedule(tx.op(CHAIN), T=1, S=33).kernel)] == ["a_sum", "a.0"]
+    assert [n.label for n in find_nests(tx.schedule(tx.op(CHAIN), S=33).kernel)] == ["a_sum", "a.0", "a.1"]
+    assert [n.label for n in find_nests(tx.schedule(tx.op(FALSE), M=1, K=9).kernel)] == ["t.0"]
+
+
+def test_a_part_that_fails_leaves_its_nest_as_it_is(monkeypatch):
+    """The others are scheduled, the kernel computes the same; the listing, the script and the note on the loop say which part failed."""
+    def fails(plan: Plan, nest: object) -> list[str]:
+        if nest.label == "e":  # type: ignore[attr-defined]
+            plan.step("split", "e.k", 7)
+            raise IndexError("there is no `x`\n[7]")
+        return usual(plan, nest)
+
+    usual = plan_module._elementwise
+    monkeypatch.setattr(plan_module, "_elementwise", fails)
+    s = tx.schedule(tx.op(SOFTMAX), N=64, M=300).auto("x86-64-v3")
+    assert 'annotate("e.k", unscheduled="IndexError: there is no x 7")' in s.script() and 'split("e.k", 7)' not in s.script()
+    assert "for e.k in 0..300  @unscheduled('IndexError: there is no x 7')" in str(s)
+    assert "left as it is: IndexError: there is no x 7" in str(s) and 'vectorize("' in s.script()
+    x = np.random.default_rng(0).standard_normal((64, 300)).astype(np.float32)
+    np.testing.assert_allclose(tx.schedule(tx.op(SOFTMAX), N=64, M=300).replay(s.script()).compile()(x), tx.interpret(tx.op(SOFTMAX), x),
+                               rtol=1e-5)
+    with tx.options(verify=True), pytest.raises(IndexError):
+        auto(tx.schedule(tx.op(SOFTMAX), N=64, M=300).kernel, find_target("x86-64-v3").machine)
+
+
+def test_a_loop_that_is_gone_has_one_iteration():
+    plan = Plan(tx.schedule(tx.op(SOFTMAX), N=64, M=300).kernel, find_target("x86-64-v3").machine)
+    assert plan.extents("Y.k") == [300] and plan.extents("Y.gone") == [1] and plan.cut("Y.gone", 4) == ("", "Y.gone")
+    assert UNSCHEDULED == "unscheduled"
