@@ -95,9 +95,21 @@ def _check(program: Program, equation: Equation, sizes: Sizes) -> None:
     found: dict[int, Interval | None] = {}
     for axis in _axes(equation):
         lo, hi = (_interval(e, known, found, program) for e in (axis.lo, axis.hi))
-        known[axis.var] = None if lo is None or hi is None else (lo[0], max(lo[0], hi[1] - 1))
+        open_ended = lo is None or hi is None or lo[0] == -_LIMIT or hi[1] == _LIMIT - 1
+        known[axis.var] = None if open_ended else (lo[0], max(lo[0], hi[1] - 1))  # type: ignore[index]
     for e in _roots(equation):
         _interval(e, known, found, program)
+    if any(n >= USUAL_SIZE for n in sizes.values()):
+        _check_data(program, equation, found)
+
+
+def _check_data(program: Program, equation: Equation, found: Mapping[int, Interval | None]) -> None:
+    """Data in sums that no guard looks at was proven to be between such sums of sizes as are far from 64 bits."""
+    unguarded = [e for n in walk(equation) if isinstance(n, Read | Equation) and n.guard is None for e in n.indices]
+    for e in unguarded:
+        if isinstance(e, Add | Sub | Mul | Neg) and found.get(id(e)) is None and is_wild(e):
+            raise ResourceError(f"{program.name}: `{show(e)}` may leave 64 bits where a size is 2^48 or more", e.span or program.span,
+                                code="size", help="declare a range of values, or guard the read")
 
 
 def _axes(equation: Equation) -> Iterator[Axis]:
@@ -125,8 +137,7 @@ def _interval(root: Expr, known: Mapping[Var, Interval | None], found: dict[int,
     """Bounds of an integer expression, None where nothing is known."""
     for node in postorder(root):
         if id(node) not in found and isinstance(node, Expr) and node.dtype != BOOL:
-            below = [found.get(id(c)) for c in children(node)]
-            bounds = found[id(node)] = _bounds(node, below, known)
+            bounds = found[id(node)] = _bounds(node, _of_operands(node, found), known)
             if bounds is not None and node.dtype == I64 and not -_LIMIT <= bounds[0] <= bounds[1] < _LIMIT:
                 raise _too_large(program, node, bounds, known)
     return found.get(id(root))
@@ -137,8 +148,17 @@ def interval_of(e: Expr, known: Mapping[Var, Interval | None]) -> Interval | Non
     found: dict[int, Interval | None] = {}
     for node in postorder(e):
         if isinstance(node, Expr) and node.dtype != BOOL:
-            found[id(node)] = _bounds(node, [found.get(id(c)) for c in children(node)], known)
+            found[id(node)] = _bounds(node, _of_operands(node, found), known)
     return found.get(id(e))
+
+
+def _of_operands(node: Expr, found: Mapping[int, Interval | None]) -> list[Interval | None]:
+    """Bounds of what a node is made of. Of data that one extreme bounds on one side, arithmetic wraps: nothing is known there."""
+    below = [found.get(id(c)) for c in children(node)]
+    if isinstance(node, Max | Min | Select):
+        return below
+    return [None if b is not None and isinstance(c, Max | Min | Select) and (b[0] == -_LIMIT or b[1] == _LIMIT - 1) else b
+            for c, b in zip(children(node), below)]
 
 
 def _too_large(program: Program, node: Expr, bounds: Interval, known: Mapping[Var, Interval | None]) -> ResourceError:
@@ -171,9 +191,19 @@ def _bounds(node: Expr, below: list[Interval | None], known: Mapping[Var, Interv
             return None if below[0] is None else (0, max(map(abs, below[0])))
         case Mul(a, b) if any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (a, b)):
             return None
-        case Add() | Sub() | Mul() | Max() | Min() | FloorDiv() | Mod():
+        case Max() | Min():
+            return _extreme(node, below[0], below[1]) if node.dtype == I64 else _of_type(node)
+        case Add() | Sub() | Mul() | FloorDiv() | Mod():
             return None if below[0] is None or below[1] is None or node.dtype != I64 else _combined(node, below[0], below[1])
     return _of_type(node)
+
+
+def _extreme(node: Max | Min, a: Interval | None, b: Interval | None) -> Interval | None:
+    """Of `clamp(x, 0, N)` both ends are known whatever x is; of one extreme one is, and the other is the end of the type."""
+    if a is None and b is None:
+        return None
+    (low, high), (least, most) = (x or (-_LIMIT, _LIMIT - 1) for x in (a, b))
+    return (max(low, least), max(high, most)) if isinstance(node, Max) else (min(low, least), min(high, most))
 
 
 def _combined(node: Expr, a: Interval, b: Interval) -> Interval:
@@ -185,10 +215,6 @@ def _combined(node: Expr, a: Interval, b: Interval) -> Interval:
         case Mul():
             ends = [x * y for x, y in product(a, b)]
             return min(ends), max(ends)
-        case Max():
-            return max(a[0], b[0]), max(a[1], b[1])
-        case Min():
-            return min(a[0], b[0]), min(a[1], b[1])
         case FloorDiv():
             far = max(map(abs, a))
             return (a[0] // b[0], a[1] // b[0]) if b[0] == b[1] > 0 else (-far, far)

@@ -36,6 +36,7 @@ from texpr.ir.expr import (
     Var,
 )
 from texpr.ir.random import RANDOM
+from texpr.ir.traverse import walk
 from texpr.lang import tree
 from texpr.lang.advice import conversion, words
 from texpr.support.errors import CheckError
@@ -293,10 +294,19 @@ class Arithmetic:
             a = Value(self.compute(a.expr))
         if not b.weak:
             b = Value(self.compute(b.expr))
-        x, y, _ = self.unify(a, b, f"`{symbol}`", span)
+        x, y, _ = self.unify(*self._beside_a_size(a, b), f"`{symbol}`", span)
         if x.dtype == BOOL and symbol not in ("==", "!="):
             raise CheckError(f"`{symbol}` of bools", span, code="dtype")
         return at(self.comparison(symbol, x, y), span)
+
+    def _beside_a_size(self, a: Value, b: Value) -> tuple[Value, Value]:
+        """Two sides of a comparison, a narrow integer beside a size as an i64: 8 bits do not hold every size."""
+        for strong, weak in ((a, b), (b, a)):
+            narrow = not strong.weak and strong.dtype.is_int and strong.dtype.bits < 64
+            if narrow and weak.weak and weak.dtype.is_int and any(isinstance(n, Var | Read) for n in walk(weak.expr)):
+                wide = Value(as_i64(strong.expr, strong.expr.span)), Value(as_i64(weak.expr, weak.expr.span))
+                return wide if strong is a else (wide[1], wide[0])
+        return a, b
 
     def comparison(self, symbol: str, x: Expr, y: Expr) -> Expr:
         if x.dtype.is_int:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import product
 from math import prod
 from typing import TypeVar
 
-from texpr.ir.build import integer
+from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import BOOL, I64, U64, DType, int_range
 from texpr.ir.expr import (
     Add,
-    And,
     Axis,
+    And,
     Call,
     Cast,
     Compare,
@@ -26,7 +26,6 @@ from texpr.ir.expr import (
     Mod,
     Mul,
     Neg,
-    Node,
     Not,
     Or,
     Read,
@@ -35,12 +34,14 @@ from texpr.ir.expr import (
     Sub,
     Tensor,
     Var,
+    index,
 )
 from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.traverse import children, tensors, variables, walk
-from texpr.poly.compared import compared, taken_apart
+from texpr.poly.cases import absolute, condition, count_cases, extreme, pairwise, selected
+from texpr.poly.compared import taken_apart
+from texpr.poly.fingerprint import fingerprint
 from texpr.poly.forms import (
-    ALWAYS,
     ANYTHING,
     CASES_LIMIT,
     Constraint,
@@ -58,6 +59,7 @@ from texpr.poly.forms import (
     is_exact,
     variable,
 )
+from texpr.poly.held import held, is_small
 
 Range = tuple[Expr, Expr]
 """lo inclusive, hi exclusive."""
@@ -87,29 +89,6 @@ _QUOTIENTS: _Bounded[tuple[Form, int], Unknown] = _Bounded()
 """The same, of quotients."""
 
 
-def fingerprint(e: Expr) -> tuple:
-    """A hashable value that is equal for structurally equal expressions over the same variables and tensors.
-
-    What reductions bind counts by its position: `argmax(i: X[i])` and `argmax(j: X[j])` are one value.
-    """
-    bound: dict[Var, int] = {}
-    numbers: dict[int, int] = {}
-    entries: dict[tuple, int] = {}
-    stack: list[tuple[Node, bool]] = [(e, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in numbers:
-            continue
-        if not ready:
-            stack.append((node, True))
-            stack += [(c, False) for c in reversed(children(node))]
-            continue
-        rest = tuple(getattr(node, f.name) for f in fields(node) if f.name != "span" and f.name not in node.parts)  # type: ignore[arg-type]
-        own = bound.get(node, node) if isinstance(node, Var) else bound.setdefault(node.var, len(bound)) if isinstance(node, Axis) else rest
-        numbers[id(node)] = entries.setdefault((type(node), own, tuple(numbers[id(c)] for c in children(node))), len(entries))
-    return tuple(entries)
-
-
 class Converter:
     """Turns the expressions of one program into constraints; remembers what it has turned.
 
@@ -117,13 +96,44 @@ class Converter:
         bound: variables that differ between instances; all others are sizes.
         stable: tensors that nothing writes, so that equal reads are equal.
         ranges: of tensors that declare none.
+        axes: whose ranges may be data: of such a range no variable is known to be far from 2^63.
     """
 
-    def __init__(self, bound: Collection[Var], stable: Collection[Tensor], ranges: Mapping[Tensor, Range] | None = None) -> None:
+    def __init__(self, bound: Collection[Var], stable: Collection[Tensor], ranges: Mapping[Tensor, Range] | None = None,
+                 axes: Iterable[Axis] = ()) -> None:
         self.bound, self.stable, self.ranges = set(bound), set(stable), dict(ranges or {})
-        self._done: dict[int, tuple[Expr, Values | Truth]] = {}
+        self._held: frozenset[Key] = frozenset()
+        self._holding: dict[frozenset[Key], Converter] = {self._held: self}
+        self._wild: dict[Key, bool] = {a.var: True for a in axes if any(_is_wild(e, self.ranges) for e in (a.lo, a.hi))}
+        self._has_wild_variables = bool(self._wild)
         self._unknowns: dict[tuple, Values] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._done: dict[int, tuple[Expr, Values | Truth]] = {}
         self._ranges: dict[tuple, tuple[Expr, Expr, Truth]] = {}
+
+    def under(self, *pieces: Piece) -> Converter:
+        """One for what is reached where one of the pieces holds: data that each of them holds within bounds does not wrap there."""
+        common = frozenset[Key]()
+        for k, piece in enumerate(pieces):
+            found = held(piece, self._is_wild, self._held)
+            common = found if k == 0 else common & found
+            if not common:
+                return self
+        other = self._holding.get(common)
+        if other is None:
+            other = self._holding[common] = copy(self)
+            other._held = common
+            other._forget()
+        return other
+
+    def _is_wild(self, key: Key) -> bool:
+        """Whether a key may be any value of 64 bits."""
+        found = self._wild.get(key)
+        if found is None:
+            found = self._wild[key] = isinstance(key, Unknown) and _is_wild(key.node, self.ranges)
+        return found
 
     @property
     def expressions(self) -> int:
@@ -186,7 +196,7 @@ class Converter:
             node, below_it = stack.pop()
             if id(node) in self._done:
                 continue
-            if below_it is None and type(node) in _PLAIN and (form := _plain(node)) is not None:
+            if below_it is None and type(node) in _PLAIN and (form := _plain(node)) is not None and self._is_tame(form):
                 self._done[id(node)] = node, Values((((), form),))
             elif below_it is None and (found := _operands(node)):
                 stack.append((node, found))
@@ -195,16 +205,20 @@ class Converter:
                 self._done[id(node)] = node, self._combine(node, [self._done[id(o)][1] for o in below_it or ()])
         return self._done[id(root)][1]
 
+    def _is_tame(self, form: Form) -> bool:
+        """Whether no variable of a sum may be any value."""
+        return not self._has_wild_variables or not any(self._is_wild(k) for k, _ in form.terms)
+
     def _combine(self, e: Expr, of: list) -> Values | Truth:
-        found = _condition(e, of) if e.dtype == BOOL else self._integer(e, of)
-        if found is None or _cases(found) > CASES_LIMIT:
+        found = condition(e, of) if e.dtype == BOOL else self._integer(e, of)
+        if found is None or count_cases(found) > CASES_LIMIT:
             return ANYTHING if e.dtype == BOOL else self._unknown(e)
         return found if all(o.exact for o in of) else found._replace(exact=False)
 
     def _integer(self, e: Expr, of: list) -> Values | None:
         if not of and not isinstance(e, Const | Var):
             return None
-        if _may_wrap(e, of, self.ranges):
+        if self._may_wrap(e, of):
             return None
         match e:
             case Const(value):
@@ -212,13 +226,13 @@ class Converter:
             case Var():
                 return Values((((), variable(e)),))
             case Add():
-                return _pairwise(of, lambda a, b: a.plus(b))
+                return pairwise(of, lambda a, b: a.plus(b))
             case Sub():
-                return _pairwise(of, lambda a, b: a.plus(b, -1))
+                return pairwise(of, lambda a, b: a.plus(b, -1))
             case Neg():
                 return Values(tuple((p, f.times(-1)) for p, f in of[0].cases))
             case Mul() if all(not a.terms or not b.terms for (_, a), (_, b) in product(of[0].cases, of[1].cases)):
-                return _pairwise(of, lambda a, b: a.times(b.constant) if not b.terms else b.times(a.constant))
+                return pairwise(of, lambda a, b: a.times(b.constant) if not b.terms else b.times(a.constant))
             case Mul() if factors := self._sizes_multiplied(e):
                 return self._product(e, factors)
             case FloorDiv() | Mod() if all(not f.terms for _, f in of[1].cases):
@@ -226,16 +240,39 @@ class Converter:
             case Mod(_, Var() as size) if size not in self.bound:
                 return self._remainder(e, size)
             case Max():
-                return Values(tuple(_extreme(of, 1)))
+                return Values(tuple(extreme(of, 1)))
             case Min():
-                return Values(tuple(_extreme(of, -1)))
+                return Values(tuple(extreme(of, -1)))
             case Call("abs"):
-                return Values(tuple(_absolute(of[0])))
+                return Values(tuple(absolute(of[0])))
             case Select():
-                return Values(tuple(_selected(of)))
+                return Values(tuple(selected(of)))
             case Cast(operand) if self._keeps_values(operand, e.dtype):
                 return of[0]
         return None
+
+    def _may_wrap(self, e: Expr, of: list[Values]) -> bool:
+        """Arithmetic at 64 bits on data that nothing holds within bounds, or with a factor that is no index arithmetic (`ir.reach`).
+
+        The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
+        """
+        kind = type(e)
+        if kind not in _WRAPPING and not (kind is FloorDiv and any(f.constant == -1 for _, f in of[1].cases)):
+            return False
+        if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
+            return True
+        if not any(self._is_wild(k) for v in of for _, form in v.cases for k, _ in form.terms):
+            return False
+        if kind is Mul and all(any(f.terms for _, f in v.cases) for v in of):
+            return True
+        factor = max(abs(f.constant) for v in of for _, f in v.cases if not f.terms) if kind is Mul else 1
+        return not all(self._is_held(cases, factor) for cases in product(*(v.cases for v in of)))
+
+    def _is_held(self, cases: Sequence[tuple[Piece, Form]], factor: int) -> bool:
+        """Whether the data in these forms, each times a factor, is within bounds where all of the cases hold."""
+        wild = {k for _, form in cases for k, _ in form.terms if self._is_wild(k)}
+        bounded = held(tuple(c for p, _ in cases for c in p), self._is_wild, self._held) if not wild <= self._held else self._held
+        return wild <= bounded and is_small([form.times(factor) for _, form in cases], wild)
 
     def _divided(self, e: Expr, of: list[Values]) -> Values:
         """A quotient or a remainder by constants; x // 0 and x % 0 are 0."""
@@ -318,12 +355,41 @@ class Converter:
             bounds += [Constraint(form.shifted(-lo)), Constraint(form.times(-1).shifted(hi))]
         if isinstance(e, Mul) and e.dtype == I64 and self._is_not_negative(e):
             bounds.append(Constraint(form))
+        if isinstance(e, Mul) and e.dtype == I64:
+            bounds += self._bounds_of_product(e, form)
         declared = self._declared_range(e)
         if declared is not None:
             lower, upper = (self.values(x).cases for x in declared)
             if len(lower) == 1 and len(upper) == 1:
                 bounds += [*lower[0][0], *upper[0][0], at_least(form, lower[0][1]), below(form, upper[0][1])]
         return tuple(bounds)
+
+    def _bounds_of_product(self, e: Mul, form: Form) -> Iterator[Constraint]:
+        """What the ranges of two values of data say of their product: between numbers, or of 0..N and 0..M below (N - 1) * (M - 1)."""
+        ranges = [self._range_of_data(factor) for factor in (e.lhs, e.rhs)]
+        if None in ranges:
+            return
+        (low, high), (least, most) = ranges  # type: ignore[misc]
+        if all((n := integer(x)) is not None and abs(n) <= LARGEST_FACTOR for x in (low, high, least, most)):
+            corners = [integer(a) * integer(b) for a in (low, sub(high, index(1))) for b in (least, sub(most, index(1)))]  # type: ignore[operator]
+            yield Constraint(form.shifted(-min(corners)))
+            yield Constraint(form.below(max(corners)))
+        elif integer(low) == integer(least) == 0 and all(isinstance(x, Var) and x not in self.bound for x in (high, most)):
+            yield Constraint(form)
+            for whole in (Mul(high, most), Mul(most, high)):
+                (known, of_both), = self._unknown(whole).cases
+                yield from known
+                yield at_least(of_both.plus(variable(high), -1).plus(variable(most), -1).shifted(1), form)  # type: ignore[arg-type]
+
+    def _range_of_data(self, e: Expr) -> Range | None:
+        """The range of a value that is read: declared, else that of a narrow type."""
+        value = e.operand if isinstance(e, Cast) and e.operand.dtype.is_int else e
+        if not isinstance(value, Read):
+            return None
+        if value.dtype.bits < 64 and self._declared_range(value) is None:
+            lo, hi = int_range(value.dtype)
+            return index(lo), index(hi + 1)
+        return self._declared_range(value)
 
     def _is_not_negative(self, e: Expr) -> bool:
         """Sizes are at least 0, and so is what is made of such numbers without a difference."""
@@ -354,20 +420,6 @@ class Converter:
             case Reduce("argmax" | "argmin", axes):
                 return axes[e.which].lo, axes[e.which].hi
         return None
-
-
-def _may_wrap(e: Expr, of: list[Values], ranges: Mapping[Tensor, Range]) -> bool:
-    """Arithmetic at 64 bits on data of which nothing is known, or with a factor that is no index arithmetic (`ir.reach`).
-
-    The least number has no opposite: so `abs(x)` and `x // -1` may wrap as well.
-    """
-    kind = type(e)
-    if kind not in _WRAPPING and not (kind is FloorDiv and any(f.constant == -1 for _, f in of[1].cases)):
-        return False
-    if isinstance(e, Mul) and any(isinstance(c, Const) and abs(c.value) > LARGEST_FACTOR for c in (e.lhs, e.rhs)):
-        return True
-    keys = {k for v in of for _, form in v.cases for k, _ in form.terms if type(k) is Unknown}
-    return any(_is_wild(k.node, ranges) for k in keys)  # Four times half of it may wrap, too.
 
 
 _WRAPPING = frozenset({Add, Sub, Mul, Neg, Call})
@@ -444,56 +496,3 @@ def _compared_operands(e: Compare) -> tuple[Expr, ...]:
         return ()
     parts = taken_apart(e)
     return (e.lhs, e.rhs) if parts is None else (parts,)
-
-
-def _condition(e: Expr, of: list) -> Truth | None:
-    match e:
-        case Const(value):
-            return ALWAYS if value else ALWAYS.negated
-        case And():
-            return conjoined(of[0], of[1])
-        case Or():
-            return conjoined(of[0].negated, of[1].negated).negated
-        case Not():
-            return of[0].negated
-        case Select():
-            chosen = conjoined(of[0], of[1]), conjoined(of[0].negated, of[2])
-            against = conjoined(of[0], of[1].negated), conjoined(of[0].negated, of[2].negated)
-            return Truth(chosen[0].true + chosen[1].true, against[0].true + against[1].true, all(t.exact for t in chosen))
-        case Compare() if len(of) == 1:  # taken apart
-            return of[0]
-        case Compare(op) if of and isinstance(of[0], Values):
-            return compared(op, *of)
-    return None
-
-
-def _cases(found: Values | Truth) -> int:
-    return len(found.cases) if isinstance(found, Values) else max(len(found.true), len(found.false))
-
-
-def _pairwise(of: list[Values], combine) -> Values:
-    return Values(tuple((p + q, combine(a, b)) for (p, a), (q, b) in product(of[0].cases, of[1].cases)))
-
-
-def _extreme(of: list[Values], sign: int) -> Iterator[tuple[Piece, Form]]:
-    """The larger of two values for sign 1, the smaller for -1."""
-    for (p, a), (q, b) in product(of[0].cases, of[1].cases):
-        difference = a.plus(b, -1).times(sign)
-        if not difference.terms:
-            yield p + q, a if difference.constant >= 0 else b
-            continue
-        yield (*p, *q, Constraint(difference)), a
-        yield (*p, *q, Constraint(difference.times(-1).shifted(-1))), b
-
-
-def _absolute(value: Values) -> Iterator[tuple[Piece, Form]]:
-    for p, a in value.cases:
-        yield (*p, Constraint(a)), a
-        yield (*p, Constraint(a.times(-1).shifted(-1))), a.times(-1)
-
-
-def _selected(of: list) -> Iterator[tuple[Piece, Form]]:
-    for pieces, value in ((of[0].true, of[1]), (of[0].false, of[2])):
-        for piece, (p, form) in product(pieces, value.cases):
-            yield piece + p, form
-

@@ -17,7 +17,7 @@ from texpr.ir.show_expr import show
 from texpr.ir.tensor import Equation, Program
 from texpr.ir.traverse import equal, variables, walk
 from texpr.poly.affine import Converter
-from texpr.poly.forms import ALWAYS, Constraint, Form, Key, Piece, Truth, both, conjoined
+from texpr.poly.forms import ALWAYS, Constraint, Form, Key, Piece, Truth, conjoined
 from texpr.poly.sites import Site, sites
 from texpr.poly.solver import Question, Region, Row, System
 from texpr.support.errors import CheckError
@@ -62,8 +62,9 @@ class Proof:
     def __init__(self, program: Program) -> None:
         self.program = program
         every = [*program.inputs, *program.outputs, *program.temporaries]
-        bound = {n.var for n in walk(program) if isinstance(n, Axis)}
-        self.converter = Converter(bound, every, _chosen(program, bound))
+        axes = [n for n in walk(program) if isinstance(n, Axis)]
+        bound = {a.var for a in axes}
+        self.converter = Converter(bound, every, _chosen(program, bound), axes)
         self.facts = ALWAYS
         for fact in (*program.requires, *self._extents()):
             self.facts = self._fewer(conjoined(self.facts, self.converter.truth(fact)))
@@ -92,10 +93,10 @@ class Proof:
         found: list[Site] = []
         for k, axis in enumerate(equation.axes):
             found += sites((axis.lo, axis.hi), self.converter, domain, equation.axes[:k])
-            domain = conjoined(domain, self.converter.within(axis.var, axis.lo, axis.hi))
+            domain = conjoined(domain, self.converter.under(*domain.true).within(axis.var, axis.lo, axis.hi))
         if equation.where is not None:
             found += sites((equation.where,), self.converter, domain, equation.axes)
-            domain = conjoined(domain, self.converter.truth(equation.where))
+            domain = conjoined(domain, self.converter.under(*domain.true).truth(equation.where))
         found += sites((*equation.indices, equation.value), self.converter, domain, equation.axes)
         return Place(equation, domain, tuple(found))
 
@@ -110,7 +111,8 @@ class Proof:
 
     def refuting(self, condition: Truth, violation: Expr, axes: Sequence[Axis]) -> Region:
         """Sizes and values of the axes for which the condition and the violation can hold together."""
-        return self.region(Truth(both(condition.true, self.converter.truth(violation).true), ()), axes)
+        pieces = [p + q for p in condition.true for q in self.converter.under(p).truth(violation).true]
+        return self.region(Truth(tuple(pieces), ()), axes)
 
     def region(self, condition: Truth, axes: Sequence[Axis]) -> Region:
         """Sizes and values of the axes for which the condition can hold."""

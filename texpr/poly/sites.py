@@ -48,11 +48,12 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
             continue
         match node:
             case Select(cond, then, orelse):
-                holds = converter.truth(cond)
+                holds = converter.under(*condition.true).truth(cond)
                 below = [(cond, condition, axes), (then, conjoined(condition, holds), axes),
                          (orelse, conjoined(condition, holds.negated), axes)]
             case And(a, b) | Or(a, b):
-                needed = converter.truth(a) if isinstance(node, And) else converter.truth(a).negated
+                decides = converter.under(*condition.true).truth(a)
+                needed = decides if isinstance(node, And) else decides.negated
                 below = [(a, condition, axes), (b, conjoined(condition, needed) if _looks(b) else condition, axes)]
             case Reduce():
                 found.append(Site(node, condition, axes))
@@ -61,7 +62,7 @@ def sites(roots: Sequence[Expr], converter: Converter, condition: Truth, axes: t
                 found.append(Site(node, condition, axes))
                 below = [(i, condition, axes) for i in indices]
                 if isinstance(guard, Guard) and guard.value is not None:
-                    outside = converter.truth(inside(indices, tensor.shape)).negated
+                    outside = converter.under(*condition.true).truth(inside(indices, tensor.shape)).negated
                     below.append((guard.value, conjoined(condition, outside), axes))
             case _:
                 below = [(c, condition, axes) for c in children(node) if isinstance(c, Expr)]
@@ -92,10 +93,11 @@ def _below_reduction(node: Reduce, converter: Converter, condition: Truth, axes:
     below: _Below = []
     for axis in node.axes:
         below += [(axis.lo, condition, axes), (axis.hi, condition, axes)]
-        condition, axes = conjoined(condition, converter.within(axis.var, axis.lo, axis.hi)), (*axes, axis)
+        condition, axes = conjoined(condition, converter.under(*condition.true).within(axis.var, axis.lo, axis.hi)), (*axes, axis)
     if node.where is None:
         return [*below, (node.body, condition, axes)]
-    return [*below, (node.where, condition, axes), (node.body, conjoined(condition, converter.truth(node.where)), axes)]
+    selected = conjoined(condition, converter.under(*condition.true).truth(node.where))
+    return [*below, (node.where, condition, axes), (node.body, selected, axes)]
 
 
 def inside(indices: Sequence[Expr], shape: Sequence[Expr]) -> Expr:
