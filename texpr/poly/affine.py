@@ -9,12 +9,12 @@ from itertools import product
 from math import prod
 from typing import TypeVar
 
-from texpr.ir.build import integer, sub
+from texpr.ir.build import REBUILD, integer, sub
 from texpr.ir.dtypes import BOOL, I64, U64, DType, int_range
 from texpr.ir.expr import (
     Add,
-    Axis,
     And,
+    Axis,
     Call,
     Cast,
     Compare,
@@ -382,7 +382,10 @@ class Converter:
                 yield at_least(of_both.plus(variable(high), -1).plus(variable(most), -1).shifted(1), form)  # type: ignore[arg-type]
 
     def _range_of_data(self, e: Expr) -> Range | None:
-        """The range of a value that is read: declared, else that of a narrow type."""
+        """The range of a value that is read, and of one beside a number: declared, else that of a narrow type."""
+        if isinstance(e, Add | Sub) and isinstance(e.rhs, Const):
+            of_value = self._range_of_data(e.lhs)
+            return None if of_value is None else tuple(REBUILD[type(e)](x, e.rhs) for x in of_value)  # type: ignore[return-value]
         value = e.operand if isinstance(e, Cast) and e.operand.dtype.is_int else e
         if not isinstance(value, Read):
             return None

@@ -7,7 +7,7 @@ calls with larger ones are looked at by `ir.reach`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from texpr.ir.expr import Mul, Var
 from texpr.poly.forms import Form, Key, Piece
@@ -20,29 +20,33 @@ SMALL = 1 << 8
 """Factor of data in a sum."""
 
 
+_ROUNDS = 4
+"""Bounds by way of other data: each step may add as much again."""
+
+
 def held(piece: Piece, is_wild: Callable[[Key], bool], known: frozenset[Key] = frozenset()) -> frozenset[Key]:
     """The keys, wild ones, that the constraints of a piece hold within bounds from both sides; `known` are."""
-    above: set[Key] = set(known)
-    below: set[Key] = set(known)
-    grows = bool(piece)
-    while grows:
-        grows = False
-        for form, equality in piece:
-            wild = [(k, c) for k, c in form.terms if is_wild(k) and not (k in above and k in below)]
-            if len(wild) != 1 or not _is_bound(form, wild[0][0]):
-                continue
-            key, factor = wild[0]
-            for side in (above, below) if equality else (above,) if factor > 0 else (below,):
-                grows = grows or key not in side
-                side.add(key)
-    return frozenset(above & below)
+    forms = [(f, wild) for c in piece for f in ((c.form, c.form.times(-1)) if c.equality else (c.form,))
+             if (wild := [k for k, _ in f.terms if is_wild(k)]) and _is_bound(f, wild)]
+    from_below: set[Key] = set(known)
+    from_above: set[Key] = set(known)
+    for _ in range(_ROUNDS if forms else 0):
+        before = len(from_below) + len(from_above)
+        for form, wild in forms:
+            for key, factor in form.terms:
+                rest = ((k, c) for k, c in form.terms if k in wild and k is not key)
+                if key in wild and all(k in (from_above if c > 0 else from_below) for k, c in rest):
+                    (from_below if factor > 0 else from_above).add(key)
+        if len(from_below) + len(from_above) == before:
+            break
+    return frozenset(from_below & from_above)
 
 
-def _is_bound(form: Form, key: Key) -> bool:
-    """Whether the rest of a form is a few sizes, indices and a number."""
-    rest = [(k, c) for k, c in form.terms if k is not key]
+def _is_bound(form: Form, wild: Collection[Key]) -> bool:
+    """Whether a form that is at least 0 is one of data, a few sizes, indices and a number."""
+    rest = [(k, c) for k, c in form.terms if k not in wild]
     plain = all(type(k) is Var or not (k.opaque and isinstance(k.node, Mul)) for k, _ in rest)  # type: ignore[union-attr]
-    return plain and sum(abs(c) for _, c in rest) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
+    return plain and sum(abs(c) for _, c in form.terms) <= MOST_FACTORS and abs(form.constant) <= LARGEST_NUMBER
 
 
 def is_small(forms: Iterable[Form], wild: Iterable[Key]) -> bool:

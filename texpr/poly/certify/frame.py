@@ -42,6 +42,7 @@ from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
 from texpr.ir.traverse import children, identical, rewrite, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
+from texpr.poly.certify.wrapping import equal_where_near, is_between
 from texpr.poly.solver import context
 
 _SET, _PARAM, _IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
@@ -226,8 +227,13 @@ class Frame:
             return True
         if not self.atoms and not self.parameters.terms:
             return False
-        within = variables(node)
-        return any(var in within and self._is_wild(term) for term, var in (*self.atoms, *self.parameters.terms))
+        is_wild = self._wild_among(variables(node))
+        return any(map(is_wild, variables(node))) and not all(is_between(c, is_wild) for c in children(node) if isinstance(c, Expr))
+
+    def _wild_among(self, used: Collection[Var]) -> Callable[[Var], bool]:
+        """Whether a variable, one of those, stands for any value of 64 bits."""
+        wild = {var for term, var in (*self.atoms, *self.parameters.terms) if var in used and self._is_wild(term)}
+        return wild.__contains__
 
     def _is_wild(self, term: Expr) -> bool:
         """Whether the value of an atom, or of what it is made of, is any of 64 bits."""
@@ -265,7 +271,14 @@ class Frame:
         """What is known of parameters and atoms; of some atoms alone, if they are named."""
         terms = (*self.atoms, *self.parameters.terms) if of is None else tuple((term, var) for term, var in self.atoms if var in of)
         data = {var for _, var in (*self.atoms, *self.parameters.terms)}
-        return conjunction(*(c for term, var in terms for c in _known(term, var, data)))
+        return conjunction(*(c for term, var in terms for c in (*_known(term, var, data), *self._unwrapped(term, var, data))))
+
+    def _unwrapped(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:
+        """What is known of a sum that may wrap."""
+        if term.dtype != I64 or not self._may_wrap(term):
+            return []
+        sizes = [v for v in self.parameters.variables if v not in data]
+        return equal_where_near(term, var, self._wild_among(variables(term)), sizes)
 
     def universe(self) -> isl.Set:
         return isl.Set.universe(self.parameters.space(len(self.variables)))
