@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from texpr.ir.expr import Add, Axis, Call, Div, Expr, Max, Min, Mul, Neg, Node, Pow, Reduce, Sub, Var
+from texpr.ir.build import sub
+from texpr.ir.expr import Add, Axis, Call, Div, Expr, Max, Min, Mul, Neg, Node, Pow, Read, Reduce, Sub, Var, index
 from texpr.ir.shapes import evaluate_size
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, variables, walk
+from texpr.ir.traverse import children, rewrite, variables, walk
 
 _ARITHMETIC = (Add, Sub, Mul, Div, Max, Min, Neg, Pow, Call)
 
@@ -48,9 +49,21 @@ def _per_equation(equation: Equation, sizes: Mapping[Var, int]) -> int:
 
 
 def _points(axes: tuple[Axis, ...], sizes: Mapping[Var, int]) -> int:
-    """Instances of the axes; a bound that depends on another index counts as if that were 0."""
-    return prod(max(0, _value(axis.hi, sizes) - _value(axis.lo, sizes)) for axis in axes)
+    """Instances of the axes; a bound that depends on another index counts as if that were 0, one that data say as if they were as far
+    out as their range lets them be.
+    """
+    return prod(max(0, _value(axis.hi, sizes, 1) - _value(axis.lo, sizes, 0)) for axis in axes)
 
 
-def _value(bound: Expr, sizes: Mapping[Var, int]) -> int:
-    return evaluate_size(bound, {v: sizes.get(v, 0) for v in variables(bound)})
+def _value(bound: Expr, sizes: Mapping[Var, int], end: int) -> int:
+    """A bound as a number; of data, the first (0) or the last (1) value of their range, 0 without any."""
+    def rule(node: Node) -> Node | None:
+        return _limit(node, end) if isinstance(node, Read) else None
+
+    known: Expr = rewrite(bound, rule)  # type: ignore[assignment]
+    return evaluate_size(known, {v: sizes.get(v, 0) for v in variables(known)})
+
+
+def _limit(read: Read, end: int) -> Expr:
+    found = read.tensor.value_range
+    return index(0) if found is None else sub(found[1], index(1)) if end else found[0]
