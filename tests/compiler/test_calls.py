@@ -266,10 +266,10 @@ def test_names_of_indices_sizes_and_tensors_clash_with_nothing(names):
 
 
 def test_specialisations_are_bounded():
-    op = tx.op("op bounded(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] * 2 + sum(k: X[i, k]) }")
+    op = tx.op("op bounded(X: f32[M, N]) -> Y: f32[M, N] { Y[i, j] = X[i, j] * 2 + max(k: X[i, k]) }")
     for n in [*range(1, 25), 3, 40]:
         x = np.ones((n, 2 * n), np.float32)
-        same(op(x), x * 2 + 2 * n)
+        same(op(x), x * 3)
     symbolic = [numbers for _, numbers in op._kernels.made if not numbers]
     assert len(op._kernels.made) == current().specializations + 1
     assert len(symbolic) == 1
@@ -277,7 +277,7 @@ def test_specialisations_are_bounded():
 
 def test_shapes_earn_a_kernel_once_their_calls_cost_what_compiling_costs(monkeypatch):
     """They are served by the symbolic kernel until then, with the same results."""
-    op = tx.op("op earned(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + sum(k: X[k]) }")
+    op = tx.op("op earned(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 5 * max(k: X[k]) }")
     x = np.ones(5, np.float32)
     with tx.options(specializations=1):
         op(np.ones(3, np.float32))

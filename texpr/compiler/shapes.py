@@ -1,5 +1,7 @@
 """Which kernel serves the shapes of a call: one of constant sizes for the first few, then one of symbolic sizes, until that has cost more.
 
+The results are the same, bit for bit: a shape whose own kernel would add sums in another order than the symbolic one gets its own at once.
+
 Whether a shape will come back is not known. So it is served by the symbolic kernel until its calls have taken as long as compiling a kernel
 of its own takes: at most twice the time of one who knows the future (the rule for "rent or buy").
 """
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from texpr.compiler.kernel import MOST_SHAPES, CompiledKernel
+from texpr.compiler.order import Order, order_of
 from texpr.ir.expr import Var
 from texpr.ir.shapes import Shape
 from texpr.ir.tensor import Program
@@ -38,30 +41,44 @@ class Kernels:
     """The kernels of one operator.
 
     Attributes:
-        made: by the program and its sizes in order, without sizes for the symbolic ones.
+        made: by the program and its sizes in order, without sizes for the symbolic ones; those that were asked for last come last.
     """
 
     compile: Compile
     made: dict[tuple[Program, Numbers], CompiledKernel] = field(default_factory=dict)
     _prices: dict[Program, float] = field(default_factory=dict)
     _usage: dict[tuple[Program, Numbers], _Usage] = field(default_factory=dict)
+    _orders: dict[tuple[Program, Numbers], Order] = field(default_factory=dict)
 
     def serving(self, program: Program, sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
         """The kernel for a call on inputs of these shapes, compiled if it is the first that needs it."""
         own = (program, tuple(sizes[v] for v in program.sizes))
         if own in self.made:
-            return self.made[own]
-        if self._earned(own):
-            start = perf_counter()
-            kernel = self.made[own] = self.compile(program, sizes)
-            kernel.prepare(tuple(shapes))
-            self._prices[program] = perf_counter() - start
-            self._usage.pop(own, None)
-            return kernel
+            return self.made.setdefault(own, self.made.pop(own))
+        if self._earned(own) or self._order(program, sizes) != self._order(program, {}):
+            return self._compiled(own, sizes, shapes)
         shared = (program, ())
         if shared not in self.made:
             self.made[shared] = self.compile(program, {})
         return self.made[shared]
+
+    def _compiled(self, own: tuple[Program, Numbers], sizes: Mapping[Var, int], shapes: Sequence[Shape]) -> CompiledKernel:
+        start = perf_counter()
+        kernel = self.made[own] = self.compile(own[0], sizes)
+        kernel.prepare(tuple(shapes))
+        self._prices[own[0]] = perf_counter() - start
+        self._usage.pop(own, None)
+        if len(self.made) > MOST_SHAPES:
+            self.made.pop(next((key for key in tuple(self.made) if key[1]), own), None)
+        return kernel
+
+    def _order(self, program: Program, sizes: Mapping[Var, int]) -> Order:
+        key = (program, tuple(sizes[v] for v in program.sizes if v in sizes))
+        if key not in self._orders:
+            if len(self._orders) >= MOST_SHAPES:
+                self._orders.clear()
+            self._orders[key] = order_of(program, sizes)
+        return self._orders[key]
 
     def _earned(self, own: tuple[Program, Numbers]) -> bool:
         made = tuple(self.made)  # other threads may make some meanwhile

@@ -41,7 +41,7 @@ class Options:
         text_limit: characters of operator text that are accepted at once.
         tuned: operators use the schedules that `tx.tune` chose for them.
         specializations: shapes of an operator that get a kernel of constant sizes at once. Others are served by one of symbolic sizes until
-            their calls have taken as long as compiling takes.
+            their calls have taken as long as compiling takes, if that adds floats in the same order.
         opt: how much is done to captured programs: 0 nothing, 1 what is needless goes, 2 all passes but fusion, 3 all.
         disable: passes over captured programs that are left out, such as `fuse` (`texpr.graph.PASSES`).
         device: where tensors, parameters and what is computed of them lie, unless they say so themselves: "cpu", or the name of a GPU.
