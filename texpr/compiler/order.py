@@ -23,7 +23,7 @@ ORDERLY = frozenset({
 })
 """Steps that move computations and copy elements. Each sum is added in the same order before and after them, unless they say `reassoc`."""
 BY_LANES = frozenset({"rfactor", "unroll", "vectorize", "vectorize_scalable"})
-"""Steps that do so too, unless their loop runs over terms that are rounded when they are added: lanes are added to each other at the end."""
+"""Steps that do so too, unless their loop runs over terms that are rounded when they are added: lanes are added up at the end."""
 Order = tuple[object, ...]
 
 
