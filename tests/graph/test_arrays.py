@@ -135,7 +135,92 @@ def test_a_mask_chooses():
         tx.jit(lambda x: x[x > 3])(x)
 
 
+def test_results_are_values_of_their_own():
+    """Also where nothing is computed: what is assigned to one is not seen in the other."""
+    for f in (lambda x: x.reshape(2, 3), lambda x: x[...], lambda x: +x, lambda x: x.astype("f64"), lambda x: x.transpose(0, 1),
+              lambda x: x.broadcast_to(2, 3), lambda x: x.clip(), lambda x: x.squeeze()):
+        for x in (tx.tensor(np.ones((2, 3))), tx.tensor(np.ones((2, 3))) * 1):
+            y = f(x)
+            y[0, 0] = 7.0
+            assert x.tolist() == [[1.0] * 3] * 2 and y.tolist() == [[7.0, 1.0, 1.0], [1.0] * 3]
+
+        def traced(x, f=f):
+            y = f(x)
+            y[0, 0] = 7.0
+            return x, y
+
+        assert [t.numpy().sum() for t in tx.jit(traced)(np.ones((2, 3)))] == [6, 12]
+
+
+def test_numbers_given_to_traced_functions_fit_the_dtype():
+    x = tx.tensor(np.array([1, 100], "i1"))
+    add, less = tx.jit(lambda x, n: x + n), tx.jit(lambda x, n: x < n)
+    assert add(x, 27).tolist() == [28, 127] and less(x, 300).tolist() == [True, True]
+    with pytest.raises(tx.CallError) as found:
+        add(x, 300)
+    assert str(found.value) == "error[range]: `n` is 300, expected a value in -128..128"
+
+
+def test_assignment_by_a_mask_of_the_first_axes():
+    x = tx.tensor(np.zeros((3, 4), "i1"))
+    for mask in (np.array([True, False, True]), [True, False, True], tx.tensor([True, False, True])):
+        y = x.astype("i8")
+        y[mask] = 5
+        assert y.numpy().sum(axis=1).tolist() == [20, 0, 20]
+    for key, value, message in ((np.ones(4, bool), 5, r"a mask of shape \[4\] chooses from axes of extents \[3\]"),
+                                (0, 300, "300 does not fit i8"), (np.ones(3, bool), -129, "-129 does not fit i8")):
+        with pytest.raises(tx.CallError, match=message):
+            x[key] = value
+    assert not x.numpy().any()
+
+
+@pytest.mark.parametrize("exponent", [17, 31, 65535, 65537, 2**40])
+def test_powers_of_integers(exponent: int):
+    """They wrap, as those of Python's integers modulo 2^64 do; exponents below 0 are refused."""
+    base = np.array([0, 1, -1, 2, 3, -7, 2**33 + 1])
+    want = [(pow(int(b), exponent, 2**64) + 2**63) % 2**64 - 2**63 for b in base]
+    assert (tx.tensor(base) ** exponent).tolist() == want == (tx.tensor(base) ** tx.tensor(np.full(7, exponent))).tolist()
+    with pytest.raises(tx.CallError, match=r"`exponent\[1\]` is -1, expected a value in 0..9223372036854775807"):
+        (tx.tensor(base[:2]) ** tx.tensor([0, -1])).numpy()
+
+
+def test_spellings_of_dtypes():
+    """Names count bits; NumPy's codes that count bytes are refused, and objects of NumPy are what they are."""
+    x = tx.tensor([1])
+    assert [str(x.astype(t).dtype) for t in ("i8", "u8", np.dtype("i8"), np.uint8, "int8", "<i8", float)] == [
+        "i8", "u8", "i64", "u8", "i8", "i64", "f64"]
+    for code in ("i1", "i2", "i4", "u1", "u2", "u4", "f2", "f4", "f8", "b1"):
+        with pytest.raises(tx.CallError, match=f"'{code}' counts bytes, as NumPy does, and texpr's names count bits"):
+            tx.tensor([1], code)
+
+
+@pytest.mark.parametrize("data, dtype, wrong", [
+    ([300], "i8", "300"), ([-1], "u64", "-1"), (300, "i8", "300"), ([1e10], "i32", "10000000000.0"), ([np.nan], "i64", "nan"),
+    ([2.0**63], "i64", "9.223372036854775808e+18"), ([np.inf], "u8", "inf"), (np.array([2**63], "u8"), "i64", "9223372036854775808")])
+def test_values_beyond_a_dtype(data: object, dtype: str, wrong: str):
+    for source in (data, tx.tensor(data)):
+        with pytest.raises(tx.CallError) as found:
+            tx.tensor(source, dtype)
+        assert float(str(found.value).split()[1]) == float(wrong) or wrong == "nan"
+        assert str(found.value).endswith(f"does not fit {dtype}\n  help: choose a wider dtype, or convert: tensor(data).astype(...)")
+
+
+def test_values_within_a_dtype():
+    assert tx.tensor([127.9, -128.9], "i8").tolist() == [127, -128] and tx.tensor([2.0**63], "u64").tolist() == [2**63]
+    assert tx.tensor(np.array([1, 2], "u2"), "bf16").tolist() == [1, 2] and tx.tensor([True], "i8").tolist() == [1]
+
+
 COMPLAINTS = {
+    "error[index]: a mask of shape [2] chooses from axes of extents [3]\n"
+    "  help: a mask has the extents of the axes that it stands for, from the first one on": lambda x: x[0, np.array([True, False])],
+    "error[index]: an index of f32\n  help: index with integers or booleans": lambda x: tx.jit(lambda x: x[x])(x),
+    "error[index]: index 2 is out of bounds for axis 0 of extent 2": lambda x: x[np.array([0, 2])],
+    "error[index]: index 18446744073709551615 is out of bounds for axis 1 of extent 3": lambda x: x[0, np.array([2**64 - 1], "u8")],
+    "error[dtype]: an integer to the power -1 is no integer\n  help: convert it: .astype(\"f64\")": lambda x: x.astype("i32") ** -1,
+    "error[dtype]: left_shift of f32\n  help: it is for integers and booleans": lambda x: x << 1,
+    "error[dtype]: mean as i32\n  help: convert the result: .astype(\"i64\")": lambda x: x.mean(dtype="i32"),
+    "error[shape]: max of no elements: a tensor of shape [0, 3, 4], axes [0]\n  help: reduce other axes, or look at the shape first":
+        lambda x: x[2:].max(axis=0),
     "error[shape]: shapes [2, 3, 4] and [3] do not fit each other\n  help: axes are aligned at the last one; extents must be equal, or 1":
         lambda x: x + np.ones(3, "f4"),
     "error[index]: index 5 is out of bounds for axis 1 of extent 3": lambda x: x[0, 5],

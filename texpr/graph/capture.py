@@ -15,6 +15,7 @@ from texpr import autodiff, ops
 from texpr.autodiff.simplify import reads
 from texpr.compiler import Op
 from texpr.compiler.refuse import check_requirements
+from texpr.graph.checked import checked
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture, is_recording, recording
 from texpr.ir.dtypes import DType, from_numpy, number, stored
@@ -155,11 +156,11 @@ class Capture:
         """Append a call of an operator's program.
 
         Raises:
-            CallError: shapes that do not fit, or a range of values asked of what is computed.
+            CallError: shapes that do not fit.
         """
         sizes, packs = bound(program, [a.shape for a in arguments])
-        self._note_ranges(program, arguments, sizes)
-        targets = tuple(self._result(program.name, caller_shape(t, sizes, packs), t.dtype) for t in program.outputs)
+        arguments = [self._with_range(formal, a, sizes) for formal, a in zip(program.inputs, arguments)]
+        targets = tuple(self._result(program.name, caller_shape(t, sizes, packs), t.dtype, _range_of(t, sizes)) for t in program.outputs)
         self.equations.append(Invoke(targets, program, tuple(a.tensor for a in arguments)))
         if not is_recording():
             self.stopped.update(targets)
@@ -283,14 +284,14 @@ class Capture:
         base = re.sub(r"\W", "_", wish)
         return self._tensor(chain([base], (f"{base}_{k}" for k in count(2))), shape, dtype)
 
-    def _result(self, operator: str, shape: Sequence[int], dtype: DType) -> Tensor:
-        return self._tensor((f"{operator}_{k}" for k in count(1)), shape, dtype)
+    def _result(self, operator: str, shape: Sequence[int], dtype: DType, values: tuple[int, int] | None) -> Tensor:
+        return self._tensor((f"{operator}_{k}" for k in count(1)), shape, dtype, values)
 
-    def _tensor(self, names: Iterable[str], shape: Sequence[int], dtype: DType) -> Tensor:
-        """A tensor with the first of the names that is free."""
+    def _tensor(self, names: Iterable[str], shape: Sequence[int], dtype: DType, values: tuple[int, int] | None = None) -> Tensor:
+        """A tensor with the first of the names that is free, and a range of values if one is known."""
         name = next(n for n in names if n not in self._names)
         self._names.add(name)
-        return Tensor(name, dtype, plain(*(index(n) for n in shape)))
+        return Tensor(name, dtype, plain(*(index(n) for n in shape)), values and (index(values[0]), index(values[1])))
 
     def _argument(self, operator: Op, formal: Tensor, value: object) -> Symbolic:
         """An input of a call as a symbolic tensor."""
@@ -309,22 +310,32 @@ class Capture:
             raise CallError(f"{operator.__name__}: `{formal.name}` is {found.dtype}, expected {formal.dtype}", code="dtype")
         return found
 
-    def _note_ranges(self, program: Program, arguments: Sequence[Symbolic], sizes: Sizes) -> None:
-        """What a call asks of values is checked of the input; nothing can be said of what is computed."""
-        for formal, argument in zip(program.inputs, arguments):
-            if formal.distinct and formal.dims:
-                if argument.tensor in self._defined():
-                    raise CallError(f"{program.name}: `{formal.name}` is distinct, and `{argument.tensor.name}` is computed",
-                                    code="distinct", help="pass it as data")
-                self.rows.setdefault(argument.tensor, set()).add(evaluate_size(formal.shape[-1], sizes))
-            if formal.value_range is None:
-                continue
-            if argument.tensor in self._defined():
-                raise CallError(f"{program.name}: `{formal.name}` has a range of values, and `{argument.tensor.name}` is computed",
-                                code="range", help="pass it as data")
-            lo, hi = (evaluate_size(e, sizes) for e in formal.value_range)
-            before = self._ranges.get(argument.tensor, (lo, hi))
-            self._ranges[argument.tensor] = max(lo, before[0]), min(hi, before[1])
+    def _with_range(self, formal: Tensor, argument: Symbolic, sizes: Sizes) -> Symbolic:
+        """What a call asks of an argument's values is checked of the input; of what is computed, where it is not known, in every run."""
+        asked, length = _range_of(formal, sizes), evaluate_size(formal.shape[-1], sizes) if formal.distinct and formal.dims else None
+        if argument.tensor in self._inputs():
+            if length is not None:
+                self.rows.setdefault(argument.tensor, set()).add(length)
+            if asked is not None:
+                before = self._ranges.get(argument.tensor, asked)
+                self._ranges[argument.tensor] = max(asked[0], before[0]), min(asked[1], before[1])
+            return argument
+        known = _range_of(argument.tensor, {})
+        in_range = asked is None or known is not None and asked[0] <= known[0] and known[1] <= asked[1]
+        if in_range and (length is None or argument.tensor.distinct):
+            return argument
+        return checked(formal.name, formal.dtype, len(argument.shape), asked, length is not None)(argument)  # type: ignore[return-value]
+
+    def _inputs(self) -> set[Tensor]:
+        return {*self.inputs, *self.variables.values(), *self.constants}
+
+
+def _range_of(tensor: Tensor, sizes: Sizes) -> tuple[int, int] | None:
+    """The range of values that a tensor is declared with."""
+    if tensor.value_range is None:
+        return None
+    lo, hi = (evaluate_size(e, sizes) for e in tensor.value_range)
+    return lo, hi
 
 
 def _dtype(value: object) -> DType | None:

@@ -70,6 +70,12 @@ class Symbolic(ArrayMethods):
     def __texpr_call__(self, operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> object:
         return self.capture.apply(operator, inputs, constants)
 
+    def own(self) -> Symbolic:
+        """The same value under a name of its own."""
+        found = Symbolic(self.tensor, self.capture)
+        found.weak = self.weak
+        return found
+
     def __setitem__(self, key: object, value: object) -> None:
         """Give the name `x` of `x[key] = value` another value; what was computed from it before keeps the old one.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from texpr.compiler import Op
+from texpr.graph.arrays.delegated import InExpressions
 from texpr.graph.slabs import ALIGNMENT, in_lines
 from texpr.ir.dtypes import DType, as_bits, from_numpy, numpy_dtype, readable, stored
 from texpr.runtime import gpu
@@ -61,13 +62,16 @@ class Leaf(Protocol):
         """Called before that memory changes."""
 
 
-class Variable:
+class Variable(InExpressions):
     """A tensor with a value, of a shape that never changes.
 
     A step that assigns to it writes the new value over the old one, once nothing can fail any more, or to a second array, which it
     exchanges for the first one when it is complete (`Plan.explain()` says which): a step that fails leaves the old value. So take `data`
     anew after each step; an array taken before holds the new value or an older one, and `data.copy()` keeps a value. Both begin at whole
     lines of memory.
+
+    It has the methods and operators of tensors, which compute from the value that it has then and pass gradients to it; `==` and `len` are
+    those of objects.
 
     Attributes:
         leaf: the lazy tensor that stands for the value, if there is one.

@@ -20,7 +20,8 @@ import numpy as np
 
 from texpr import autodiff
 from texpr.compiler import Schedule, load
-from texpr.graph.lazy.tensor import applied, tensor
+from texpr.graph.lazy.making import of_bits
+from texpr.graph.lazy.tensor import applied
 from texpr.graph.place import on_host
 from texpr.ir.dtypes import numpy_dtype, readable
 from texpr.ir.expr import Tensor, Var
@@ -183,7 +184,7 @@ def _compiled(program: Program, sizes: dict[Var, int], target: str, given: list[
 
 
 def _on_device(program: Program, device: str, given: list[np.ndarray]) -> tuple[object, ...]:
-    tensors = tuple(tensor(a, t.dtype.name, device=device) for t, a in zip(program.inputs, given))
+    tensors = tuple(of_bits(a, t.dtype, device=device) for t, a in zip(program.inputs, given))
     return tuple(on_host(r.realize().value) for r in applied(program, tensors))
 
 

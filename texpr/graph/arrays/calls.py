@@ -11,22 +11,10 @@ import numpy as np
 from texpr.compiler import Op
 from texpr.graph.arrays import written
 from texpr.graph.arrays.indexing import selection
-from texpr.graph.arrays.promotion import of_elementary, of_quotient, of_sum, promoted, with_number
-from texpr.ir.dtypes import BOOL, F32, I32, I64, DType, accumulator, from_numpy, numpy_dtype
+from texpr.graph.arrays.promotion import named, of_elementary, of_quotient, of_sum, promoted, with_number
+from texpr.ir.dtypes import BOOL, F32, I32, I64, DType, accumulator, from_numpy, int_range, numpy_dtype
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
-
-_SIGNED_REMAINDER = "if R != 0 and (R < 0) != ({1} < 0) then R + {1} else R".replace("R", "fmod({0}, {1})")
-_BINARY = {"add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}", "floor_divide": "{0} // {1}",
-           "remainder": "{0} % {1}", "power": "{0} ** {1}", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})",
-           "arctan2": "atan2({0}, {1})", "bitwise_and": "bit_and({0}, {1})", "bitwise_or": "bit_or({0}, {1})",
-           "bitwise_xor": "bit_xor({0}, {1})"}
-_OF_FLOATS = {"floor_divide": f"round(({{0}} - ({_SIGNED_REMAINDER})) / {{1}})", "remainder": _SIGNED_REMAINDER}
-_OF_BOOLS = {"add": "{0} or {1}", "multiply": "{0} and {1}", "maximum": "{0} or {1}", "minimum": "{0} and {1}",
-             "bitwise_and": "{0} and {1}", "bitwise_or": "{0} or {1}", "bitwise_xor": "{0} != {1}"}
-_COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-MOST_FACTORS = 16
-"""Whole exponents up to this one are part of the operator's text, so that powers become products."""
 
 
 def is_operand(value: object) -> bool:
@@ -40,6 +28,8 @@ def operand(value: object) -> Any:
     Raises:
         CallError: neither a number nor an array of a dtype that texpr has.
     """
+    if hasattr(type(value), "as_tensor"):  # a variable
+        return value.as_tensor()  # type: ignore[attr-defined]
     if isinstance(getattr(value, "dtype", None), DType) or type(value) in (bool, int, float):
         return value
     if value is None or isinstance(value, str | bytes | dict | set | complex):
@@ -61,18 +51,18 @@ def dtype_of(x: Any) -> DType:
 def common_dtype(*operands: Any) -> DType:
     """The dtype that operands have together; numbers are weak."""
     weak = [x for x in operands if is_weak(x)]
-    strong = [dtype_of(x) for x in operands if not is_weak(x)] or [dtype_of(x) for x in weak if not _is_number(x)]
+    strong = [dtype_of(x) for x in operands if not is_weak(x)] or [dtype_of(x) for x in weak if not is_number(x)]
     result = strong[0]
     for t in strong[1:]:
         result = promoted(result, t)
     for x in weak:
-        result = with_number(result, x if _is_number(x) else _like(x.dtype))
+        result = with_number(result, x if is_number(x) else _like(x.dtype))
     return result
 
 
 def is_weak(x: object) -> bool:
     """Whether an operand is a number of Python, or stands for one."""
-    return _is_number(x) or getattr(x, "weak", False)
+    return is_number(x) or getattr(x, "weak", False)
 
 
 def _like(t: DType) -> bool | int | float:
@@ -80,75 +70,41 @@ def _like(t: DType) -> bool | int | float:
     return 0.0 if t.is_float else False if t == BOOL else 0
 
 
-def _is_number(x: object) -> bool:
+def is_number(x: object) -> bool:
+    """True for a number of Python."""
     return type(x) in (bool, int, float)
 
 
-def _shape(x: Any) -> Shape:
-    return () if _is_number(x) else tuple(x.shape)
+def shape_of(x: Any) -> Shape:
+    """The shape of an operand."""
+    return () if is_number(x) else tuple(x.shape)
 
 
-def _elementwise(name: str, text: str, operands: Sequence[Any], computed: DType, result: DType) -> Any:
+def elementwise(name: str, text: str, operands: Sequence[Any], computed: DType | None, result: DType) -> Any:
+    """An expression of the elements of operands; `computed` is the dtype to which they are converted first, None for no conversion."""
     # There is no number of Python in what NumPy lacks; f32 holds what its own rounding needs.
-    numbers = F32 if computed.as_bits else computed
-    dtypes = [numbers if _is_number(x) else dtype_of(x) for x in operands]
-    found: Any = written.elementwise(name, text, [_shape(x) for x in operands], dtypes, result, computed)(*operands)
+    numbers = F32 if computed is not None and computed.as_bits else computed
+    dtypes = [numbers if is_number(x) else dtype_of(x) for x in operands]
+    ranges = [_range_of_weak(x, computed) for x in operands]
+    found: Any = written.elementwise(name, text, [shape_of(x) for x in operands], dtypes, result, computed, ranges)(*operands)
     if all(map(is_weak, operands)):
         found.weak = True
     return found
 
 
-def binary(name: str, a: object, b: object) -> Any:
-    """An operation on two operands, one of them a tensor, element by element.
-
-    Raises:
-        CallError: shapes do not fit each other, or the dtype has no such operation.
-    """
-    x, y = operand(a), operand(b)
-    t = common_dtype(x, y)
-    if name == "power":
-        return _power(x, y, t)
-    if name in ("divide", "arctan2"):
-        t = of_quotient(t) if name == "divide" else of_elementary(t)
-    if t == BOOL:
-        if name not in _OF_BOOLS:
-            raise CallError(f"{name} of booleans", code="dtype", help='convert one: .astype("i64")')
-        return _elementwise(name, _OF_BOOLS[name], (x, y), t, t)
-    if t.is_float and name.startswith("bitwise"):
-        raise CallError(f"{name} of {t}", code="dtype", help="it is for integers and booleans")
-    text = _OF_FLOATS.get(name, _BINARY[name]) if t.is_float else _BINARY[name]
-    return _elementwise(name, text, (x, y), t, t)
-
-
-def _power(x: Any, y: Any, t: DType) -> Any:
-    if t == BOOL:
-        raise CallError("power of booleans", code="dtype", help='convert one: .astype("i64")')
-    if type(y) is int and 0 <= y <= MOST_FACTORS or (type(y) in (int, float) and y in (-1, -2, 0.5, -0.5, 2.0, 3.0) and t.is_float):
-        text = f"{{0}} ** {y}" if t.is_float and y >= 0 else f"1 / {{0}} ** {-y}" if t.is_float else _factors(y)  # type: ignore[arg-type]
-        return _elementwise("power", text, (x,), t, t)
-    if t.is_int:
-        raise CallError("powers of integers need a whole exponent of 0 to 16", code="dtype", help='convert one: .astype("f64")')
-    return _elementwise("power", _BINARY["power"], (x, y), t, t)
-
-
-def _factors(n: int) -> str:
-    """A whole power as a product; 1 is of the element's dtype too."""
-    return " * ".join(["{0}"] * n) if n else "{0} * 0 + 1"
-
-
-def compare(name: str, a: object, b: object) -> Any:
-    """A comparison, element by element: a boolean tensor."""
-    x, y = operand(a), operand(b)
-    t = common_dtype(x, y)
-    if t == BOOL and _COMPARISONS[name] not in ("==", "!="):
-        t = I32  # False < True
-    text = f"{{0}} {_COMPARISONS[name]} {{1}}"
-    return _elementwise(name, text, (x, y), t, BOOL)
+def _range_of_weak(x: Any, computed: DType | None) -> str:
+    """The range of values of an integer of Python that is given when a traced function is called: what the other operand's dtype holds."""
+    if not getattr(x, "weak", False) or x.dtype != I64 or computed is None or not computed.is_int or computed == I64:
+        return ""
+    lo, hi = int_range(computed)
+    return f" in {lo}..{min(hi + 1, int_range(I64)[1])}"
 
 
 def unary(name: str, text: str, x: Any, computed: DType) -> Any:
     """An expression of the elements of a tensor; `{0}` is one."""
-    return _elementwise(name, text, (x,), computed, computed)
+    if computed == BOOL and name != "invert":
+        raise CallError(f"{name} of booleans", code="dtype", help='convert it: .astype("i64")')
+    return elementwise(name, text, (x,), computed, computed)
 
 
 def elementary(name: str, x: Any, text: str = "") -> Any:
@@ -158,17 +114,17 @@ def elementary(name: str, x: Any, text: str = "") -> Any:
 
 def test(name: str, x: Any) -> Any:
     """isnan, isinf or isfinite."""
-    return _elementwise(name, f"{name}({{0}})", (x,), of_elementary(dtype_of(x)), BOOL)
+    return elementwise(name, f"{name}({{0}})", (x,), of_elementary(dtype_of(x)), BOOL)
 
 
 def where(condition: object, a: object, b: object) -> Any:
     """`a` where the condition holds, `b` elsewhere."""
     c, x, y = operand(condition), operand(a), operand(b)
-    if _is_number(c) or dtype_of(c) != BOOL:
+    if is_number(c) or dtype_of(c) != BOOL:
         raise CallError("the condition of `where` is no tensor of booleans", code="dtype", help="compare it with something")
-    t = I64 if type(x) is int and type(y) is int else common_dtype(x, y) if not (_is_number(x) and _is_number(y)) else F32
-    shapes, numbers = [_shape(v) for v in (c, x, y)], F32 if t.as_bits else t
-    dtypes = [BOOL, *(numbers if _is_number(v) else dtype_of(v) for v in (x, y))]
+    t = I64 if type(x) is int and type(y) is int else common_dtype(x, y) if not (is_number(x) and is_number(y)) else F32
+    shapes, numbers = [shape_of(v) for v in (c, x, y)], F32 if t.as_bits else t
+    dtypes = [BOOL, *(numbers if is_number(v) else dtype_of(v) for v in (x, y))]
     reads = [f"{{{k}}}" if d == t else f"{t}({{{k}}})" for k, d in enumerate(dtypes)]
     return written.elementwise("choose", f"if {{0}} then {reads[1]} else {reads[2]}", shapes, dtypes, t)(c, x, y)
 
@@ -176,39 +132,61 @@ def where(condition: object, a: object, b: object) -> Any:
 def cast(x: Any, t: DType) -> Any:
     """The same values in another dtype; towards zero where integers are made of floats."""
     if x.dtype == t:
-        return x
+        return itself(x)
     text = "{0} != 0" if t == BOOL else f"{t}({{0}})"
     return written.elementwise("astype", text, [x.shape], [x.dtype], t)(x)
 
 
+def cast_any(x: Any, t: DType) -> Any:
+    """The same of an operand that may be an array of NumPy."""
+    return cast(x, t) if isinstance(x.dtype, DType) else x.astype(numpy_dtype(t))
+
+
+def itself(x: Any) -> Any:
+    """The same values as a tensor of its own: elements that are assigned to one stay what they are in the other."""
+    return x.own()
+
+
+def refuse_out(out: object) -> None:
+    """Raise CallError where NumPy's `out` is given."""
+    if out is not None:
+        raise CallError("methods of tensors take no `out`", code="arguments", help="use the result, or assign it: x[...] = result")
+
+
+_MEAN = "sum({over}: {x}) / {t}({count})"
+_VAR = f"m{{kept}} = {_MEAN} ;; sum({{over}}: ({{x}} - m{{kept}}) ** 2) / {{t}}(DIVISOR)"
 _REDUCTIONS = {
     "sum": "sum({over}: {x})", "prod": "prod({over}: {x})", "max": "max({over}: {x})", "min": "min({over}: {x})",
-    "any": "any({over}: {x})", "all": "all({over}: {x})",
-    "mean": "sum({over}: {x}) / {t}({count})",
-    "var": "m{kept} = sum({over}: {x}) / {t}({count}) ;; sum({over}: ({x} - m{kept}) ** 2) / {t}({count} - DDOF)",
+    "any": "any({over}: {x})", "all": "all({over}: {x})", "mean": _MEAN, "var": _VAR,
+    "std": _VAR.replace(";; ", ";; q{kept} = ") + " ;; if q{kept} > 0 then sqrt(q{kept}) else q{kept}",
 }
 
 
-def reduce(name: str, x: Any, axis: object, keepdims: bool, ddof: int = 0) -> Any:
+def reduce(name: str, x: Any, axis: object, keepdims: bool, dtype: object = None, out: object = None, ddof: float = 0) -> Any:
     """A reduction over one axis, several, or all of them (None).
 
+    Args:
+        dtype: what the elements are converted to first, and the dtype of the result; None for NumPy's choice.
     Raises:
         CallError: an axis that the tensor does not have, or twice; the largest of no elements.
     """
-    t = dtype_of(x)
+    refuse_out(out)
     axes = axes_of(axis, x.ndim)
-    if name in ("any", "all") and t != BOOL:
-        x = cast(x, BOOL)
-    if not axes:
-        return x if name in ("max", "min", "any", "all") else cast(x, _reduced(name, t)) if name != "var" else x - x
-    if name in ("max", "min") and t == BOOL:
-        return reduce("any" if name == "max" else "all", x, axis, keepdims)
-    result = _reduced(name, t)
-    computed = accumulator(result) if result.is_float else result
-    text = _REDUCTIONS[name].replace("DDOF", str(ddof))
+    result = _reduced(name, x.dtype) if dtype is None else named(dtype)
+    if name in ("mean", "var", "std") and not result.is_float:
+        raise CallError(f"{name} as {result}", code="dtype", help='convert the result: .astype("i64")')
+    if dtype is not None or name in ("any", "all"):
+        x = cast(x, result)
+    _refuse_empty(name, x, axes)
+    if name in ("max", "min") and x.dtype == BOOL:
+        name = "any" if name == "max" else "all"
+    if not axes:  # of each element alone
+        x, axes, keepdims = reshape(x, (*x.shape, 1)), [x.ndim], False
+    computed = _computed(name, result)
+    text = _REDUCTIONS[name].replace("DIVISOR", _divisor(ddof))
     if computed != result:
         before, mark, last = text.rpartition(" ;; ")
-        text = f"{before}{mark}{result}({last})"
+        text = f"{before}{mark}{f'{last} != 0' if result == BOOL else f'{result}({last})'}"
     return written.reduction(f"reduce_{name}", text, x.ndim, axes, keepdims, x.dtype, result, computed)(x)
 
 
@@ -217,18 +195,71 @@ def _reduced(name: str, t: DType) -> DType:
         return BOOL
     if name in ("sum", "prod"):
         return of_sum(t)
-    return of_quotient(t) if name in ("mean", "var") else t
+    return of_quotient(t) if name in ("mean", "var", "std") else t
 
 
-def place(name: str, x: Any, axis: int | None, keepdims: bool) -> Any:
+def _computed(name: str, result: DType) -> DType:
+    """The dtype of the sums behind a result."""
+    if name in ("max", "min", "any", "all"):
+        return result
+    return I64 if result == BOOL else accumulator(result)
+
+
+def _divisor(ddof: float) -> str:
+    """n - ddof, or 0 where that is negative."""
+    if type(ddof) is int:
+        return f"max({{count}} - {ddof}, 0)"
+    if not isinstance(ddof, float | np.number) or not np.isfinite(ddof):
+        raise CallError(f"ddof is {ddof!r}, expected a number", code="arguments")
+    return f"max(f64({{count}}) - {float(ddof)!r}, 0)"
+
+
+def _refuse_empty(name: str, x: Any, axes: Sequence[int]) -> None:
+    if name in ("max", "min", "argmax", "argmin") and any(x.shape[k] == 0 for k in axes):
+        raise CallError(f"{name} of no elements: a tensor of shape {list(x.shape)}, axes {list(axes)}", code="shape",
+                        help="reduce other axes, or look at the shape first")
+
+
+def place(name: str, x: Any, axis: int | None, keepdims: bool, out: object = None) -> Any:
     """argmax or argmin along one axis, or of all elements."""
+    refuse_out(out)
     if axis is None:
         found = place(name, reshape(x, (-1,)), 0, False)
         return reshape(found, (1,) * x.ndim) if keepdims else found
     if dtype_of(x) == BOOL:
         x = cast(x, I32)
     (k,) = axes_of(axis, x.ndim)
-    return written.reduction(f"reduce_{name}", f"{name}({{over}}: {{x}})", x.ndim, [k], keepdims, x.dtype, I64, x.dtype)(x)
+    _refuse_empty(name, x, [k])
+    return written.reduction(f"reduce_{name}", f"{name}({{over}}: {{x}})", x.ndim, [k], keepdims, x.dtype, I64, x.dtype, in_axis=True)(x)
+
+
+def cumulated(operator: Op, x: Any, axis: int | None, dtype: object, out: object) -> Any:
+    """Sums or products of the elements up to each one along an axis, or of all in a line."""
+    refuse_out(out)
+    x = cast(x, of_sum(x.dtype) if dtype is None else named(dtype))
+    if axis is None:
+        return operator(reshape(x, (-1,)), axis=0)
+    (k,) = axes_of(axis, x.ndim)
+    return operator(x, axis=k)
+
+
+def rounded(x: Any, decimals: int, out: object) -> Any:
+    """To the nearest multiple of 10^-decimals, ties to even: of a product with a power of ten, as NumPy has it.
+
+    Raises:
+        CallError: integers at tens, hundreds, ...
+    """
+    refuse_out(out)
+    if not x.dtype.is_float:
+        if decimals < 0:
+            raise CallError(f"integers are rounded to {decimals} decimals", code="arguments", help='convert them: .astype("f64")')
+        return itself(x)
+    scale = float(10 ** abs(decimals))
+    if not decimals:
+        text = "round({0})"
+    else:
+        text = f"round({{0}} * {scale!r}) / {scale!r}" if decimals > 0 else f"round({{0}} / {scale!r}) * {scale!r}"
+    return unary("round", text, x, x.dtype)
 
 
 def axes_of(axis: object, rank: int) -> list[int]:
@@ -255,13 +286,13 @@ def matmul(a: object, b: object) -> Any:
         CallError: extents do not fit.
     """
     x, y = operand(a), operand(b)
-    if _is_number(x) or _is_number(y) or not x.shape or not y.shape:
+    if is_number(x) or is_number(y) or not x.shape or not y.shape:
         raise CallError("@ needs at least one axis on each side", code="shape", help="multiply by numbers with *")
     if x.shape[-1] != y.shape[-2 if len(y.shape) > 1 else 0]:
         raise CallError(f"{list(x.shape)} @ {list(y.shape)}: {x.shape[-1]} columns and {y.shape[-2 if len(y.shape) > 1 else 0]} rows",
                         code="shape")
     t = common_dtype(x, y)
-    left, right = (cast(v, t) if isinstance(v.dtype, DType) else v.astype(numpy_dtype(t)) for v in (x, y))
+    left, right = cast_any(x, t), cast_any(y, t)
     if t == BOOL:
         return cast(matmul(cast(left, I32), cast(right, I32)), BOOL)
     left = left.reshape(1, -1) if len(x.shape) == 1 else left
@@ -277,31 +308,67 @@ def select(x: Any, key: object) -> Any:
     Raises:
         CallError: an index out of bounds, or booleans, whose number would be the extent of the result.
     """
-    found = selection(x.shape, normal(key))
+    found = selection(x.shape, normal(key, x.shape))
     whole = [f"i{k}" for k in range(len(x.shape))]
     if found.at == whole and tuple(found.result) == x.shape and not found.places:
-        return x
+        return itself(x)
     places = [(tuple(p.shape), n) for p, n in found.places]  # type: ignore[attr-defined]
     op: Op = written.taken(x.shape, found.at, tuple(found.result), x.dtype, places)
     return op(x, *(_as_i64(p) for p, _ in found.places))
 
 
-def normal(key: object) -> object:
-    """The key with lists as arrays, and where arrays of booleans choose, with the places where they hold."""
-    parts = [p for k in (key if isinstance(key, tuple) else (key,)) for p in _places(k)]
+def normal(key: object, shape: Shape) -> object:
+    """The key with lists as arrays, numbers as Python's, and where arrays of booleans choose, with the places where they hold.
+
+    Args:
+        shape: of the tensor that the key is for.
+    Raises:
+        CallError: a mask of another shape than the axes that it chooses from; an array of floats; a place that is not there.
+    """
+    items = [_plain(k) for k in (key if isinstance(key, tuple) else (key,))]
+    used = sum(map(_axes_used, items))
+    parts, axis = [], 0
+    for item in items:
+        if item is Ellipsis:
+            axis += max(len(shape) - used, 0)
+        parts += _chosen(item, shape, axis) if isinstance(item, np.ndarray) else [item]
+        axis += _axes_used(item)
     return tuple(parts) if isinstance(key, tuple) or len(parts) != 1 else parts[0]
 
 
-def _places(key: object) -> Sequence[object]:
-    if isinstance(key, list):
-        key = np.asarray(key, None if key else np.int64)
-    if not isinstance(key, np.ndarray):
-        return [key]
-    if key.dtype == bool:
-        return np.nonzero(key)
-    if key.dtype.kind not in "iu":
-        raise CallError(f"an index of {key.dtype}", code="index", help="index with integers or booleans")
-    return [key]
+def _plain(item: object) -> object:
+    """A list as an array, an integer of NumPy or in an array of no axes as one of Python."""
+    if isinstance(item, list):
+        item = np.asarray(item, None if item else np.int64)
+    if isinstance(item, np.ndarray | np.generic):
+        if item.dtype.kind not in "iub":
+            raise CallError(f"an index of {item.dtype}", code="index", help="index with integers or booleans")
+        return item.item() if item.ndim == 0 else item
+    if isinstance(getattr(item, "dtype", None), DType) and dtype_of(item).is_float:
+        raise CallError(f"an index of {dtype_of(item)}", code="index", help="index with integers or booleans")
+    return item
+
+
+def _axes_used(item: object) -> int:
+    """How many axes of a tensor an item of a key is for."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+
+
+def _chosen(item: np.ndarray, shape: Shape, axis: int) -> Sequence[np.ndarray]:
+    """The places that an array chooses on axes from `axis` on, one array for each."""
+    extents = list(shape[axis : axis + _axes_used(item)])
+    if item.dtype == bool:
+        if list(item.shape) != extents:
+            raise CallError(f"a mask of shape {list(item.shape)} chooses from axes of extents {extents}", code="index",
+                            help="a mask has the extents of the axes that it stands for, from the first one on")
+        return np.nonzero(item)
+    for n in extents:  # where there is no such axis, `selection` says so
+        out = item[(item < -n) | (item >= n)]
+        if out.size:
+            raise CallError(f"index {out.flat[0]} is out of bounds for axis {axis} of extent {n}", code="index")
+    return [item]
 
 
 def _as_i64(p: Any) -> Any:
@@ -316,7 +383,7 @@ def reshape(x: Any, shape: Sequence[int]) -> Any:
     """
     wanted = _whole_shape(x.shape, shape)
     if wanted == x.shape:
-        return x
+        return itself(x)
     line = x if len(x.shape) == 1 else written.flattened(x.shape, x.dtype)(x) if x.shape else written.stretched((), (1,), x.dtype)(x)
     if len(wanted) == 1:
         return line
@@ -338,7 +405,7 @@ def permute(x: Any, order: Sequence[int]) -> Any:
     axes = [axes_of(k, x.ndim)[0] for k in order]
     if sorted(axes) != list(range(x.ndim)):
         raise CallError(f"{tuple(order)} is no order of {x.ndim} axes", code="axis")
-    return x if axes == list(range(x.ndim)) else written.permuted(axes, x.dtype)(x)
+    return itself(x) if axes == list(range(x.ndim)) else written.permuted(axes, x.dtype)(x)
 
 
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
@@ -346,4 +413,4 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     wanted = tuple(n.__index__() for n in shape)
     if written.broadcast([x.shape, wanted]) != wanted:
         raise CallError(f"{list(x.shape)} does not broadcast to {list(wanted)}", code="shape")
-    return x if wanted == x.shape else written.stretched(x.shape, wanted, x.dtype)(x)
+    return itself(x) if wanted == x.shape else written.stretched(x.shape, wanted, x.dtype)(x)

@@ -121,7 +121,7 @@ def _add_places(found: Selection, item: object, n: int, begins: int) -> None:
 
 
 def _position(item: object, n: int, axis: int) -> int:
-    if isinstance(item, bool) or not hasattr(item, "__index__"):
+    if isinstance(item, bool | np.bool_) or not hasattr(item, "__index__"):
         raise CallError(f"{item!r} is no index", code="index",
                         help="an index is an integer, a slice, `...`, None, or an array of integers or booleans")
     place = item.__index__()  # type: ignore[attr-defined]

@@ -9,10 +9,10 @@ from math import prod
 from typing import Any, Self
 
 from texpr import ops
-from texpr.graph.arrays import calls
+from texpr.graph.arrays import binary, calls
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
-from texpr.ir.dtypes import BOOL, DType
+from texpr.ir.dtypes import BOOL, I8, DType
 from texpr.support.errors import CallError
 
 Axis = int | tuple[int, ...] | list[int] | None
@@ -29,55 +29,73 @@ class ArrayOperators:
     __hash__ = object.__hash__
 
     def __add__(self, other: object) -> Self:
-        return calls.binary("add", self, other)
+        return binary.applied("add", self, other)
 
     def __radd__(self, other: object) -> Self:
-        return calls.binary("add", other, self)
+        return binary.applied("add", other, self)
 
     def __sub__(self, other: object) -> Self:
-        return calls.binary("subtract", self, other)
+        return binary.applied("subtract", self, other)
 
     def __rsub__(self, other: object) -> Self:
-        return calls.binary("subtract", other, self)
+        return binary.applied("subtract", other, self)
 
     def __mul__(self, other: object) -> Self:
-        return calls.binary("multiply", self, other)
+        return binary.applied("multiply", self, other)
 
     def __rmul__(self, other: object) -> Self:
-        return calls.binary("multiply", other, self)
+        return binary.applied("multiply", other, self)
 
     def __truediv__(self, other: object) -> Self:
-        return calls.binary("divide", self, other)
+        return binary.applied("divide", self, other)
 
     def __rtruediv__(self, other: object) -> Self:
-        return calls.binary("divide", other, self)
+        return binary.applied("divide", other, self)
 
     def __floordiv__(self, other: object) -> Self:
-        return calls.binary("floor_divide", self, other)
+        return binary.applied("floor_divide", self, other)
 
     def __rfloordiv__(self, other: object) -> Self:
-        return calls.binary("floor_divide", other, self)
+        return binary.applied("floor_divide", other, self)
 
     def __mod__(self, other: object) -> Self:
-        return calls.binary("remainder", self, other)
+        return binary.applied("remainder", self, other)
 
     def __rmod__(self, other: object) -> Self:
-        return calls.binary("remainder", other, self)
+        return binary.applied("remainder", other, self)
 
     def __pow__(self, other: object) -> Self:
-        return calls.binary("power", self, other)
+        return binary.applied("power", self, other)
 
     def __rpow__(self, other: object) -> Self:
-        return calls.binary("power", other, self)
+        return binary.applied("power", other, self)
+
+    def __divmod__(self, other: object) -> tuple[Self, Self]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> tuple[Self, Self]:
+        return binary.applied("floor_divide", other, self), binary.applied("remainder", other, self)
+
+    def __lshift__(self, other: object) -> Self:
+        return binary.applied("left_shift", self, other)
+
+    def __rlshift__(self, other: object) -> Self:
+        return binary.applied("left_shift", other, self)
+
+    def __rshift__(self, other: object) -> Self:
+        return binary.applied("right_shift", self, other)
+
+    def __rrshift__(self, other: object) -> Self:
+        return binary.applied("right_shift", other, self)
 
     def __and__(self, other: object) -> Self:
-        return calls.binary("bitwise_and", self, other)
+        return binary.applied("bitwise_and", self, other)
 
     def __or__(self, other: object) -> Self:
-        return calls.binary("bitwise_or", self, other)
+        return binary.applied("bitwise_or", self, other)
 
     def __xor__(self, other: object) -> Self:
-        return calls.binary("bitwise_xor", self, other)
+        return binary.applied("bitwise_xor", self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -92,28 +110,28 @@ class ArrayOperators:
         return calls.unary("negative", "-{0}", self, self.dtype)
 
     def __pos__(self) -> Self:
-        return self
+        return calls.itself(self)
 
     def __abs__(self) -> Self:
-        return calls.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else self
+        return calls.unary("absolute", "abs({0})", self, self.dtype) if self.dtype.is_signed else calls.itself(self)
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return calls.compare("equal", self, other) if calls.is_operand(other) else NotImplemented  # type: ignore[return-value]
+        return binary.compare("equal", self, other) if calls.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return calls.compare("not_equal", self, other) if calls.is_operand(other) else NotImplemented  # type: ignore[return-value]
+        return binary.compare("not_equal", self, other) if calls.is_operand(other) else NotImplemented  # type: ignore[return-value]
 
     def __lt__(self, other: object) -> Self:
-        return calls.compare("less", self, other)
+        return binary.compare("less", self, other)
 
     def __le__(self, other: object) -> Self:
-        return calls.compare("less_equal", self, other)
+        return binary.compare("less_equal", self, other)
 
     def __gt__(self, other: object) -> Self:
-        return calls.compare("greater", self, other)
+        return binary.compare("greater", self, other)
 
     def __ge__(self, other: object) -> Self:
-        return calls.compare("greater_equal", self, other)
+        return binary.compare("greater_equal", self, other)
 
     def __matmul__(self, other: object) -> Self:
         return calls.matmul(self, other)
@@ -153,8 +171,10 @@ class ArrayMethods(ArrayOperators, Elementary):
         """The same values in another dtype; towards zero where integers are made of floats."""
         return calls.cast(self, named(dtype))
 
-    def reshape(self, *shape: Any) -> Self:
+    def reshape(self, *shape: Any, order: str = "C") -> Self:
         """The same elements in the order of memory; one extent may be -1."""
+        if order != "C":
+            raise CallError(f"elements are in the order C of memory, not {order!r}", code="arguments", help="transpose before and after")
         return calls.reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
 
     def flatten(self) -> Self:
@@ -165,7 +185,7 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def transpose(self, *order: Any) -> Self:
         """Axis k of the result is axis `order[k]`; without an order, all in the opposite one."""
-        given = order[0] if len(order) == 1 and isinstance(order[0], tuple | list) else order
+        given = order[0] if len(order) == 1 and (order[0] is None or isinstance(order[0], tuple | list)) else order
         return calls.permute(self, given) if given else self.T
 
     def swapaxes(self, a: int, b: int) -> Self:
@@ -193,78 +213,83 @@ class ArrayMethods(ArrayOperators, Elementary):
         """Repeated along axes of extent 1, and along new ones in front."""
         return calls.broadcast_to(self, shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape)
 
-    def sum(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Over some axes, or all; integers become i64."""
-        return calls.reduce("sum", self, axis, keepdims)
+    def sum(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+        """Over some axes, or all; integers become i64, or u64. `dtype` is what the elements are converted to first."""
+        return calls.reduce("sum", self, axis, keepdims, dtype, out)
 
-    def prod(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """The product over some axes, or all; integers become i64."""
-        return calls.reduce("prod", self, axis, keepdims)
+    def prod(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+        """The product over some axes, or all; integers become i64, or u64."""
+        return calls.reduce("prod", self, axis, keepdims, dtype, out)
 
-    def mean(self, axis: Axis = None, keepdims: bool = False) -> Self:
+    def mean(self, axis: Axis = None, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
         """Over some axes, or all; integers become f64."""
-        return calls.reduce("mean", self, axis, keepdims)
+        return calls.reduce("mean", self, axis, keepdims, dtype, out)
 
-    def var(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Self:
-        """The mean squared difference from the mean, over n - ddof."""
-        return calls.reduce("var", self, axis, keepdims, ddof)
+    def var(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+        """The mean squared difference from the mean, over n - ddof, or over 0 where that is negative."""
+        return calls.reduce("var", self, axis, keepdims, dtype, out, ddof)
 
-    def std(self, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Self:
-        """The root of the variance."""
-        return self.var(axis, ddof, keepdims).sqrt()
+    def std(self, axis: Axis = None, ddof: float = 0, keepdims: bool = False, *, dtype: object = None, out: None = None) -> Self:
+        """The root of the variance; its gradient is 0 where it is 0."""
+        return calls.reduce("std", self, axis, keepdims, dtype, out, ddof)
 
-    def max(self, axis: Axis = None, keepdims: bool = False) -> Self:
+    def max(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The largest over some axes, or all; NaN if there is one."""
-        return calls.reduce("max", self, axis, keepdims)
+        return calls.reduce("max", self, axis, keepdims, out=out)
 
-    def min(self, axis: Axis = None, keepdims: bool = False) -> Self:
+    def min(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The smallest over some axes, or all; NaN if there is one."""
-        return calls.reduce("min", self, axis, keepdims)
+        return calls.reduce("min", self, axis, keepdims, out=out)
 
-    def any(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Whether some element holds."""
-        return calls.reduce("any", self, axis, keepdims)
+    def any(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
+        """True where some element holds."""
+        return calls.reduce("any", self, axis, keepdims, out=out)
 
-    def all(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Whether all elements hold."""
-        return calls.reduce("all", self, axis, keepdims)
+    def all(self, axis: Axis = None, keepdims: bool = False, *, out: None = None) -> Self:
+        """True where all elements hold."""
+        return calls.reduce("all", self, axis, keepdims, out=out)
 
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
+    def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The place of the first largest element along an axis, or of all."""
-        return calls.place("argmax", self, axis, keepdims)
+        return calls.place("argmax", self, axis, keepdims, out)
 
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
+    def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: None = None) -> Self:
         """The place of the first smallest element along an axis, or of all."""
-        return calls.place("argmin", self, axis, keepdims)
+        return calls.place("argmin", self, axis, keepdims, out)
 
-    def cumsum(self, axis: int = 0) -> Self:
-        """Sums up to each place of an axis."""
-        return ops.cumsum(self, axis=axis)  # type: ignore[return-value]
+    def cumsum(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
+        """Sums up to each place of an axis, or of all elements in a line; integers become i64, or u64."""
+        return calls.cumulated(ops.cumsum, self, axis, dtype, out)
 
-    def clip(self, lo: object = None, hi: object = None) -> Self:
+    def cumprod(self, axis: int | None = None, dtype: object = None, out: None = None) -> Self:
+        """Products up to each place of an axis, or of all elements in a line; integers become i64, or u64."""
+        return calls.cumulated(ops.cumprod, self, axis, dtype, out)
+
+    def clip(self, lo: object = None, hi: object = None, *, out: None = None) -> Self:
         """Not below `lo`, not above `hi`."""
-        above = self if lo is None else calls.binary("maximum", self, lo)
-        return above if hi is None else calls.binary("minimum", above, hi)
+        calls.refuse_out(out)
+        above = self if lo is None else binary.applied("maximum", self, lo)
+        return calls.itself(above) if hi is None else binary.applied("minimum", above, hi)
 
     def maximum(self, other: object) -> Self:
         """The larger of both, element by element."""
-        return calls.binary("maximum", self, other)
+        return binary.applied("maximum", self, other)
 
     def minimum(self, other: object) -> Self:
         """The smaller of both, element by element."""
-        return calls.binary("minimum", self, other)
+        return binary.applied("minimum", self, other)
 
-    def round(self) -> Self:
-        """To the nearest whole number, ties to even."""
-        return calls.unary("round", "round({0})", self, self.dtype) if self.dtype.is_float else self
+    def round(self, decimals: int = 0, out: None = None) -> Self:
+        """To the nearest multiple of 10^-decimals, ties to even."""
+        return calls.rounded(self, decimals, out)
 
     def floor(self) -> Self:
         """The largest whole number not above."""
-        return calls.unary("floor", "floor({0})", self, self.dtype) if self.dtype.is_float else self
+        return calls.unary("floor", "floor({0})", self, self.dtype) if self.dtype.is_float else calls.itself(self)
 
     def ceil(self) -> Self:
         """The smallest whole number not below."""
-        return calls.unary("ceil", "ceil({0})", self, self.dtype) if self.dtype.is_float else self
+        return calls.unary("ceil", "ceil({0})", self, self.dtype) if self.dtype.is_float else calls.itself(self)
 
     def abs(self) -> Self:
         """Without the sign."""
@@ -272,7 +297,7 @@ class ArrayMethods(ArrayOperators, Elementary):
 
     def square(self) -> Self:
         """Times itself."""
-        return calls.unary("square", "{0} * {0}", self, self.dtype)
+        return calls.unary("square", "{0} * {0}", self, I8 if self.dtype == BOOL else self.dtype)
 
     def relu(self) -> Self:
         """max(x, 0), whose gradient at 0 is 0."""

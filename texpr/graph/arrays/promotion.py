@@ -14,11 +14,14 @@ Python's numbers are weak, as in NumPy (NEP 50): they take the dtype of the arra
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from texpr.ir.dtypes import BF16, BOOL, DTYPES, F8E4M3, F8E5M2, F16, F32, F64, I64, U64, DType, from_numpy, int_range
 from texpr.support.errors import CallError
 
+_COUNTS_BYTES = re.compile("[biuf][0-9]+")
 _FLOAT_BITS = {8: 16, 16: 32, 32: 64, 64: 64}
 """Bits of a float that counts as holding integers of so many."""
 
@@ -77,10 +80,10 @@ def of_sum(t: DType) -> DType:
 
 
 def named(dtype: object) -> DType:
-    """A dtype from its name, a NumPy dtype, or as it is.
+    """A dtype from its name, a NumPy dtype, or as it is. Names count bits: `i8` has 8 bits, which NumPy calls `i1`.
 
     Raises:
-        CallError: texpr has no such dtype.
+        CallError: texpr has no such dtype; a code of NumPy that counts bytes, which `i8` and `u8` would contradict.
     """
     if isinstance(dtype, DType):
         return dtype
@@ -92,4 +95,7 @@ def named(dtype: object) -> DType:
         found = None
     if found is None:
         raise CallError(f"{dtype!r} is no dtype that texpr has", code="dtype", help=f"there are {', '.join(DTYPES)}")
+    if isinstance(dtype, str) and _COUNTS_BYTES.fullmatch(dtype):
+        raise CallError(f"{dtype!r} counts bytes, as NumPy does, and texpr's names count bits", code="dtype",
+                        help=f'write "{found}", or np.dtype({dtype!r})')
     return found

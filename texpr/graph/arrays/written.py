@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from texpr.compiler import Op, op
-from texpr.ir.dtypes import I64, DType
+from texpr.ir.dtypes import I64, DType, int_range
 from texpr.ir.shapes import Shape
 from texpr.support.errors import CallError
 
@@ -37,18 +37,19 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def elementwise(name: str, expression: str, shapes: Sequence[Shape], dtypes: Sequence[DType], result: DType,
-                computed: DType | None = None) -> Op:
+                computed: DType | None = None, ranges: Sequence[str] = ("", "", "")) -> Op:
     """Y = expression of the elements of A, B, C; `{0}`, `{1}`, `{2}` in it.
 
     Args:
         result: the dtype of Y.
         computed: the dtype to which elements are converted first; None for no conversion.
+        ranges: what is declared of the values of each operand.
     """
     whole = broadcast(shapes)
     inputs, reads = [], []
-    for letter, shape, t in zip("ABC", shapes, dtypes):
+    for letter, shape, t, within in zip("ABC", shapes, dtypes, ranges):
         dims, at = _aligned(shape, whole)
-        inputs.append(f"{letter}: {_typed(t, dims)}")
+        inputs.append(f"{letter}: {_typed(t, dims)}{within}")
         read = f"{letter}{_at(at)}"
         reads.append(read if computed in (None, t) else f"{computed}({read})")
     axes = [f"i{k}" for k in range(len(whole))]
@@ -56,8 +57,13 @@ def elementwise(name: str, expression: str, shapes: Sequence[Shape], dtypes: Seq
     return written(f"op {name}({', '.join(inputs)}) -> Y: {_typed(result, dims)} {{ Y{_at(axes)} = {expression.format(*reads)} }}")
 
 
-def reduction(name: str, text: str, rank: int, axes: Sequence[int], keepdims: bool, t: DType, result: DType, computed: DType) -> Op:
-    """Y = text, in which `{over}` are the axes that are reduced, `{x}` an element of X as `computed`, `{count}` how many there are."""
+def reduction(name: str, text: str, rank: int, axes: Sequence[int], keepdims: bool, t: DType, result: DType, computed: DType,
+              in_axis: bool = False) -> Op:
+    """Y = text, in which `{over}` are the axes that are reduced, `{x}` an element of X as `computed`, `{count}` how many there are.
+
+    Args:
+        in_axis: Y is places on the one axis that is reduced.
+    """
     kept = [k for k in range(rank) if k not in axes]
     dims = [f"N{k}" if k in kept else "1" for k in range(rank) if k in kept or keepdims]
     at = [f"i{k}" if k in kept else "0" for k in range(rank) if k in kept or keepdims]
@@ -67,7 +73,8 @@ def reduction(name: str, text: str, rank: int, axes: Sequence[int], keepdims: bo
     *before, last = filled.split(" ;; ")
     body = "  ".join([*before, f"Y{_at(at)} = {last}"])
     inside = _typed(t, [f"N{k}" for k in range(rank)])
-    return written(f"op {name}(X: {inside}) -> Y: {_typed(result, dims)} {{ {body} }}")
+    within = f" in 0..N{axes[0]}" if in_axis else ""
+    return written(f"op {name}(X: {inside}) -> Y: {_typed(result, dims)}{within} {{ {body} }}")
 
 
 def permuted(order: Sequence[int], t: DType) -> Op:
@@ -121,12 +128,38 @@ def put(shape: Shape, condition: str, at: Sequence[str], values: Shape, t: DType
 
 
 def product(left: Shape, right: Shape, t: DType) -> Op:
-    """A @ B of NumPy for two axes at least on each side: leading axes broadcast."""
+    """A @ B of NumPy for two axes at least on each side: leading axes broadcast. Sums of small integers are i32, and wrap as the result."""
     whole = broadcast([left[:-2], right[:-2]])
     (a, at_a), (b, at_b) = _aligned(left[:-2], whole), _aligned(right[:-2], whole)
     outer, at = [f"N{k}" for k in range(len(whole))], [f"i{k}" for k in range(len(whole))]
+    value = f"sum(k: A{_at([*at_a, 'i', 'k'])} * B{_at([*at_b, 'k', 'j'])})"
+    value = f"{t}({value})" if t.is_int and t.bits < 32 else value
     return written(f"op matmul(A: {_typed(t, [*a, 'M', 'K'])}, B: {_typed(t, [*b, 'K', 'N'])}) -> C: {_typed(t, [*outer, 'M', 'N'])} "
-                   f"{{ C{_at([*at, 'i', 'j'])} = sum(k: A{_at([*at_a, 'i', 'k'])} * B{_at([*at_b, 'k', 'j'])}) }}")
+                   f"{{ C{_at([*at, 'i', 'j'])} = {value} }}")
+
+
+def power(shapes: Sequence[Shape], dtypes: Sequence[DType], t: DType) -> Op:
+    """A ** B of integers, computed in `t`, which wraps: squares, and products where a bit of B is set, from the highest bit on."""
+    whole, (kind, by), bits = broadcast(shapes), dtypes, dtypes[1].bits - dtypes[1].is_signed
+    (a, at_a), (b, at_b) = (_aligned(s, whole) for s in shapes)
+    dims, at = [f"N{k}" for k in range(len(whole))], [f"i{k}" for k in range(len(whole))]
+    before, base = f"r{_at([*at, 'k - 1'])[:-1]} | 1]", f"{t}(A{_at(at_a)})" if kind != t else f"A{_at(at_a)}"
+    bit = f"bit_and(shr(exponent{_at(at_b)}, {by}({bits - 1} - k)), 1)"
+    # Ranges end before their upper bound, which an i64 has to hold.
+    positive = f" in 0..{int_range(by)[1] + (by.bits < 64)}" if by.is_signed else ""
+    return written(f"op power(A: {_typed(kind, a)}, exponent: {_typed(by, b)}{positive}) -> Y: {_typed(t, dims)} {{ "
+                   f"let r: {_typed(t, [*dims, bits])}  "
+                   f"r{_at([*at, 'k'])} = {before} * {before} * (if {bit} != 0 then {base} else 1)  "
+                   f"Y{_at(at)} = r{_at([*at, bits - 1])} }}")
+
+
+def constant_power(rank: int, t: DType, exponent: int) -> Op:
+    """A ** exponent of integers, which wrap, for an exponent above 0: the product of the squares of squares that its bits name."""
+    typed, at = _typed(t, [f"N{k}" for k in range(rank)]), _at(f"i{k}" for k in range(rank))
+    squares = ["A", *(f"s{k}" for k in range(1, exponent.bit_length()))]
+    equations = "  ".join(f"{b}{at} = {a}{at} * {a}{at}" for a, b in zip(squares, squares[1:]))
+    value = " * ".join(f"{s}{at}" for k, s in enumerate(squares) if exponent >> k & 1)
+    return written(f"op power(A: {typed}) -> Y: {typed} {{ {equations}  Y{at} = {value} }}")
 
 
 def _aligned(shape: Shape, whole: Shape) -> tuple[list[str], list[str]]:
@@ -145,7 +178,7 @@ def _typed_in(shape: Shape, extent: int) -> str:
 
 
 def _at(indices: object) -> str:
-    found = list(indices)  # type: ignore[call-overload]
+    found = list(map(str, indices))  # type: ignore[call-overload]
     return f"[{', '.join(found)}]" if found else ""
 
 

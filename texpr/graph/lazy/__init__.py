@@ -10,6 +10,7 @@ Python statements, and a loop in Python compiles its body once. Whatever else ha
 
 from texpr.graph.arrays.calls import where
 from texpr.graph.lazy.jit import Jitted, jit
-from texpr.graph.lazy.tensor import Tensor, from_dlpack, no_grad, tensor
+from texpr.graph.lazy.making import from_dlpack, tensor
+from texpr.graph.lazy.tensor import Tensor, no_grad
 
 __all__ = ["Jitted", "Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"]

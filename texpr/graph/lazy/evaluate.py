@@ -72,7 +72,8 @@ class History:
     def captured(self) -> tuple[Capture, list[Symbolic], Callable[[Tensor], Symbolic]]:
         """The calls as a capture with the leaves as data; the leaves there, and where other tensors are."""
         capture = Capture("lazy")
-        leaves = [capture.input(f"x{k}", t.shape, t.dtype) for k, t in enumerate(self.leaves)]
+        names = {id(a): p.name for n in reversed(self.nodes) for p, a in zip(n.program.inputs, n.arguments)}
+        leaves = [capture.input(names.get(id(t), "x"), t.shape, t.dtype) for t in self.leaves]
         made: list[tuple[Symbolic, ...]] = []
 
         def found(t: Tensor) -> Symbolic:

@@ -14,7 +14,8 @@ import numpy as np
 
 from texpr.compiler import Op
 from texpr.graph.capture import Capture, Structured
-from texpr.graph.lazy.tensor import Tensor, common_device, tensor
+from texpr.graph.lazy.making import tensor
+from texpr.graph.lazy.tensor import Tensor, common_device
 from texpr.graph.lazy.trees import Tree, flattened
 from texpr.graph.place import on_host
 from texpr.graph.plan import Plan

@@ -9,24 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from texpr import ops
 from texpr.compiler import CompiledKernel, Op
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.assigning import with_elements
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
-from texpr.graph.arrays.promotion import named
 from texpr.graph.capture import bound, resolved
+from texpr.graph.lazy.dlpack import exported_bits
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, is_recording, recording
-from texpr.ir.dtypes import DType, as_bits, from_numpy, number, numpy_dtype, readable, stored
+from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
-from texpr.runtime.convert import is_masked
 from texpr.support.errors import CallError
-from texpr.support.options import current
 
 MOST_WAITING = 200
 """Calls in a row that wait for somebody to look: a loop that nobody looks into must not become one program."""
@@ -92,6 +91,8 @@ class Tensor(ArrayMethods, gpu.Exchanged):
 
     def __texpr_kernel__(self, kernel: CompiledKernel, arrays: Sequence[object], out: object) -> object:
         """A kernel for a device called on tensors: it runs where they are, and nobody waits for it."""
+        from texpr.graph.lazy.making import tensor
+
         tensors = [a if isinstance(a, Tensor) else tensor(a, device=gpu.HOST) for a in arrays]
         device = gpu.find_device(common_device(kernel.name, tensors))
         if device is None:
@@ -173,6 +174,16 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         other.stops = True
         return other
 
+    def own(self) -> Tensor:
+        """The same value as a tensor of its own, through which gradients flow."""
+        if self.owner is not None or self.requires_grad and self.node is None:
+            return ops.copy(self)  # type: ignore[return-value]
+        other = self.detach()
+        other.stops, other.requires_grad = self.stops or not is_recording(), self.requires_grad
+        if self.value is None and self.node is not None:
+            self.node.outputs += (weakref.ref(other),)
+        return other
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for gradients in this tensor, or no longer. What was computed from it before has none.
 
@@ -228,11 +239,52 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if self.requires_grad and self.node is None:
             raise CallError("elements of a tensor that requires a gradient are assigned", code="gradient",
                             help="compute a new tensor: where(condition, values, x)")
+        from texpr.graph.lazy.making import tensor
+
         new = with_elements(self, key, calls.operand(value), lambda array: tensor(np.asarray(array)))
         self._leave()
         self.value, self.node, self.index, self.requires_grad = None, new.node, new.index, new.requires_grad
         assert self.node is not None
         self.node.outputs = (weakref.ref(self),)
+
+    def __iadd__(self, other: object) -> Tensor:
+        return self._updated(self + other)
+
+    def __isub__(self, other: object) -> Tensor:
+        return self._updated(self - other)
+
+    def __imul__(self, other: object) -> Tensor:
+        return self._updated(self * other)
+
+    def __itruediv__(self, other: object) -> Tensor:
+        return self._updated(self / other)
+
+    def __ifloordiv__(self, other: object) -> Tensor:
+        return self._updated(self // other)
+
+    def __imod__(self, other: object) -> Tensor:
+        return self._updated(self % other)
+
+    def __ipow__(self, other: object) -> Tensor:
+        return self._updated(self ** other)
+
+    def __imatmul__(self, other: object) -> Tensor:
+        return self._updated(self @ other)
+
+    def _updated(self, new: object) -> Tensor:
+        """What the name `x` of `x -= y` stands for: `new`, and where a leaf is changed outside of its gradient, `x` with that value.
+
+        Raises:
+            CallError: the leaf would become another shape.
+        """
+        if not isinstance(new, Tensor) or not (self.requires_grad and self.node is None) or is_recording():
+            return new  # type: ignore[return-value]
+        if new.shape != self.shape:
+            raise CallError(f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape")
+        value = new.astype(self.dtype).realize().value
+        self._leave()
+        self.value = value
+        return self
 
     def _leave(self) -> None:
         """Let another tensor stand for the value so far in all that was computed from it."""
@@ -273,20 +325,22 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return np.array(self.numpy(), dtype=dtype, copy=copy)  # type: ignore[call-overload]
 
     def __dlpack__(self, **options: Any) -> Any:
-        """A capsule over the same memory, whose strides are never negative.
+        """A capsule over the same memory, whose strides are never negative. Values that may not be written are exported as such to
+        consumers that know such arrays, and copied for others.
 
         Raises:
-            BufferError: a dtype that NumPy lacks; a tensor on a device that is asked for on another one.
+            BufferError: a tensor on a device that is asked for on another one; a copy would be needed and is not allowed.
         """
-        if self.dtype.as_bits:
-            raise BufferError(f"{self.dtype} is not exported through DLPack; convert it: x.astype('f32')")
         array = self._on_device()
         if array is not None:
             if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
                 raise BufferError(f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)")
             return gpu.exported(array, options.get("stream"))
-        value = self.numpy()
-        return (value if value.flags.writeable else value.copy()).__dlpack__(**options)
+        value = self.realize().value
+        assert value is not None
+        if not value.flags.writeable and options.get("copy") is None and not options.get("max_version"):
+            value = value.copy()
+        return exported_bits(value, self.dtype, options) if self.dtype.as_bits else value.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         found = gpu.find_device(self.device)
@@ -307,7 +361,9 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         return table(self)
 
     def __reduce__(self) -> tuple:
-        return _restored, (on_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
+        from texpr.graph.lazy.making import restored
+
+        return restored, (on_host(self.realize().value), self.dtype.name, self.requires_grad, self.device)
 
 
 def applied(program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | None = None) -> tuple[Tensor, ...]:
@@ -345,82 +401,6 @@ def leaf_of(variable: Variable) -> Tensor:
     return variable.leaf  # type: ignore[return-value]
 
 
-def tensor(data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None) -> Tensor:
-    """An array, a number, nested lists or a tensor of another library as a tensor.
-
-    A contiguous array of a dtype that texpr has shares its memory.
-
-    Args:
-        dtype: a name such as `"f32"`, or a NumPy dtype; None for that of the data.
-        requires_grad: whether `backward()` computes derivatives in it.
-        device: where it is to be, a name; None for where the data are if they are a tensor, else what `options(device=...)` says.
-    Raises:
-        CallError: no array, or of a dtype that texpr does not have.
-        ResourceError: the device cannot be used here, or has not enough memory.
-    """
-    if not isinstance(data, Tensor | np.ndarray | np.generic) and (array := gpu.taken_over(data)) is not None:
-        data = _adopted(array)
-    if isinstance(data, Tensor):
-        made = data.detach() if dtype is None else data.detach().astype(dtype)
-        if device is not None:
-            made = made.to(device)
-        if not requires_grad:
-            return made
-        value, t, device = made.realize().value, made.dtype, made.device
-    else:
-        value, t = _as_array(data, dtype)
-    there = moved(value, current().device if device is None else device)
-    found = Tensor(there.shape, t, there)
-    found.stops = False
-    return found.requires_grad_() if requires_grad else found
-
-
-def _known(dtype: np.dtype) -> DType:
-    found = from_numpy(dtype)
-    if found is None:
-        raise CallError(f"the tensor has dtype {dtype}, which texpr does not have", code="dtype")
-    return found
-
-
-def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
-    """What is not a tensor as an array that can be used as it is, and its dtype."""
-    if is_masked(data):
-        raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
-    wanted = None if dtype is None else named(dtype)
-    if isinstance(data, np.ndarray) and wanted is not None and wanted.as_bits and data.dtype == numpy_dtype(wanted):
-        value, t = data, wanted
-    else:
-        operand = calls.operand(data)
-        array = np.asarray(operand)
-        t = from_numpy(array.dtype)
-        assert t is not None
-        value = as_bits(array, t)
-        value, t = (value, t) if wanted in (None, t) else (stored(array, wanted), wanted)  # type: ignore[arg-type]
-    return np.ascontiguousarray(value, value.dtype.newbyteorder("=")).reshape(value.shape), t  # type: ignore[return-value]
-
-
-def from_dlpack(data: Any) -> Tensor:
-    """A tensor over the memory of another library's tensor, where that lies.
-
-    Raises:
-        CallError: it is of a dtype or layout that DLPack cannot hand over.
-        ResourceError: it lies on a device that cannot be used here.
-    """
-    array = gpu.taken_over(data)
-    if array is not None:
-        return _adopted(array)
-    try:
-        return tensor(np.from_dlpack(data), device=gpu.HOST)
-    except (BufferError, RuntimeError, TypeError, AttributeError) as error:
-        raise CallError(f"the tensor cannot be taken over: {error}", code="type", help="move it to the CPU, and detach it") from None
-
-
-def _adopted(array: gpu.DeviceArray) -> Tensor:
-    found = Tensor(array.shape, _known(array.dtype), array)
-    found.stops = False
-    return found
-
-
 def no_grad() -> AbstractContextManager[None]:
     """Within the block, no gradient flows through what is computed."""
     return recording(False)
@@ -435,15 +415,13 @@ def _argument(program: Program, name: str, dtype: DType, value: object) -> Tenso
     elif isinstance(value, bool | int | float):
         found = Tensor((), dtype, number(value, dtype))
     else:
+        from texpr.graph.lazy.making import tensor
+
         found = tensor(value, device=gpu.HOST if np.ndim(value) == 0 else None)  # type: ignore[arg-type]
     if found.dtype != dtype:
         raise CallError(f"{program.name}: `{name}` is {found.dtype}, expected {dtype}", code="dtype",
                         help=f'convert it: .astype("{dtype}")')
     return found
-
-
-def _restored(value: np.ndarray, dtype: str, requires_grad: bool, device: str = gpu.HOST) -> Tensor:
-    return tensor(value, dtype, requires_grad, device)
 
 
 def moved(array: Any, device: str) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Capture, Symbolic
 from texpr.graph.lazy import Tensor
-from texpr.graph.lazy.tensor import leaf_of, tensor
+from texpr.graph.lazy.making import of_bits, tensor
+from texpr.graph.lazy.tensor import leaf_of
 from texpr.graph.place import on_host
 from texpr.ir.dtypes import numpy_dtype
 from texpr.nn.arguments import whole
@@ -158,7 +159,7 @@ class LBFGS(Optimizer):
         """-H g, where H has learnt of the last step."""
         known = self._history
         if known is None:
-            nothing = tensor(np.zeros((1, gradient.shape[0]), numpy_dtype(gradient.dtype)), gradient.dtype.name, device=gradient.device)
+            nothing = of_bits(np.zeros((1, gradient.shape[0]), numpy_dtype(gradient.dtype)), gradient.dtype, device=gradient.device)
             known = _History(nothing, nothing, (0.0,), 1.0, gradient, gradient)
         else:
             known = self._learnt(known, (gradient - known.gradient).realize())

@@ -10,7 +10,7 @@ import numpy as np
 
 from texpr import ops
 from texpr.graph.lazy import Tensor
-from texpr.graph.lazy.tensor import tensor
+from texpr.graph.lazy.making import tensor
 from texpr.nn.arguments import number
 from texpr.nn.optim.clipping import total_norm
 from texpr.nn.parameter import Parameter

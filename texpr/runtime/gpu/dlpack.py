@@ -27,8 +27,8 @@ ALIGNMENT = 16
 _LEGACY = 1  # how both interfaces write the default stream
 
 
-class _Tensor(ctypes.Structure):
-    """DLTensor."""
+class DLTensor(ctypes.Structure):
+    """DLTensor: `code`, `bits` and `lanes` are its dtype."""
 
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
                 ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
@@ -40,7 +40,7 @@ class _Managed(ctypes.Structure):
 
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
-_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+_Managed._fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
 _Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _python = ctypes.pythonapi
@@ -48,6 +48,17 @@ _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _De
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _python))
+_OFFSETS = {_NAME: 0, b"dltensor_versioned": 32}
+"""Bytes before the tensor in the record of each kind of capsule: the newer one begins with version, context, deleter and flags."""
+
+
+def tensor_in(capsule: Any) -> DLTensor | None:
+    """The tensor in a capsule of either kind, to be read and changed; None in one that was used already."""
+    for name, offset in _OFFSETS.items():
+        if _is_valid(id(capsule), name):
+            return ctypes.cast(_pointer(id(capsule), name) + offset, ctypes.POINTER(DLTensor)).contents
+    return None
+
 
 def exported(array: DeviceArray, stream: int | None = None) -> Any:
     """A DLPack capsule over an array's memory.
@@ -64,7 +75,7 @@ def exported(array: DeviceArray, stream: int | None = None) -> Any:
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     kind, number = array.device.facts.dlpack
     address = array.used_here() if array.size else 0
-    tensor = _Tensor(address, kind, number, array.ndim, _CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1, shape, None, 0)
+    tensor = DLTensor(address, kind, number, array.ndim, _CODES[array.dtype.kind], 8 * array.dtype.itemsize, 1, shape, None, 0)
     ends = native.symbols()
     record = _Managed(tensor, None, _Deleter(ends["tx_give_back"]))
     owner = record, shape, array

@@ -1,0 +1,113 @@
+"""Operations on two tensors, element by element: what NumPy's operators are in the language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from texpr.graph.arrays import calls, written
+from texpr.graph.arrays.promotion import of_elementary, of_quotient, promoted
+from texpr.ir.dtypes import BOOL, I8, I32, I64, U64, DType, int_range
+from texpr.support.errors import CallError
+
+_TEXTS = {"add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", "divide": "{0} / {1}", "floor_divide": "{0} // {1}",
+          "remainder": "{0} % {1}", "power": "{0} ** {1}", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})",
+          "arctan2": "atan2({0}, {1})", "bitwise_and": "bit_and({0}, {1})", "bitwise_or": "bit_or({0}, {1})",
+          "bitwise_xor": "bit_xor({0}, {1})", "left_shift": "shl({0}, {1})", "right_shift": "shr({0}, {1})"}
+_OF_BOOLS = {"add": "{0} or {1}", "multiply": "{0} and {1}", "maximum": "{0} or {1}", "minimum": "{0} and {1}",
+             "bitwise_and": "{0} and {1}", "bitwise_or": "{0} or {1}", "bitwise_xor": "{0} != {1}"}
+_OF_INTEGERS = ("floor_divide", "remainder", "power", "left_shift", "right_shift")
+"""What NumPy computes of booleans as integers of 8 bits."""
+_COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+_TURNED = {"equal": "equal", "not_equal": "not_equal", "less": "greater", "less_equal": "greater_equal", "greater": "less",
+           "greater_equal": "less_equal"}
+_SIGNED_FIRST = {"equal": "{0} >= 0 and u64({0}) == {1}", "not_equal": "{0} < 0 or u64({0}) != {1}", "less": "{0} < 0 or u64({0}) < {1}",
+                 "less_equal": "{0} < 0 or u64({0}) <= {1}", "greater": "{0} >= 0 and u64({0}) > {1}",
+                 "greater_equal": "{0} >= 0 and u64({0}) >= {1}"}
+"""Comparisons of an i64 with a u64, which no integer dtype holds together."""
+MOST_FACTORS = 16
+"""Whole exponents up to this one are part of the operator's text, so that powers become products."""
+
+MOST_SQUARED = 1 << 16
+"""The same for exponents of integers, as products of squares."""
+
+
+def applied(name: str, a: object, b: object) -> Any:
+    """An operation on two operands, one of them a tensor.
+
+    Raises:
+        CallError: shapes do not fit each other, or the dtype has no such operation.
+    """
+    x, y = calls.operand(a), calls.operand(b)
+    if name in ("divide", "arctan2"):  # of floats, whatever the other operand is
+        x, y = (_as_float(v) if type(v) is int else v for v in (x, y))
+    t = calls.common_dtype(x, y)
+    if t == BOOL and name in _OF_INTEGERS:
+        t = I8
+    if name == "power":
+        return _power(x, y, t)
+    if name in ("divide", "arctan2"):
+        t = of_quotient(t) if name == "divide" else of_elementary(t)
+    if t == BOOL:
+        if name not in _OF_BOOLS:
+            raise CallError(f"{name} of booleans", code="dtype", help='convert one: .astype("i64")')
+        return calls.elementwise(name, _OF_BOOLS[name], (x, y), t, t)
+    if t.is_float and (name.startswith("bitwise") or name.endswith("shift")):
+        raise CallError(f"{name} of {t}", code="dtype", help="it is for integers and booleans")
+    return calls.elementwise(name, _TEXTS[name], (x, y), t, t)
+
+
+def _power(x: Any, y: Any, t: DType) -> Any:
+    if type(y) is int and y < 0 and t.is_int:
+        raise CallError(f"an integer to the power {y} is no integer", code="dtype", help='convert it: .astype("f64")')
+    if type(y) is int and 0 <= y <= MOST_FACTORS or (type(y) in (int, float) and y in (-1, -2, 0.5, -0.5, 2.0, 3.0) and t.is_float):
+        text = f"{{0}} ** {y}" if t.is_float and y >= 0 else f"1 / {{0}} ** {-y}" if t.is_float else _factors(y)
+        return calls.elementwise("power", text, (x,), t, t)
+    if type(y) is int and y <= MOST_SQUARED and t.is_int:
+        return written.constant_power(len(calls.shape_of(x)), t, y)(calls.cast_any(x, t))
+    if t.is_int:
+        dtypes = [t if calls.is_number(v) else calls.dtype_of(v) for v in (x, y)]
+        base, exponent = (v if d != BOOL else calls.cast_any(v, t) for v, d in zip((x, y), dtypes))
+        return written.power([calls.shape_of(v) for v in (x, y)], [t if d == BOOL else d for d in dtypes], t)(base, exponent)
+    return calls.elementwise("power", _TEXTS["power"], (x, y), t, t)
+
+
+def _as_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise CallError("an integer beyond f64 is an operand of a quotient", code="dtype") from None
+
+
+def _factors(n: int) -> str:
+    """A whole power as a product; 1 is of the element's dtype too."""
+    return " * ".join(["{0}"] * n) if n else "{0} * 0 + 1"
+
+
+def compare(name: str, a: object, b: object) -> Any:
+    """A comparison: a boolean tensor. Integers are compared as numbers, whatever their dtypes."""
+    x, y = calls.operand(a), calls.operand(b)
+    for tensor, number, this in ((x, y, name), (y, x, _TURNED[name])):
+        if type(number) is int and not calls.is_weak(tensor) and (beyond := _beyond(calls.dtype_of(tensor), number)):
+            holds = this == "not_equal" or this.startswith("less" if beyond > 0 else "greater")
+            return calls.elementwise(name, str(holds).lower(), (tensor,), calls.dtype_of(tensor), BOOL)
+    given = [v if calls.is_number(v) else calls.dtype_of(v) for v in (x, y)]
+    integers = all(isinstance(g, DType) and g.is_int for g in given)  # those of Python that a traced function is given among them
+    t = promoted(*given) if integers else calls.common_dtype(x, y)  # type: ignore[arg-type]
+    if integers and t.is_float:
+        return _compare_signs(name, x, y) if given[1] == U64 else _compare_signs(_TURNED[name], y, x)
+    if t == BOOL and _COMPARISONS[name] not in ("==", "!="):
+        t = I32  # False < True
+    return calls.elementwise(name, f"{{0}} {_COMPARISONS[name]} {{1}}", (x, y), t, BOOL)
+
+
+def _compare_signs(name: str, x: Any, y: Any) -> Any:
+    """A comparison of integers with a sign with u64."""
+    return calls.elementwise(name, _SIGNED_FIRST[name], (calls.cast_any(x, I64), y), None, BOOL)
+
+
+def _beyond(t: DType, number: int) -> int:
+    """1 for a number above all of an integer dtype, -1 below them, else 0."""
+    if not t.is_int:
+        return 0
+    lo, hi = int_range(t)
+    return (number > hi) - (number < lo)

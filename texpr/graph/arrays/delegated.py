@@ -1,0 +1,103 @@
+"""Variables in expressions: methods and operators of tensors, on the value that a variable has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from texpr.graph.arrays.elementary import Elementary
+from texpr.graph.arrays.methods import ArrayMethods, ArrayOperators
+from texpr.support.errors import CallError
+
+if TYPE_CHECKING:
+    from texpr.graph.variable import Variable
+
+_OWN = {"__eq__", "__ne__", "__hash__", "__len__"}
+"""What a variable does as an object: programs are keyed by variables, and all of them are true."""
+
+
+def value_of(variable: Variable) -> Any:
+    """The value of a variable as a tensor, which passes gradients to it; while a program is captured, a tensor of that."""
+    from texpr.graph.lazy.tensor import leaf_of
+    from texpr.graph.variable import active_capture
+
+    capture = active_capture.get()
+    return leaf_of(variable).own() if capture is None else capture.latest(variable)
+
+
+def assigned(variable: Variable, value: Any) -> Variable:
+    """The variable, with the value of a tensor: what `p -= y` does.
+
+    Raises:
+        CallError: gradients would not know of it; another shape.
+    """
+    from texpr.graph.variable import active_capture, is_recording
+
+    captured = active_capture.get() is not None
+    if getattr(variable, "requires_grad", False) and is_recording() and not captured:
+        raise CallError(f"`{variable.name}` requires a gradient, and is changed in place", code="gradient",
+                        help="change it inside `with tx.no_grad():`, or compute another tensor: p = p - y")
+    new = value.astype(variable.dtype)
+    variable.data = new if captured else new.realize().value
+    return variable
+
+
+def _delegated(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def found(self: Variable, *arguments: object, **options: object) -> Any:
+        return getattr(value_of(self), name)(*arguments, **options)
+
+    return found
+
+
+class InExpressions:
+    """The methods and operators of tensors, but for `==` and `len`, which are those of objects."""
+
+    __slots__ = ()
+    __array_priority__ = 1000  # NumPy leaves `array * variable` to this class
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Give the variable a value with these elements replaced."""
+        new = value_of(self).detach()  # type: ignore[arg-type]
+        new[key] = value
+        assigned(self, new)  # type: ignore[arg-type]
+
+    def as_tensor(self) -> Any:
+        """The value as a tensor, which passes gradients to the variable."""
+        return value_of(self)  # type: ignore[arg-type]
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """All axes in the opposite order."""
+        return value_of(self).T  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(value_of(self))  # type: ignore[arg-type]
+
+    def item(self) -> float | int | bool:
+        """The only element."""
+        return value_of(self).item()  # type: ignore[arg-type]
+
+    def tolist(self) -> Any:
+        """The values as nested lists."""
+        return value_of(self).tolist()  # type: ignore[arg-type]
+
+    def detach(self) -> Any:
+        """The value as a tensor through which no gradient flows."""
+        return value_of(self).detach()  # type: ignore[arg-type]
+
+
+def _updating(name: str) -> Callable[..., Any]:
+    def found(self: Variable, other: object) -> Variable:
+        return assigned(self, getattr(value_of(self), name)(other))
+
+    return found
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(InExpressions, f"__i{_name}__", _updating(f"__{_name}__"))
+for _class in (Elementary, ArrayOperators, ArrayMethods):
+    for _name, _method in vars(_class).items():
+        if callable(_method) and _name not in _OWN:
+            setattr(InExpressions, _name, _delegated(_name, _method))

@@ -1,0 +1,136 @@
+"""Tensors of data: arrays, numbers, nested lists, tensors of other libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from texpr.graph.arrays import calls
+from texpr.graph.arrays.delegated import value_of
+from texpr.graph.arrays.promotion import named, promoted
+from texpr.graph.lazy.dlpack import taken_over_bits
+from texpr.graph.lazy.tensor import Tensor, moved
+from texpr.graph.variable import Variable
+from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, stored
+from texpr.runtime import gpu
+from texpr.runtime.convert import is_masked
+from texpr.support.errors import CallError
+from texpr.support.options import current
+
+
+def tensor(data: object, dtype: object = None, requires_grad: bool = False, device: str | None = None) -> Tensor:
+    """An array, a number, nested lists or a tensor of another library as a tensor.
+
+    A contiguous array of a dtype that texpr has shares its memory. A variable passes gradients on, as in any expression.
+
+    Args:
+        dtype: a name such as `"f32"`, or a NumPy dtype; None for that of the data.
+        requires_grad: whether `backward()` computes derivatives in it.
+        device: where it is to be, a name; None for where the data are if they are a tensor, else what `options(device=...)` says.
+    Raises:
+        CallError: no array, or of a dtype that texpr does not have; values beyond the range of `dtype`, which `astype` converts.
+        ResourceError: the device cannot be used here, or has not enough memory.
+    """
+    if isinstance(data, Variable) and not requires_grad:
+        found = value_of(data) if dtype is None else value_of(data).astype(dtype)
+        return found if device is None else found.to(device)
+    taken = _of_another_library(data)
+    data = data if taken is None else taken
+    if isinstance(data, Tensor):
+        if dtype is not None and named(dtype).is_int and promoted(data.dtype, named(dtype)) != named(dtype):
+            _refuse_beyond(data.numpy(), named(dtype))
+        made = data.detach() if dtype is None else data.detach().astype(dtype)
+        if device is not None:
+            made = made.to(device)
+        if not requires_grad:
+            return made
+        value, t, device = made.realize().value, made.dtype, made.device
+    else:
+        value, t = _as_array(data, dtype)
+    return of_bits(value, t, requires_grad, current().device if device is None else device)
+
+
+def _refuse_beyond(array: np.ndarray, t: DType) -> None:
+    """Raise CallError for numbers that an integer dtype does not have; fractions are cut off."""
+    if not t.is_int or not array.size or array.dtype == bool:
+        return
+    lo, hi = int_range(t)
+    least, most = array.min(), array.max()
+    wrong = next((x for x in (least, most) if not lo <= (x.item() if np.isnan(x) or np.isinf(x) else int(x)) <= hi), None)
+    if wrong is not None:
+        raise CallError(f"{wrong} does not fit {t}", code="dtype", help="choose a wider dtype, or convert: tensor(data).astype(...)")
+
+
+def _as_array(data: object, dtype: object) -> tuple[np.ndarray, DType]:
+    """What is not a tensor as an array that can be used as it is, and its dtype."""
+    if is_masked(data):
+        raise CallError("the data are a masked array, whose mask would be lost", code="type", help="fill it: x.filled(0)")
+    wanted = None if dtype is None else named(dtype)
+    array = np.asarray(calls.operand(data))
+    t = from_numpy(array.dtype)
+    assert t is not None
+    if wanted in (None, t):
+        return _contiguous(as_bits(array, t)), t
+    _refuse_beyond(array, wanted)  # type: ignore[arg-type]
+    return _contiguous(stored(array, wanted)), wanted  # type: ignore[return-value, arg-type]
+
+
+def _contiguous(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+
+
+def of_bits(value: np.ndarray, t: DType, requires_grad: bool = False, device: str = gpu.HOST) -> Tensor:
+    """A tensor of an array as texpr stores it: dtypes that NumPy lacks as their bits."""
+    there = moved(_contiguous(value), device)
+    found = Tensor(there.shape, t, there)
+    found.stops = False
+    return found.requires_grad_() if requires_grad else found
+
+
+def from_dlpack(data: Any) -> Tensor:
+    """A tensor over the memory of another library's tensor, where that lies.
+
+    Raises:
+        CallError: it is of a dtype or layout that DLPack cannot hand over.
+        ResourceError: it lies on a device that cannot be used here.
+    """
+    array = gpu.taken_over(data)
+    if array is not None:
+        return _adopted(array)
+    try:
+        bits, t = taken_over_bits(data)
+    except (BufferError, RuntimeError, TypeError, AttributeError, ValueError) as error:
+        raise CallError(f"the tensor cannot be taken over: {error}", code="type",
+                        help="what can be: a dtype that texpr has, on the CPU, detached from gradients") from None
+    return tensor(bits, device=gpu.HOST) if t is None else of_bits(bits, t)
+
+
+def _adopted(array: gpu.DeviceArray) -> Tensor:
+    t = from_numpy(array.dtype)
+    if t is None:
+        raise CallError(f"the tensor has dtype {array.dtype}, which texpr does not have", code="dtype")
+    return of_bits(array, t, device=array.device.name)
+
+
+def _of_another_library(data: object) -> Tensor | None:
+    """A tensor of another library that lies on a device, or that NumPy does not read as an array."""
+    if isinstance(data, Tensor | np.ndarray | np.generic):
+        return None
+    array = gpu.taken_over(data)
+    if array is not None:
+        return _adopted(array)
+    if not hasattr(data, "__dlpack__"):
+        return None
+    try:
+        bits, t = taken_over_bits(data)
+    except Exception:  # noqa: BLE001 - `numpy.asarray` says what is wrong with it, or can do it
+        return None
+    if t is not None:
+        return of_bits(bits, t)
+    return None if hasattr(data, "__array__") else tensor(bits, device=gpu.HOST)
+
+
+def restored(value: np.ndarray, dtype: str, requires_grad: bool, device: str = gpu.HOST) -> Tensor:
+    """A tensor that was pickled."""
+    return of_bits(value, named(dtype), requires_grad, device)
