@@ -158,3 +158,25 @@ def test_functions_of_numpy(name: str, dtype: str):
     agree(lambda: np.clip(a, 1, 2), lambda: np.clip(tx.tensor(a), 1, 2))  # type: ignore[call-overload]
     with pytest.raises(tx.CallError, match="methods of tensors take no `out`"):
         np.sum(tx.tensor(a), out=np.zeros(()))  # type: ignore[call-overload]
+
+
+UNIVERSAL = ("add", "divide", "power", "arctan2", "left_shift", "less", "matmul", "exp", "sqrt", "floor", "isnan", "negative", "absolute",
+             "rint", "square", "logical_not")
+
+
+@pytest.mark.parametrize("name", UNIVERSAL)
+def test_universal_functions(name: str):
+    f = getattr(np, name)
+    a = np.array([[3, 1], [2, 0]], "i4") if name == "left_shift" else np.array([[3.0, 1.5], [2.0, 0.25]])
+    others = (a.T,) if f.nin == 2 else ()
+    agree(lambda: f(a, *others), lambda: f(tx.tensor(a), *others))
+    if others:
+        agree(lambda: f(a, *others), lambda: f(a, tx.tensor(a).T))
+        assert isinstance(tx.jit(lambda x: f(a, x))(a.T), tx.Tensor)
+
+
+def test_universal_functions_that_tensors_lack():
+    x = tx.tensor([1.0, 2.0])
+    for f, asked in ((lambda: np.add.reduce(x), "add.reduce"), (lambda: np.exp(x, dtype="f4"), "exp with dtype")):
+        with pytest.raises(tx.CallError, match=f"numpy.{asked} of a tensor"):
+            f()

@@ -13,11 +13,13 @@ _TEXTS = {"add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1}", 
           "remainder": "{0} % {1}", "power": "{0} ** {1}", "maximum": "max({0}, {1})", "minimum": "min({0}, {1})",
           "arctan2": "atan2({0}, {1})", "bitwise_and": "bit_and({0}, {1})", "bitwise_or": "bit_or({0}, {1})",
           "bitwise_xor": "bit_xor({0}, {1})", "left_shift": "shl({0}, {1})", "right_shift": "shr({0}, {1})"}
+NAMES = frozenset(_TEXTS)
+"""The operations, by NumPy's names."""
 _OF_BOOLS = {"add": "{0} or {1}", "multiply": "{0} and {1}", "maximum": "{0} or {1}", "minimum": "{0} and {1}",
              "bitwise_and": "{0} and {1}", "bitwise_or": "{0} or {1}", "bitwise_xor": "{0} != {1}"}
 _OF_INTEGERS = ("floor_divide", "remainder", "power", "left_shift", "right_shift")
 """What NumPy computes of booleans as integers of 8 bits."""
-_COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+COMPARISONS = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 _TURNED = {"equal": "equal", "not_equal": "not_equal", "less": "greater", "less_equal": "greater_equal", "greater": "less",
            "greater_equal": "less_equal"}
 _SIGNED_FIRST = {"equal": "{0} >= 0 and u64({0}) == {1}", "not_equal": "{0} < 0 or u64({0}) != {1}", "less": "{0} < 0 or u64({0}) < {1}",
@@ -95,9 +97,9 @@ def compare(name: str, a: object, b: object) -> Any:
     t = promoted(*given) if integers else calls.common_dtype(x, y)  # type: ignore[arg-type]
     if integers and t.is_float:
         return _compare_signs(name, x, y) if given[1] == U64 else _compare_signs(_TURNED[name], y, x)
-    if t == BOOL and _COMPARISONS[name] not in ("==", "!="):
+    if t == BOOL and COMPARISONS[name] not in ("==", "!="):
         t = I32  # False < True
-    return calls.elementwise(name, f"{{0}} {_COMPARISONS[name]} {{1}}", (x, y), t, BOOL)
+    return calls.elementwise(name, f"{{0}} {COMPARISONS[name]} {{1}}", (x, y), t, BOOL)
 
 
 def _compare_signs(name: str, x: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ from texpr.support.errors import CallError
 if TYPE_CHECKING:
     from texpr.graph.variable import Variable
 
-_OWN = {"__eq__", "__ne__", "__hash__", "__len__"}
+_OWN = {"__eq__", "__ne__", "__hash__", "__len__", "__array_ufunc__"}
 """What a variable does as an object: programs are keyed by variables, and all of them are true."""
 
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Self
 
 from texpr import ops
-from texpr.graph.arrays import binary, calls
+from texpr.graph.arrays import binary, calls, ufuncs
 from texpr.graph.arrays.elementary import Elementary
 from texpr.graph.arrays.promotion import named
 from texpr.ir.dtypes import BOOL, I8, DType
@@ -24,9 +24,10 @@ class ArrayOperators:
     __slots__ = ()
     shape: tuple[int, ...]
     dtype: DType
-    # NumPy must leave `array + tensor` to this class.
-    __array_ufunc__ = None
     __hash__ = object.__hash__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
+        return ufuncs.applied(ufunc.__name__, method, inputs, options)
 
     def __add__(self, other: object) -> Self:
         return binary.applied("add", self, other)

@@ -1,7 +1,4 @@
-"""DLPack for arrays of the host in dtypes that NumPy lacks: NumPy's own capsules over their bits, in which the dtype's code is another.
-
-Codes and structures: dlpack.h, versions 0.8 and 1.1.
-"""
+"""DLPack for dtypes that NumPy lacks: capsules over their bits, in which the dtype's code is another. Codes: dlpack.h, version 1.1."""
 
 from __future__ import annotations
 
@@ -9,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from texpr.ir.dtypes import BF16, F8E4M3, F8E5M2, DType, numpy_dtype
+from texpr.ir.dtypes import BF16, F8E4M3, F8E5M2, DType
+from texpr.runtime import gpu
 from texpr.runtime.gpu.dlpack import tensor_in
 
 _CODES = {BF16: 4, F8E4M3: 10, F8E5M2: 12}
@@ -17,18 +15,12 @@ _KNOWN = {(code, t.bits): t for t, code in _CODES.items()}
 _UNSIGNED = 1
 
 
-def exported_bits(bits: np.ndarray, t: DType, options: dict[str, Any]) -> Any:
-    """A capsule over an array that holds the bits of `t`.
-
-    Args:
-        options: as `__dlpack__` takes them.
-    Raises:
-        BufferError: the consumer asks for what NumPy does not export, such as an array that may not be written.
-    """
-    capsule = bits.__dlpack__(**options)
-    tensor = tensor_in(capsule)
-    assert tensor is not None
-    tensor.code = _CODES[t]
+def coded(capsule: Any, t: DType) -> Any:
+    """A capsule over the bits of `t` as one over `t`."""
+    if t.as_bits:
+        tensor = tensor_in(capsule)
+        assert tensor is not None
+        tensor.code = _CODES[t]
     return capsule
 
 
@@ -54,12 +46,19 @@ class Bits:
         return self._data.__dlpack_device__()
 
 
-def taken_over_bits(data: Any) -> tuple[np.ndarray, DType | None]:
-    """An array over the memory of another library's tensor on the host; the dtype that its bits stand for, where NumPy lacks it."""
-    source = Bits(data)
-    array = np.from_dlpack(source)  # type: ignore[arg-type]
-    assert source.dtype is None or array.dtype == numpy_dtype(source.dtype)
-    return array, source.dtype
+def taken_over(data: Any) -> tuple[np.ndarray | gpu.DeviceArray, DType | None]:
+    """An array over the memory of another library's tensor; the dtype that its bits stand for, where NumPy lacks it.
+
+    Raises:
+        CallError: a layout or dtype on a device that texpr does not take.
+        ResourceError: it lies on a device that cannot be used here.
+        BufferError, RuntimeError, TypeError, AttributeError, ValueError: it is none, or cannot be exported.
+    """
+    source = Bits(data) if hasattr(data, "__dlpack_device__") else data
+    array = gpu.taken_over(source)
+    if array is None:
+        array = np.from_dlpack(source)
+    return array, source.dtype if isinstance(source, Bits) else None
 
 
 def _capsule(data: Any, options: dict[str, Any]) -> Any:

@@ -9,13 +9,13 @@ import numpy as np
 from texpr.graph.arrays import calls
 from texpr.graph.arrays.delegated import value_of
 from texpr.graph.arrays.promotion import named, promoted
-from texpr.graph.lazy.dlpack import taken_over_bits
+from texpr.graph.lazy.dlpack import taken_over
 from texpr.graph.lazy.tensor import Tensor, moved
 from texpr.graph.variable import Variable
 from texpr.ir.dtypes import DType, as_bits, from_numpy, int_range, stored
 from texpr.runtime import gpu
 from texpr.runtime.convert import is_masked
-from texpr.support.errors import CallError
+from texpr.support.errors import CallError, Error
 from texpr.support.options import current
 
 
@@ -80,9 +80,9 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
 
 
-def of_bits(value: np.ndarray, t: DType, requires_grad: bool = False, device: str = gpu.HOST) -> Tensor:
+def of_bits(value: np.ndarray | gpu.DeviceArray, t: DType, requires_grad: bool = False, device: str = gpu.HOST) -> Tensor:
     """A tensor of an array as texpr stores it: dtypes that NumPy lacks as their bits."""
-    there = moved(_contiguous(value), device)
+    there = moved(_contiguous(value) if isinstance(value, np.ndarray) else value, device)
     found = Tensor(there.shape, t, there)
     found.stops = False
     return found.requires_grad_() if requires_grad else found
@@ -95,19 +95,20 @@ def from_dlpack(data: Any) -> Tensor:
         CallError: it is of a dtype or layout that DLPack cannot hand over.
         ResourceError: it lies on a device that cannot be used here.
     """
-    array = gpu.taken_over(data)
-    if array is not None:
-        return _adopted(array)
     try:
-        bits, t = taken_over_bits(data)
+        array, t = taken_over(data)
+    except Error:
+        raise
     except (BufferError, RuntimeError, TypeError, AttributeError, ValueError) as error:
         raise CallError(f"the tensor cannot be taken over: {error}", code="type",
                         help="what can be: a dtype that texpr has, on the CPU, detached from gradients") from None
-    return tensor(bits, device=gpu.HOST) if t is None else of_bits(bits, t)
+    return _adopted(array, t)
 
 
-def _adopted(array: gpu.DeviceArray) -> Tensor:
-    t = from_numpy(array.dtype)
+def _adopted(array: np.ndarray | gpu.DeviceArray, t: DType | None) -> Tensor:
+    if isinstance(array, np.ndarray):
+        return tensor(array, device=gpu.HOST) if t is None else of_bits(array, t)
+    t = from_numpy(array.dtype) if t is None else t
     if t is None:
         raise CallError(f"the tensor has dtype {array.dtype}, which texpr does not have", code="dtype")
     return of_bits(array, t, device=array.device.name)
@@ -117,18 +118,17 @@ def _of_another_library(data: object) -> Tensor | None:
     """A tensor of another library that lies on a device, or that NumPy does not read as an array."""
     if isinstance(data, Tensor | np.ndarray | np.generic):
         return None
-    array = gpu.taken_over(data)
-    if array is not None:
-        return _adopted(array)
     if not hasattr(data, "__dlpack__"):
-        return None
+        array = gpu.taken_over(data)  # there is an older interface, for devices
+        return None if array is None else _adopted(array, None)
     try:
-        bits, t = taken_over_bits(data)
+        found, t = taken_over(data)
+    except Error:
+        raise
     except Exception:  # noqa: BLE001 - `numpy.asarray` says what is wrong with it, or can do it
         return None
-    if t is not None:
-        return of_bits(bits, t)
-    return None if hasattr(data, "__array__") else tensor(bits, device=gpu.HOST)
+    on_host = isinstance(found, np.ndarray) and t is None and hasattr(data, "__array__")
+    return None if on_host else _adopted(found, t)
 
 
 def restored(value: np.ndarray, dtype: str, requires_grad: bool, device: str = gpu.HOST) -> Tensor:

@@ -16,7 +16,7 @@ from texpr.graph.arrays.assigning import with_elements
 from texpr.graph.arrays.cotangent import check_leaf, number_of, operand_of, weighted
 from texpr.graph.arrays.methods import ArrayMethods
 from texpr.graph.capture import bound, resolved
-from texpr.graph.lazy.dlpack import exported_bits
+from texpr.graph.lazy.dlpack import coded
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
@@ -176,7 +176,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
 
     def own(self) -> Tensor:
         """The same value as a tensor of its own, through which gradients flow."""
-        if self.owner is not None or self.requires_grad and self.node is None:
+        if self.owner is not None or self.requires_grad and self.is_leaf:
             return ops.copy(self)  # type: ignore[return-value]
         other = self.detach()
         other.stops, other.requires_grad = self.stops or not is_recording(), self.requires_grad
@@ -215,6 +215,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
             CheckError: an operator on the way has no gradient.
         """
         from texpr.graph.lazy.evaluate import add_gradients
+        from texpr.graph.lazy.making import tensor
 
         if gradient is None:
             add_gradients(number_of(self), create_graph)
@@ -277,7 +278,7 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         Raises:
             CallError: the leaf would become another shape.
         """
-        if not isinstance(new, Tensor) or not (self.requires_grad and self.node is None) or is_recording():
+        if not isinstance(new, Tensor) or not (self.requires_grad and self.is_leaf) or is_recording():
             return new  # type: ignore[return-value]
         if new.shape != self.shape:
             raise CallError(f"a leaf of shape {list(self.shape)} would become one of {list(new.shape)}", code="shape")
@@ -335,12 +336,12 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         if array is not None:
             if options.get("copy") or options.get("dl_device") not in (None, array.device.facts.dlpack):
                 raise BufferError(f"a tensor on {self.device} is exported as it is; copy it before: x.to(...)")
-            return gpu.exported(array, options.get("stream"))
+            return coded(gpu.exported(array, options.get("stream")), self.dtype)
         value = self.realize().value
         assert value is not None
         if not value.flags.writeable and options.get("copy") is None and not options.get("max_version"):
             value = value.copy()
-        return exported_bits(value, self.dtype, options) if self.dtype.as_bits else value.__dlpack__(**options)
+        return coded(value.__dlpack__(**options), self.dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         found = gpu.find_device(self.device)
@@ -377,9 +378,9 @@ def applied(program: Program, arguments: tuple[Tensor, ...], keeper: Keeper | No
     sizes, packs = bound(program, [a.shape for a in arguments])
     node = Node(program, arguments, keeper)
     if node.device != gpu.HOST:
-        for a in arguments:
-            if a.device == gpu.HOST and not a.requires_grad:
-                a.realize()  # where it is; else it would be computed where this is
+        for formal, a in zip(program.inputs, arguments):
+            if a.device == gpu.HOST and not a.requires_grad or formal.value_range is not None or formal.distinct:
+                a.realize()  # where it is; else it would be computed where this is. Values of data alone are checked on a device
     results = tuple(Tensor(caller_shape(t, sizes, packs), t.dtype, node=node, index=k) for k, t in enumerate(program.outputs))
     node.outputs = tuple(map(weakref.ref, results))
     grows = is_recording() and any(a.requires_grad and not a.stops for a in arguments)
