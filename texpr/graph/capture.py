@@ -313,6 +313,8 @@ class Capture:
     def _with_range(self, formal: Tensor, argument: Symbolic, sizes: Sizes) -> Symbolic:
         """What a call asks of an argument's values is checked of the input; of what is computed, where it is not known, in every run."""
         asked, length = _range_of(formal, sizes), evaluate_size(formal.shape[-1], sizes) if formal.distinct and formal.dims else None
+        if asked is None and length is None:
+            return argument
         if argument.tensor in self._inputs():
             if length is not None:
                 self.rows.setdefault(argument.tensor, set()).add(length)
@@ -325,9 +327,6 @@ class Capture:
         if in_range and (length is None or argument.tensor.distinct):
             return argument
         return checked(formal.name, formal.dtype, len(argument.shape), asked, length is not None)(argument)  # type: ignore[return-value]
-
-    def _inputs(self) -> set[Tensor]:
-        return {*self.inputs, *self.variables.values(), *self.constants}
 
 
 def _range_of(tensor: Tensor, sizes: Sizes) -> tuple[int, int] | None:
