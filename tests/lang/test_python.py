@@ -289,3 +289,28 @@ def test_words_outside_of_an_operator():
     for use in (lambda: tx.let("m", lambda i: 1), lambda: tx.exp(2.0), lambda: tx.output("Y"), lambda: tx.sum(np.ones(3))):
         with pytest.raises(tx.Error, match="@tx.op|runs over indices"):
             use()
+
+
+@pytest.mark.parametrize("annotation", ["dist: f32[B], idx: i64[B]", "(dist: f32[B], idx: i64[B])", ("dist: f32[B]", "idx: i64[B]"),
+                                        "dist: f32[B], idx: i64[B] in 0..B"])
+def test_several_outputs_in_one_annotation(annotation):
+    def f(X: "f32[B]"):
+        return lambda i: 2 * X[i], lambda i: i
+
+    f.__annotations__["return"] = annotation
+    dist, idx = tx.op(f)(np.ones(3, "f4"))
+    assert dist.tolist() == [2, 2, 2] and idx.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("annotation", "message"), [
+    ("dist: f32[B] idx: i64[B]", "found `idx`, expected the end"), ("dist: f32[B]; idx: i64[B]", "found `;`, expected the end"),
+    ("dist: f32[B]]", "found `]`, expected the end, `distinct` or `in`"), ("dist: f32[B],", "found the end of the text, expected a name"),
+])
+def test_annotations_that_go_on(annotation, message):
+    def f(X: "f32[B]"):
+        return lambda i: 2 * X[i]
+
+    f.__annotations__["return"] = annotation
+    with pytest.raises(tx.Error) as e:
+        tx.op(f)
+    assert str(e.value).splitlines()[0] == message

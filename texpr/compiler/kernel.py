@@ -70,6 +70,12 @@ class CompiledKernel(callable.Callable):
         self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
         self._become(self._general)
 
+    def __reduce__(self) -> tuple:
+        from texpr.compiler.schedule import compiled_again  # it imports this module
+
+        loops = None if self._schedule else self.kernel
+        return compiled_again, (self.program, self.sizes, self.target.name, self._schedule, loops)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.name}>"
 

@@ -176,6 +176,10 @@ class Schedule(Steps):
         """Everything that the loops depend on beside the program; empty where they were put in place by hand."""
         return "" if self._replaced else f"auto {self._default}" if self._is_default() else f"steps {self.script()}"
 
+    def __reduce__(self) -> tuple:
+        loops = self.kernel if self._replaced else None
+        return _restored, (self.program, self.sizes, self.script("json"), self._machine, loops)
+
     def __str__(self) -> str:
         return show_kernel(self.kernel, explain(self.kernel, self._machine))
 
@@ -184,6 +188,26 @@ class Schedule(Steps):
 
     def __repr__(self) -> str:
         return f"<schedule of {self.program.name}, {len(self.steps)} steps>"
+
+
+def _restored(program: Program, sizes: Mapping[Var, int], script: str, machine: Machine | None, loops: Kernel | None) -> Schedule:
+    """A schedule that was pickled: its steps are applied, and proven, again. Loops that were put in place by hand come as they are."""
+    s = Schedule(program, sizes)
+    if loops is None:
+        s.replay(script)
+    else:
+        s._now, s._replaced = (list(from_json(script)), loops), True
+    s._machine = machine
+    return s
+
+
+def compiled_again(program: Program, sizes: Mapping[Var, int], target: str, text: str, loops: Kernel | None) -> CompiledKernel:
+    """A kernel that was pickled: what it was made of, compiled when it is needed, or found in the cache of compiled kernels."""
+    s = Schedule(program, sizes)
+    if loops is not None:
+        return CompiledKernel(_given(loops), find_target(target), program, sizes)
+    kind, _, script = text.partition(" ")
+    return s.auto(target).compile(target) if kind == "auto" else s.replay(script).compile(target)
 
 
 def scripted(program: Program, sizes: Mapping[Var, int], script: str) -> CompiledKernel:

@@ -47,7 +47,9 @@ def _words(expected: set[str]) -> str:
     rest -= _OPERATOR if operator else set()
     words += [f"`{symbol}`" if symbol not in _CLASS else _CLASS[symbol] for symbol in sorted(rest)]
     words += ["an operator"] if operator else []
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+    if len(words) < 2:
+        return words[0] if words else "the end"
+    return ", ".join(words[:-1]) + " or " + words[-1]
 
 
 _CLASS = {"STRING": "a path in quotes", "$END": "the end", "REDUCE": "a reduction", "INT": "a number"}

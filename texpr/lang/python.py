@@ -134,7 +134,7 @@ class _Trace:
         wrong = [text for text in listed if not isinstance(text, str) or ":" not in text]
         if wrong:
             raise refused(f"the output annotation is {wrong[0]!r}", 'name and type as text, "Y: f32[N]", or a tuple of such texts')
-        return [self._declaration(str(text)) for text in listed]
+        return [self._declaration(part) for text in listed for part in _listed(str(text))]
 
     def tensor(self, d: tree.Declaration) -> Tensor | Scalar:
         """A declared tensor to compute with."""
@@ -279,6 +279,20 @@ def _unquoted(annotation: object) -> object:
         return ast.literal_eval(annotation)
     except (ValueError, SyntaxError):
         return annotation
+
+
+def _listed(text: str) -> list[str]:
+    """The declarations of a text: several stand in a row, in parentheses or not, as in the head of an operator."""
+    text = text.strip()
+    inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    parts, depth = [""], 0
+    for letter in inner:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def _size(node: tree.Tree) -> Value:
