@@ -58,7 +58,7 @@ def test_names_that_are_words_in_c(compiler: str, tmp_path: Path):
 
 
 TAKEN = ("int int_ int__ errno NAN INT64_MAX int64_t uint64_t I linux DBL_MAX M_PI EINVAL SIGINT EXIT_FAILURE complex stdin BUFSIZ "
-         "__x86_64__ size_t slots").split()
+         "__x86_64__ size_t slots texpr_f texpr_f_call").split()
 
 
 @needs_gcc

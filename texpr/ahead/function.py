@@ -150,9 +150,9 @@ throw true try typedef typeid typename typeof union unsigned using virtual void 
 BUFSIZ EOF HUGE_VAL I INFINITY NAN NULL complex errno imaginary linux math_errhandling noreturn stderr stdin stdout unix
 """.split())
 """Words that are no names in C or in C++, macros of their libraries, and the one name that every function's body uses."""
-_TAKEN = re.compile(r"_[A-Z_].*|.*_t|U?INT.*_(MAX|MIN|WIDTH)|[A-Z]+_(MAX|MIN|BIT|DIG|EPSILON)|M_\w+|E[A-Z0-9]+|"
+_TAKEN = re.compile(r"_[A-Z_].*|.*_t|texpr_\w*|U?INT.*_(MAX|MIN|WIDTH)|[A-Z]+_(MAX|MIN|BIT|DIG|EPSILON)|M_\w+|E[A-Z0-9]+|"
                     r"(EXIT|SEEK|SIG|LC)_?[A-Z]+")
-"""Names that C and POSIX keep for themselves: types, limits, constants, errors."""
+"""Names that C and POSIX keep for themselves: types, limits, constants, errors; and those of the functions, which bodies call."""
 
 
 def c_name(name: str) -> str:

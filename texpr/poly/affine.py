@@ -196,7 +196,8 @@ class Converter:
             node, below_it = stack.pop()
             if id(node) in self._done:
                 continue
-            if below_it is None and type(node) in _PLAIN and (form := _plain(node)) is not None and self._is_tame(form):
+            if below_it is None and type(node) in _PLAIN and (form := _plain(node)) is not None and not (
+                    self._has_wild_variables and any(self._is_wild(k) for k, _ in form.terms)):
                 self._done[id(node)] = node, Values((((), form),))
             elif below_it is None and (found := _operands(node)):
                 stack.append((node, found))
@@ -204,10 +205,6 @@ class Converter:
             else:
                 self._done[id(node)] = node, self._combine(node, [self._done[id(o)][1] for o in below_it or ()])
         return self._done[id(root)][1]
-
-    def _is_tame(self, form: Form) -> bool:
-        """Whether no variable of a sum may be any value."""
-        return not self._has_wild_variables or not any(self._is_wild(k) for k, _ in form.terms)
 
     def _combine(self, e: Expr, of: list) -> Values | Truth:
         found = condition(e, of) if e.dtype == BOOL else self._integer(e, of)
