@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Op,
         Schedule,
         check_grad,
+        fallbacks,
         grad,
         interpret,
         jvp,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from texpr.runtime import gpu as gpu
     from texpr.support.errors import (
         CallError,
+        CertificateError,
         CertificateWarning,
         CheckError,
         CheckpointError,
@@ -46,9 +48,10 @@ if TYPE_CHECKING:
     from texpr.tune import tune
 
 __all__ = [
-    "CallError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op", "ParseError",
-    "ResourceError", "Schedule", "ScheduleError", "Tensor", "check_grad", "from_dlpack", "grad", "interpret", "jit", "jvp", "load",
-    "no_grad", "op", "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp", "where",
+    "CallError", "CertificateError", "CertificateWarning", "CheckError", "CheckpointError", "CompileError", "CompiledKernel", "Error", "Op",
+    "ParseError", "ResourceError", "Schedule", "ScheduleError", "Tensor", "check_grad", "fallbacks", "from_dlpack", "grad", "interpret",
+    "jit", "jvp", "load", "no_grad", "op", "options", "profile", "register_extern", "register_vjp", "schedule", "tensor", "tune", "vjp",
+    "where",
 ]
 _ELSEWHERE = {"options": "support.options", "profile": "graph.profile", "tune": "tune",
               **dict.fromkeys(("Tensor", "from_dlpack", "jit", "no_grad", "tensor", "where"), "graph.lazy")}

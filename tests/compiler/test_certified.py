@@ -1,51 +1,148 @@
-"""What happens to kernels that are not proven as a whole: a warning where nobody asked, a refusal where somebody did."""
+"""Kernels that are not certified: a plainer schedule in the place of a default one, a refusal of any other."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 
 import texpr as tx
-from texpr.compiler import pipeline
+from texpr.compiler import fallback, pipeline
+from texpr.compiler.fallback import Fallback
+from texpr.ir.traverse import walk
 
 TEXT = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"
+HELP = """error[certificate]: not proven
+  help: every step was proven, the finished loops are not: compare with tx.interpret, or report them; tx.options(certify="warn") \
+compiles them all the same"""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def nothing_is_proven(monkeypatch):
     def fail(*_):
-        raise tx.ScheduleError("not proven", code="certificate")
+        raise tx.CertificateError("not proven", code="certificate")
     monkeypatch.setattr(pipeline, "certificate", fail)
 
 
-def test_the_default_schedule_warns():
-    with tx.options(cache_dir=None), pytest.warns(tx.CertificateWarning, match="not proven"):
-        np.testing.assert_array_equal(tx.op(TEXT)(np.zeros(3, "f4")), np.ones(3, "f4"))
+@pytest.fixture
+def no_vectors(monkeypatch):
+    """Loops with vectors are not proven."""
+    proven = pipeline.certificate
+
+    def fail(kernel, program, sizes):
+        if any(getattr(n, "kind", "") == "vector" for n in walk(kernel)):
+            raise tx.CertificateError("vectors are not proven", code="certificate")
+        return proven(kernel, program, sizes)
+    monkeypatch.setattr(pipeline, "certificate", fail)
 
 
-def test_a_schedule_by_hand_warns_with_a_way_out():
-    with tx.options(cache_dir=None), pytest.warns(tx.CertificateWarning) as warned:
-        tx.schedule(tx.op(TEXT)).split("i", 4).compile()(np.zeros(3, "f4"))
-    assert str(warned[0].message) == """error[certificate]: not proven
-  help: every step was proven, these loops as a whole are not: compare with tx.interpret, or report them; \
-tx.options(certify=False) stops asking"""
+@pytest.fixture(autouse=True)
+def a_fresh_count(monkeypatch):
+    monkeypatch.setattr(fallback, "_left", [])
 
 
-def test_who_asks_is_refused():
-    with tx.options(cache_dir=None, certify=True), pytest.raises(tx.ScheduleError, match="not proven"):
-        tx.op(TEXT)(np.zeros(3, "f4"))
+def call():
+    return tx.op(TEXT)(np.zeros(3, "f4"))
 
 
-def test_who_declines_is_not_told():
+@pytest.mark.usefixtures("no_vectors")
+def test_a_default_schedule_is_left_for_a_plainer_one_that_is_certified():
+    schedule = tx.schedule(tx.op(TEXT), N=100).auto()
+    assert any(step.name == "vectorize" for step in schedule.steps)
+    kernel = schedule.compile()
+    with tx.options(cache_dir=None):
+        np.testing.assert_array_equal(kernel(np.zeros(100, "f4")), np.ones(100, "f4"))
+    (left,) = tx.fallbacks()
+    assert left == kernel.fallback and left.name == "f" and left.reason == "vectors are not proven" and left.steps == len(schedule.steps)
+    assert "vectorize" not in left.script and "vector" not in str(kernel)
+    assert kernel.explain().endswith(f"f: {len(left.script.splitlines())} of {left.steps} steps of the default schedule, "
+                                     "since all of them are not certified: vectors are not proven")
+
+
+@pytest.mark.usefixtures("no_vectors")
+def test_steps_behind_the_one_that_is_left_out_are_kept():
+    op = tx.op("op two(X: f32[N]) -> (Y: f32[N], Z: f32[N, N]) { Y[i] = X[i] + 1  Z[i, j] = sum(k: X[k] * X[i]) }")
+    kernel = tx.schedule(op, N=100).auto().compile()
+    with tx.options(cache_dir=None):
+        kernel(np.zeros(100, "f4"))
+    assert kernel.fallback is not None and "Z." in kernel.fallback.script, kernel.fallback
+
+
+@pytest.mark.usefixtures("no_vectors")
+def test_the_plainer_schedule_is_found_on_disk(tmp_path):
+    for _ in range(2):
+        with tx.options(cache_dir=tmp_path):
+            kernel = tx.schedule(tx.op(TEXT), N=100).auto().compile()
+            kernel(np.zeros(100, "f4"))
+            assert kernel.fallback is not None and "vector" not in str(kernel)
+    assert len(tx.fallbacks()) == 2 and tx.fallbacks()[0] == tx.fallbacks()[1]
+
+
+@pytest.mark.usefixtures("no_vectors")
+@pytest.mark.parametrize("use", [lambda k: k.artifact, lambda k: k.alone("g"), lambda k: k.explain()])
+def test_every_way_to_code_takes_the_plainer_schedule(use):
+    kernel = tx.schedule(tx.op(TEXT), N=100).auto().compile()
+    use(kernel)
+    assert kernel.fallback is not None
+
+
+def test_a_fallback_is_json():
+    left = Fallback("f", "a()\n", 3, "why")
+    assert Fallback.from_json(json.loads(json.dumps(left.to_json()))) == left
+    assert Fallback.from_json(None) is None
+    with pytest.raises(ValueError, match="no fallback"):
+        Fallback.from_json([1])
+
+
+@pytest.mark.usefixtures("no_vectors")
+@pytest.mark.parametrize("target", ["x86-64-v3", "aarch64"])
+def test_other_targets(target: str):
+    kernel = tx.schedule(tx.op(TEXT), N=100).auto(target).compile(target)
+    assert kernel.asm and kernel.fallback is not None
+
+
+@pytest.mark.usefixtures("nothing_is_proven")
+def test_a_default_schedule_is_refused_where_no_loops_are_certified():
+    with tx.options(cache_dir=None), pytest.raises(tx.CertificateError) as e:
+        call()
+    assert str(e.value) == HELP
+    assert tx.fallbacks() == ()
+
+
+@pytest.mark.usefixtures("no_vectors")
+def test_a_schedule_by_hand_is_refused():
+    with tx.options(cache_dir=None), pytest.raises(tx.CertificateError) as e:
+        tx.schedule(tx.op(TEXT)).split("i", 4).vectorize("ii").compile()(np.zeros(3, "f4"))
+    assert str(e.value) == HELP.replace("not proven\n", "vectors are not proven\n")
+    assert isinstance(e.value, tx.ScheduleError)
+
+
+@pytest.mark.usefixtures("nothing_is_proven")
+def test_warnings_in_place_of_refusals():
+    with tx.options(cache_dir=None, certify="warn"), pytest.warns(tx.CertificateWarning) as warned:
+        np.testing.assert_array_equal(call(), np.ones(3, "f4"))
+    assert str(warned[0].message) == HELP
+
+
+@pytest.mark.usefixtures("nothing_is_proven")
+def test_nothing_is_certified_where_nobody_asks():
     with tx.options(cache_dir=None, certify=False):
-        np.testing.assert_array_equal(tx.op(TEXT)(np.zeros(3, "f4")), np.ones(3, "f4"))
+        np.testing.assert_array_equal(call(), np.ones(3, "f4"))
 
 
-def test_what_was_only_warned_of_is_not_in_the_cache_as_proven(tmp_path):
-    """Every kernel made anew is warned of, and who asks for a proof is refused, whatever the cache holds."""
-    with tx.options(cache_dir=tmp_path):
+@pytest.mark.usefixtures("nothing_is_proven")
+def test_an_uncertified_kernel_is_not_in_the_cache_as_certified(tmp_path):
+    with tx.options(cache_dir=tmp_path, certify="warn"):
         for _ in range(2):
             with pytest.warns(tx.CertificateWarning, match="not proven"):
-                tx.op(TEXT)(np.zeros(3, "f4"))
-    with tx.options(cache_dir=tmp_path, certify=True), pytest.raises(tx.ScheduleError, match="not proven"):
-        tx.op(TEXT)(np.zeros(3, "f4"))
+                call()
+    with tx.options(cache_dir=tmp_path), pytest.raises(tx.CertificateError, match="not proven"):
+        call()
+
+
+def test_the_option():
+    with pytest.raises(tx.CallError, match="""certify is 'sometimes', expected True, False or "warn\""""):
+        tx.options(certify="sometimes")
+    with tx.options(certify=None) as options:
+        assert options.certify is True

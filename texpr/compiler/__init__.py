@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from texpr.compiler.fallback import fallbacks
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.op import Op, interpret, load, op
 from texpr.compiler.pipeline import build
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from texpr.compiler.gradients import grad, jvp, register_vjp, vjp
 
 __all__ = [
-    "CompiledKernel", "Op", "Schedule", "build", "check_grad", "grad", "interpret", "jvp", "load", "op", "register_extern",
+    "CompiledKernel", "Op", "Schedule", "build", "check_grad", "fallbacks", "grad", "interpret", "jvp", "load", "op", "register_extern",
     "register_vjp", "schedule", "vjp",
 ]
 _DERIVATIVES = {"check_grad": "check", "grad": "gradients", "jvp": "gradients", "register_vjp": "gradients", "vjp": "gradients"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,9 @@ import numpy as np
 
 from texpr import ahead
 from texpr.compiler import on_device, pipeline, stored
+from texpr.compiler.certified import Certified
 from texpr.compiler.extern import extern_functions, externs_of, knowing
+from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.overwriting import overwritten
 from texpr.compiler.refuse import check_requirements, input_checks, refuse_endless, refuse_far, refuse_huge, refuse_many
 from texpr.compiler.resources import occupancy_of
@@ -25,28 +26,23 @@ from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.loop import Kernel
 from texpr.ir.shapes import Shape, bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.show_expr import show
-from texpr.ir.show_loop import show_kernel
 from texpr.ir.tensor import Program
 from texpr.ir.traverse import variables
 from texpr.passes import specialize
-from texpr.poly.certify import Certificate
 from texpr.runtime import callable, gpu, loader
 from texpr.runtime.call import make_callable
 from texpr.runtime.extern import NativeFunction
 from texpr.runtime.spec import Argument, CallSpec, Check, Computed, DistinctCheck, Extent, Form, RangeCheck
-from texpr.support.errors import CallError, CertificateWarning, CompileError, ScheduleError
+from texpr.support.errors import CallError, CertificateError, CompileError
 from texpr.support.once import once
 from texpr.support.options import current
 from texpr.targets import Artifact, Target, emulate, symbol_of
 
 MOST_SHAPES = 1024
 """Shapes whose callables a kernel keeps."""
-UNPROVEN = ("every step was proven, these loops as a whole are not: compare with tx.interpret, or report them; "
-            "tx.options(certify=False) stops asking")
-"""The way out of a certificate that is not found."""
 
 
-class CompiledKernel(callable.Callable):
+class CompiledKernel(Certified, callable.Callable):
     """A kernel for one target. Call it on NumPy arrays: inputs, then optionally outputs (or `out=`).
 
     Attributes:
@@ -57,15 +53,17 @@ class CompiledKernel(callable.Callable):
         symbolic: the others.
     """
 
-    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int], schedule: str = "") -> None:
-        """`make` gives the scheduled loops, when they are needed: what the disk cache has of a kernel runs without them.
+    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int], schedule: str = "",
+                 default: DefaultSchedule | None = None) -> None:
+        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs without them.
 
         Args:
             schedule: everything that `make` depends on beside the program, as text; empty where the disk cache is to be left alone.
+            default: the default schedule, if `make` gives its loops.
         """
-        self._make, self.target, self.program, self.sizes, self._schedule = make, target, program, dict(sizes), schedule
-        self._overwriting = False
-        self.name, self.symbolic = program.name, tuple(v for v in program.sizes if v not in self.sizes)
+        super().__init__(make, target, program, sizes, default)
+        self._schedule, self._overwriting = schedule, False
+        self.symbolic = tuple(v for v in program.sizes if v not in self.sizes)
         self._calls: dict[tuple[Shape, ...], tuple[Callable[..., object], Callable[..., object] | None]] = {}
         self._last: tuple[tuple[Shape, ...], tuple[CallSpec, Mapping[Var, int], Mapping[Var, Shape]] | None] = (), None
         self._become(self._general)
@@ -80,37 +78,10 @@ class CompiledKernel(callable.Callable):
         return f"<kernel {self.name} for {self.target.name}>"
 
     @once
-    def kernel(self) -> Kernel:
-        """The scheduled loop nest."""
-        return self._make()
-
-    @once
     def artifact(self) -> Artifact:
         """All that LLVM made: for reading and for saving."""
         self._prove()
         return pipeline.build(self.kernel, self.target)
-
-    @once
-    def certificate(self) -> Certificate:
-        """The proof that this kernel computes its operator, made when it was compiled (`options(certify=...)`) or now.
-
-        Raises:
-            ScheduleError: something is not proven.
-        """
-        return pipeline.certificate(self.kernel, self.program, self.sizes)
-
-    def _prove(self) -> str:
-        """Prove the kernel where that is wanted; the certificate in words. What nobody asked for and is not proven is warned of."""
-        if current().certify is False:
-            return ""
-        try:
-            return str(self.certificate)
-        except ScheduleError as error:
-            if current().certify:
-                raise
-            error.help = UNPROVEN
-            warnings.warn(CertificateWarning(str(error)), stacklevel=2)
-            return ""
 
     @property
     def llvm(self) -> str:
@@ -166,9 +137,11 @@ class CompiledKernel(callable.Callable):
         schedule = f"{self._schedule}, over inputs" if self._overwriting else self._schedule
         key = stored.key_of(self.program, self.sizes, schedule, self.target) if self._schedule and stored.usable() else ""
         found = stored.find(key, self.program) if key else None
-        if found is not None and (found.certificate or current().certify is False):
-            return found
-        return self._build(key)
+        if found is None or not found.certificate and current().certify is not False:
+            return self._build(key)
+        if found.fallback is not None:
+            self._fall_back(found.fallback)
+        return found
 
     def overwriting(self) -> CompiledKernel:
         """This kernel, to be made for callers who place its arrays (`overwrites`, `scratch`), unless it was made already."""
@@ -194,30 +167,40 @@ class CompiledKernel(callable.Callable):
         """This kernel, made now and not when it is called first.
 
         Raises:
-            ScheduleError: it is not proven as a whole, or a step of its schedule is refused.
+            ScheduleError: it is not certified, or a step of its schedule is refused.
             CompileError: LLVM failed.
         """
         if not self._built.certificate and current().certify is not False:
-            raise ScheduleError(f"the loops of {self.name} are not proven", code="certificate")
+            raise CertificateError(f"the loops of {self.name} are not certified", code="certificate")
         return self
 
     @once
     def _called(self) -> CompiledKernel:
         """The same for calls, which give no memory."""
-        return CompiledKernel(lambda: self.kernel, self.target, self.program, self.sizes, self._schedule)
+        return CompiledKernel(self._make, self.target, self.program, self.sizes, self._schedule, self._default)
 
     def _build(self, key: str) -> Built:
-        over = overwritten(pipeline.certified_loops(self.kernel)) if self._overwriting else ()
-        final = replace(pipeline.prepared(self.kernel, self.target), overwrites=over)
-        final = with_scratch(final) if self._overwriting else final
-        with pipeline.object_code(final, self.target, kept=not key) as code:
-            certificate = self._prove()
-            buffers, externs = stored.buffers_of(self.kernel.temporaries), bool(externs_of(self.kernel))
-            duration, brief, needs = pipeline.duration(final), pipeline.brief_up_to(final), (is_self_contained(final), scratch_bytes(final))
-            built = Built(code(), certificate, buffers, duration, brief, externs, over, *needs)
+        built = self._compiled(key)
+        if built is None:  # the default schedule was left while LLVM compiled it
+            built = self._compiled(key)
+        assert built is not None
         if key:
             stored.keep(key, built)
         return built
+
+    def _compiled(self, key: str) -> Built | None:
+        """Compile the loops and certify them meanwhile; None where they were left for plainer ones."""
+        loops = self.kernel
+        over = overwritten(pipeline.certified_loops(loops)) if self._overwriting else ()
+        final = replace(pipeline.prepared(loops, self.target), overwrites=over)
+        final = with_scratch(final) if self._overwriting else final
+        with pipeline.object_code(final, self.target, kept=not key) as code:
+            certificate = self._prove()
+            if self.kernel is not loops:
+                return None
+            buffers, externs = stored.buffers_of(loops.temporaries), bool(externs_of(loops))
+            duration, brief, needs = pipeline.duration(final), pipeline.brief_up_to(final), (is_self_contained(final), scratch_bytes(final))
+            return Built(code(), certificate, buffers, duration, brief, externs, over, *needs, self.fallback)
 
     @once
     def _externs(self) -> dict[str, NativeFunction]:
@@ -294,11 +277,14 @@ class CompiledKernel(callable.Callable):
         kept = bool(self._schedule) and not self.symbolic and stored.usable()
         key = f"device\0{stored.key_of(self.program, self.sizes, self._schedule, self.target)}" if kept else ""
         found = on_device.find(key, self.target) if key else None
-        if found is not None and (found.certificate or current().certify is False):
-            return found
-        made = on_device.emitted(self.kernel, self.target, self._prove())
+        if found is not None and (found[0].certificate or current().certify is False):
+            if found[1] is not None:
+                self._fall_back(found[1])
+            return found[0]
+        certificate = self._prove()
+        made = on_device.emitted(self.kernel, self.target, certificate)
         if key:
-            on_device.keep(key, made)
+            on_device.keep(key, made, self.fallback)
         return made
 
     def prepare(self, shapes: tuple[Shape, ...]) -> None:
@@ -456,9 +442,6 @@ class CompiledKernel(callable.Callable):
         _, _, proof = self._prove().partition(": ")
         facts = [f"Proven: {proof.splitlines()[0]}."] if proof else []
         return ahead.function_of(replace(self.kernel, name=name), self.target, facts)
-
-    def __str__(self) -> str:
-        return show_kernel(self.kernel)
 
 
 def _arrays(kernel: Program, arrays: tuple[object, ...], options: Mapping[str, object]) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from texpr.compiler import pipeline
+from texpr.compiler.fallback import Fallback
 from texpr.ir.dtypes import numpy_dtype
 from texpr.ir.expr import Tensor, Var
 from texpr.ir.loop import Kernel
@@ -62,21 +63,26 @@ def _fixed(target: Target, text: str, ready: Plan, certificate: str) -> DeviceCo
     return DeviceCode(target, text, lambda sizes: ready, certificate)
 
 
-def keep(key: str, code: DeviceCode) -> None:
+def keep(key: str, code: DeviceCode, fallback: Fallback | None) -> None:
     """Keep the code of a kernel without symbolic sizes on disk."""
     ready = code._launches({})
-    data = {"text": code.text, "launches": ready.launches, "scratch": ready.scratch, "maps": ready.maps, "certificate": code.certificate}
+    data = {"text": code.text, "launches": ready.launches, "scratch": ready.scratch, "maps": ready.maps, "certificate": code.certificate,
+            "fallback": fallback and fallback.to_json()}
     shared().put(key, json.dumps(data).encode())
 
 
-def find(key: str, target: Target) -> DeviceCode | None:
-    """The code that was kept under a key. What is damaged or of another form counts as absent."""
+def find(key: str, target: Target) -> tuple[DeviceCode, Fallback | None] | None:
+    """The code that was kept under a key, and the plainer schedule it was made of, if it was.
+
+    A damaged record, or one of another form, counts as absent.
+    """
     record = shared().get(key)
     try:
         match None if record is None else json.loads(record):
             case {"text": str(text), "launches": list(launches), "scratch": list(scratch), "maps": list(maps),
-                  "certificate": str(certificate)}:
-                return _fixed(target, text, Plan(_tuples(launches), _tuples(scratch), _tuples(maps)), certificate)
+                  "certificate": str(certificate), "fallback": fallback}:
+                code = _fixed(target, text, Plan(_tuples(launches), _tuples(scratch), _tuples(maps)), certificate)
+                return code, Fallback.from_json(fallback)
     except ValueError:
         pass
     return None

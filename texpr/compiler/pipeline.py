@@ -31,11 +31,13 @@ from texpr.passes.place import place
 from texpr.passes.polls import SHORT, insert_polls, most_work, work
 from texpr.passes.scopes import check_scopes
 from texpr.passes.share import share_nests
+from texpr.passes.unify import check_instructions
 from texpr.passes.unroll import expand_unrolled
 from texpr.passes.unswitch import unswitch
 from texpr.poly.certify import Certificate, certify
 from texpr.runtime.cache import shared
 from texpr.runtime.spec import Duration
+from texpr.support.errors import CertificateError, ScheduleError
 from texpr.support.options import current
 from texpr.support.trace import run_passes, timed, traced
 from texpr.targets import Artifact, Target, assembly_of, compile_kernel, emit_llvm, native_object
@@ -101,12 +103,19 @@ def certificate(kernel: Kernel, program: Program, sizes: Mapping[Var, int]) -> C
     changes neither which iterations run nor what they use; that the result is the interpreter's is tested.
 
     Raises:
-        ScheduleError: something is not proven.
+        CertificateError: something is not proven.
     """
     with timed("proof", "certificate"):
         final = certified_loops(kernel)
-        check_arrivals(final)
+        try:
+            check_arrivals(check_instructions(final))
+        except ScheduleError as error:
+            raise _uncertified(error) from None
         return certify(final, ready(specialize(program, sizes)))
+
+
+def _uncertified(error: ScheduleError) -> CertificateError:
+    return CertificateError(error.message, error.span, code=error.code, label=error.label, notes=error.notes, help=error.help)
 
 
 def certified_loops(kernel: Kernel) -> Kernel:

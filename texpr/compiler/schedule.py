@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from texpr.compiler.fallback import DefaultSchedule
 from texpr.compiler.kernel import CompiledKernel
 from texpr.compiler.page import Pane, equations_html, fragment, stages_html
 from texpr.compiler.pipeline import certificate, lowered, ready
@@ -150,11 +151,11 @@ class Schedule(Steps):
     def certificate(self) -> Certificate:
         """Prove that the loops as they are now compute the operator: which sums are reassociated, what was asked and how long it took.
 
-        The proof looks at the final loops alone and shares nothing with the checks of the steps. Kernels are proven before they are
-        compiled, with a `CertificateWarning` where that fails; `options(certify=True)` refuses them then, `certify=False` does not ask.
+        The proof looks at the final loops alone and shares nothing with the checks of the steps. Every kernel is certified before it is
+        compiled: a default schedule that is not certified is left for a plainer one, another one is refused (`options(certify=...)`).
 
         Raises:
-            ScheduleError: something is not proven; with the store, the smallest sizes and the iteration.
+            CertificateError: something is not proven; with the store, the smallest sizes and the iteration.
         """
         return certificate(self.kernel, self.program, self.sizes)
 
@@ -164,9 +165,10 @@ class Schedule(Steps):
         Raises:
             CompileError: no such target, or it cannot express the kernel.
         """
-        first = self._first
-        make = (lambda: first()[1]) if self._is_default() else _given(self.kernel)
-        return CompiledKernel(make, find_target(target), self.program, self.sizes, self._text())
+        if not self._is_default():
+            return CompiledKernel(_given(self.kernel), find_target(target), self.program, self.sizes, self._text())
+        first, default = self._first, DefaultSchedule(lambda: self._first()[0], self._lowered)
+        return CompiledKernel(lambda: first()[1], find_target(target), self.program, self.sizes, self._text(), default)
 
     def _is_default(self) -> bool:
         """Whether this is the default schedule, whose steps need not have been chosen yet."""

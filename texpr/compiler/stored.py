@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from texpr.compiler.fallback import Fallback
 from texpr.ir.expr import Expr, Tensor, Var
 from texpr.ir.show_tensor import show_program
 from texpr.ir.sizes import size_from_json, size_to_json
@@ -50,6 +51,7 @@ class Built:
         overwrites: positions of inputs, and of outputs that may lie in their memory.
         self_contained: it cannot fail, as `scratch.is_self_contained` has it.
         scratch: bytes of buffers that the caller gives.
+        fallback: the plainer schedule that was compiled, where the default one is not certified.
     """
 
     code: bytes
@@ -61,6 +63,7 @@ class Built:
     overwrites: tuple[tuple[int, int], ...]
     self_contained: bool
     scratch: tuple[int, ...]
+    fallback: Fallback | None = None
 
 
 def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
@@ -96,10 +99,10 @@ def _read(data: object, code: bytes, program: Program) -> Built | None:
     match data:
         case {"certificate": str(certificate), "buffers": list(found), "duration": ("long" | "brief" | "instant") as duration,
               "brief_up_to": int(brief), "externs": bool(externs), "overwrites": list(over), "self_contained": bool(alone),
-              "scratch": list(scratch)} if code and all(isinstance(n, int) for n in scratch):
+              "scratch": list(scratch), "fallback": left} if code and all(isinstance(n, int) for n in scratch):
             sizes = {v.name: v for v in program.sizes}
             return Built(code, certificate, tuple(_buffer(b, sizes) for b in found), duration, brief, externs, tuple(map(_pair, over)),
-                         alone, tuple(scratch))
+                         alone, tuple(scratch), Fallback.from_json(left))
     return None
 
 
@@ -122,7 +125,7 @@ def keep(key: str, built: Built) -> None:
     buffers = [[b.name, b.item, [size_to_json(e) for e in b.extents]] for b in built.buffers]
     data = {"certificate": built.certificate, "buffers": buffers, "duration": built.duration, "brief_up_to": built.brief_up_to,
             "externs": built.externs, "overwrites": built.overwrites, "self_contained": built.self_contained,
-            "scratch": built.scratch}
+            "scratch": built.scratch, "fallback": built.fallback and built.fallback.to_json()}
     cache.shared().put(key, json.dumps(data).encode() + b"\n" + built.code)
 
 

@@ -9,10 +9,12 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import integer
 from texpr.ir.expr import Add, Call, Cast, Const, Expr, Mul, Read, Tensor, Var
 from texpr.ir.instructions import INSTRUCTIONS, meaning
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.loop import INSTRUCTION, For, If, Kernel, Stmt, Store
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import equal, substitute, variables
+from texpr.ir.show_loop import source_kernel
+from texpr.ir.traverse import equal, substitute, variables, walk
 from texpr.passes.flatten import flat_index
+from texpr.support.errors import ScheduleError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,25 @@ def instance(name: str, loop: For) -> Match:
         Mismatch: it is none.
     """
     return unify(meaning(name), loop, masked=INSTRUCTIONS[name].masked, tiles=INSTRUCTIONS[name].tiles)
+
+
+def check_instructions(kernel: Kernel) -> Kernel:
+    """The kernel itself, once every nest that an instruction is claimed for is proven to be an instance of it.
+
+    Raises:
+        ScheduleError: one is not, with its loop.
+    """
+    for loop in walk(kernel):
+        if isinstance(loop, For) and loop.kind.startswith(INSTRUCTION):
+            name = loop.kind.removeprefix(INSTRUCTION)
+            try:
+                if name not in INSTRUCTIONS:
+                    raise Mismatch("there is no such instruction")
+                instance(name, loop)
+            except Mismatch as why:
+                raise ScheduleError(f"the loop `{loop.var.name}` is no instance of `{name}`: {why}", source_kernel(kernel)[1].get(id(loop)),
+                                    code="certificate") from None
+    return kernel
 
 
 def unify(pattern: Kernel, loop: For, *, masked: bool = False, tiles: Collection[str] | None = None) -> Match:

@@ -52,8 +52,7 @@ class CheckError(Error):
 
 
 class CertificateWarning(RuntimeWarning):
-    """The loops of a kernel, whose steps were all proven one by one, could not be proven once more as a whole."""
-
+    """A kernel was compiled without a certificate, under `options(certify="warn")`."""
 
 
 class ScheduleError(Error):
@@ -81,6 +80,10 @@ class ScheduleError(Error):
             raise ScheduleError("this refusal has no two results to compare", code="replay",
                                 help="replay() is for steps that would change the answer (error[order])")
         return self._rerun()
+
+
+class CertificateError(ScheduleError):
+    """The finished loops of a kernel are not proven to compute its operator."""
 
 
 class CompileError(Error):

@@ -13,6 +13,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import TracebackType
+from typing import Literal
 
 from texpr.support.errors import CallError
 from texpr.support.suggest import did_you_mean
@@ -35,8 +36,9 @@ class Options:
             with-block changes it for the whole process while it lasts.
         cache_dir: where compiled kernels and tuning results are kept; None keeps nothing.
         verify: check every program and kernel between all passes.
-        certify: prove of every kernel that is compiled that its final loops compute the operator, or refuse it; None: prove it, with a
-            `CertificateWarning` where that fails; False: do not ask.
+        certify: True: prove that the final loops of every kernel compute its operator. A default schedule that is not certified is left
+            for a plainer one (`tx.fallbacks`), any other kernel that is not is refused with `CertificateError`. "warn": such kernels are
+            compiled, with a `CertificateWarning`. False: certify nothing.
         print: passes after which to print, such as `after:lower` or `after:*`.
         text_limit: characters of operator text that are accepted at once.
         tuned: operators use the schedules that `tx.tune` chose for them.
@@ -52,7 +54,7 @@ class Options:
     threads: int = field(default_factory=_cores)
     cache_dir: Path | None = field(default_factory=_cache_dir)
     verify: bool = False
-    certify: bool | None = None
+    certify: bool | Literal["warn"] = True
     print: tuple[str, ...] = ()
     tuned: bool = True
     text_limit: int = 1_000_000
@@ -106,10 +108,12 @@ def _switch(value: object) -> bool:
     return value
 
 
-def _choice(value: object) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise ValueError("True, False or None")
-    return value
+def _certification(value: object) -> bool | str:
+    if value is None:  # the default was None once
+        return True
+    if not isinstance(value, bool) and value != "warn":
+        raise ValueError('True, False or "warn"')
+    return value  # type: ignore[return-value]
 
 
 def _selection(value: object) -> tuple[str, ...]:
@@ -129,7 +133,7 @@ def _device(value: object) -> str:
 
 
 _CHECKS: dict[str, Callable[[object], object]] = {
-    "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _choice, "print": _selection,
+    "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _certification, "print": _selection,
     "text_limit": _positive, "specializations": _positive, "opt": _level, "disable": _names, "reassociate": _switch,
     "tf32": _switch, "device": _device,
 }

@@ -23,6 +23,7 @@ from texpr.poly import check_program
 from texpr.support.errors import Error
 from texpr.tools import calling, compiling, proofs
 from texpr.tools.certificates import bench_certificates
+from texpr.tools.coverage import bench_coverage
 from texpr.tools.gradients import bench_gradients
 from texpr.tools.targets import bench_targets
 
@@ -43,18 +44,22 @@ measured({"import texpr": imported - start, "import and first use": used - start
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench`."""
-    what = ("frontend", "proofs", "certificates", "compile", "calls", "grad", "targets", "onnx", "saving")
+    what = ("frontend", "proofs", "certificates", "coverage", "compile", "calls", "grad", "targets", "onnx", "saving")
     parser.add_argument("what", choices=what, help="what to measure")
     parser.add_argument("file", nargs="?", help="a .tx file (default: the operator library)")
     parser.add_argument("--targets", help="of `targets`: names with commas between (default: a list of CPUs and GPUs)")
     parser.add_argument("--load", metavar="FILE", help="of `targets`: a Python file that registers targets")
-    parser.add_argument("--part", default="1/1", help="of `targets`, `onnx` and `saving`: so many of all, as in 2/5 (default: 1/1)")
+    parser.add_argument("--part", default="1/1", help="a part of what `targets`, `coverage`, `onnx` and `saving` try: 2/5 (default: 1/1)")
+    parser.add_argument("--gradients", type=int, default=2, help="of `coverage`: the highest order of gradients (default: 2)")
+    parser.add_argument("--random", type=int, default=0, help="of `coverage`: so many random operators in place of a file")
+    parser.add_argument("--seed", type=int, default=0, help="of `coverage`: of the random operators (default: 0)")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default: 5)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
-    """Print what something costs: reading (`frontend`), proofs of schedules, certificates, compiling, calling kernels, gradients; or run
-    all operators on all `targets`, the node tests of ONNX, or all operators as models in ONNX (`saving`).
+    """Print what something costs: reading (`frontend`), proofs of schedules, certificates, compiling, calling kernels, gradients; count the
+    default schedules that are certified (`coverage`); or run all operators on all `targets`, the node tests of ONNX, or all operators as
+    models in ONNX (`saving`).
     """
     if arguments.what == "targets":
         return bench_targets(arguments)
@@ -64,6 +69,8 @@ def bench(arguments: argparse.Namespace) -> int:
         return bench_gradients(max(1, arguments.runs))
     if arguments.what == "certificates":
         return bench_certificates(arguments)
+    if arguments.what == "coverage":
+        return bench_coverage(arguments)
     if arguments.what in ("compile", "calls"):
         made = compiling.lines(max(1, arguments.runs)) if arguments.what == "compile" else calling.lines(max(1, arguments.runs))
         for line in made:

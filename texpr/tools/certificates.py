@@ -66,12 +66,18 @@ def scheduled(op: Op) -> Schedule | None:
 
 def small(op: Op, size: int = SIZE) -> tuple[Program, dict[Var, int] | None]:
     """A program of an operator, with usual dtypes and small constants, and sizes for it, if some that are tried will do."""
+    program = usual(op)
+    tried = islice(sizes_like(program, size), MOST_TRIES)
+    return program, next((s for s in tried if all(evaluate_size(r, s) for r in program.requires)), None)
+
+
+def usual(op: Op) -> Program:
+    """A program of an operator, with usual dtypes and small constants."""
     axes = {a.constant for a in op.signature.axes}
-    program = op.program({}, {c.name: 1 if c.name in axes else 4 for c in op.signature.constants if c.required or c.name in axes})
-    return program, next((s for s in islice(_sizes(program, size), MOST_TRIES) if all(evaluate_size(r, s) for r in program.requires)), None)
+    return op.program({}, {c.name: 1 if c.name in axes else 4 for c in op.signature.constants if c.required or c.name in axes})
 
 
-def _sizes(program: Program, size: int) -> Iterator[dict[Var, int]]:
+def sizes_like(program: Program, size: int) -> Iterator[dict[Var, int]]:
     """All sizes alike first, then in some variety."""
     for k in count():
         yield {v: size * (1 + k // 2) + (7 * p * k) % 5 for p, v in enumerate(program.sizes)}

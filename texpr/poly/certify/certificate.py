@@ -44,7 +44,7 @@ from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.certify.widened import without_widened
 from texpr.poly.solver import OutOfQuota, asked
-from texpr.support.errors import ScheduleError
+from texpr.support.errors import CertificateError
 
 MEANINGS = {
     "values": "every store computes its instance of its equation, from the right elements",
@@ -178,7 +178,7 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
     Args:
         program: after the tensor passes, over the sizes of the kernel.
     Raises:
-        ScheduleError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
+        CertificateError: an obligation does not hold, or is not proven; with the store, the smallest sizes and the instance.
     """
     stores: dict[Store, Store] = {}
 
@@ -217,16 +217,21 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
     except Refuted as e:
         raise _error(kernel, e, stores) from None
     except OutOfQuota as e:
-        assert "operations" in str(e), str(e)
-        raise ScheduleError(f"{kernel.name} is not proven within the quota", code="certificate",
-                            help="give the sizes as constants: tx.schedule(op, N=...)") from None
+        if "operations" in str(e):
+            raise CertificateError(f"{kernel.name} is not proven within the quota", code="certificate",
+                                   help="give the sizes as constants: tx.schedule(op, N=...)") from None
+        raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
+                               help="report the operator; tx.options(certify=False) compiles it unproven") from None
 
 
 def _of_the_program(kernel: Kernel, program: Program) -> None:
     """It has the sizes that the program has, leaves its inputs as they are and calls outside code once; its loops are told apart."""
-    missing = {v.name for v in program.sizes} - {v.name for v in kernel.sizes}
+    names = [v.name for v in kernel.sizes]
+    missing = {v.name for v in program.sizes} - set(names)
     if missing:
         raise Refuted("bounds", f"it has no size {min(missing)}", None)
+    if len(set(names)) < len(names):
+        raise Refuted("bounds", "two of its sizes have one name", None)
     placed = list(_placed(kernel.body))
     if any(isinstance(s, Store) and s.tensor in kernel.inputs for s in placed):
         raise Refuted("values", "it writes an input", None)
@@ -245,7 +250,7 @@ def _placed(body: Sequence[Stmt]) -> Iterator[Stmt]:
             yield from _placed(s.body)
 
 
-def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> ScheduleError:
+def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> CertificateError:
     sizes, instance = e.witness()
     notes = []
     if sizes or instance:
@@ -253,9 +258,9 @@ def _error(kernel: Kernel, e: Refuted, stores: Mapping[Store, Store]) -> Schedul
         notes.append(f"{where}iteration ({_values(instance)})" if instance else f"at {_values(sizes)}")
     at = (e.statement.call or e.statement.node) if e.statement is not None else kernel
     span = source_kernel(kernel)[1].get(id(stores.get(at, at) if isinstance(at, Store) else at))
-    return ScheduleError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
+    return CertificateError(f"the loops of {kernel.name} are not proven to compute it: {e.text}", span, code="certificate",
                          label=e.obligation, notes=notes, witness={**sizes, **instance},
-                         help="a step or a pass is wrong; tx.options(certify=False) compiles it unproven")
+                         help="a step or a pass is wrong, or the proof is not found; tx.options(certify=False) compiles it unproven")
 
 
 def _values(values: Mapping[str, int]) -> str:
@@ -320,11 +325,13 @@ def _atomic_sums(proof: Proof) -> Iterator[str]:
 
 
 def _facts(kernel: Kernel, program: Program, parameters: Parameters) -> isl.Set:
-    """What holds of the sizes: they are at least 0, so are all extents of arrays, and the requirements are checked at the call."""
+    """What holds of the sizes: they are at least 0, so are all extents of the program's arrays, and a call checks what the program
+    requires. What the kernel says that it requires is not believed: nobody checks it.
+    """
     frame = Frame(parameters, ())
     conditions = [compare("<=", index(0), v) for v in kernel.sizes]
-    conditions += [compare("<=", index(0), n) for t in (*kernel.inputs, *kernel.outputs) for n in t.shape]
-    conditions += [*kernel.requires, *program.requires]
+    conditions += [compare("<=", index(0), n) for t in (*program.inputs, *program.outputs) for n in t.shape]
+    conditions += program.requires
     plain = frame.plain(conjunction(*conditions))
     return frame.holds(conjunction(plain, frame.bounds())).params()
 

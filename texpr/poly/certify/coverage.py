@@ -28,6 +28,7 @@ def covered(a: Access, sources: Sequence[Access], facts: isl.Set) -> isl.Set:
         if guessed is not None and (left := guessed).is_empty():
             break
         joint = Joint(a, source, order.equal, facts)
+        left = a.statement.frame.up(left)  # the guess may have added columns
         turned = [] if order.sign is None else [compare("<", joint.there(v := a.statement.loops[order.equal].var), v)]
         left = left - joint.of_first(joint.also(met(joint, a, source), *turned))
         if left.is_empty():

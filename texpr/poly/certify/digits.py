@@ -70,8 +70,10 @@ def unwritten(left: isl.Set, a: Access, source: Access) -> isl.Set | None:
     guess = _guess(place, a.place, ranges)
     wanted = [compare("==", substitute(x, guess), y) for x, y in zip(place, a.place)]
     inside = [c for v, top in ranges.items() for c in (compare("<=", index(0), guess[v]), compare("<=", guess[v], index(top)))]
-    failing = [left & t.frame.holds(t.frame.plain(negation(c))) for c in (*inside, *wanted, *(substitute(c, guess) for c in held))]
-    return _union(left, failing)
+    plain = [t.frame.plain(negation(c)) for c in (*inside, *wanted, *(substitute(c, guess) for c in held))]
+    if t.frame.atoms:
+        return None  # Arithmetic on data that may wrap: the guess has no form.
+    return _union(left, [left & t.frame.holds(c) for c in plain])
 
 
 def _union(left: isl.Set, parts: Sequence[isl.Set]) -> isl.Set:

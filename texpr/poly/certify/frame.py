@@ -40,7 +40,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.reach import LARGEST_FACTOR
 from texpr.ir.show_expr import show
-from texpr.ir.traverse import children, identical, rewrite, variables, walk, with_children
+from texpr.ir.traverse import children, identical, rewrite, substitute, variables, walk, with_children
 from texpr.poly.certify.meaning import Total
 from texpr.poly.certify.wrapping import equal_where_near, is_between
 from texpr.poly.solver import context
@@ -109,9 +109,7 @@ def alike(a: Expr, b: Expr) -> bool:
         x, y = stack.pop()
         if x is y:
             continue
-        if type(x) is not type(y):
-            return False
-        if x.dtype == y.dtype == I64 and same_value(x, y):  # type: ignore[attr-defined]
+        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and same_value(x, y):
             continue
         if not same_node(x, y):
             return False
@@ -199,12 +197,20 @@ class Frame:
             return None
         if isinstance(node, Cast) and widens(node):
             return node.operand
+        node = self._with_wrapped(node)
         var = self.parameters.term(node)
         if var is None and (known := self.with_constants(node)) is not None:
             return known
         var = var or found_like(self.atoms, node) or self._atom(node)
         self.whole.setdefault(var, whole)
         return var if node.dtype != BOOL else compare("==", var, index(1))
+
+    def _with_wrapped(self, node: Expr) -> Expr:
+        """Arithmetic that may wrap, with what it is made of: sums modulo 2^64 are equal however they are associated."""
+        if not self._may_wrap(node):
+            return node
+        terms = {var: t for t, var in (*self.atoms, *self.parameters.terms) if t.dtype == I64 and isinstance(t, Add | Sub | Neg | Mul)}
+        return substitute(node, terms) if terms.keys() & variables(node) else node
 
     def with_constants(self, node: Expr) -> Expr | None:
         """A product or a quotient of variables with its sizes as the constants that they are, if that is affine."""

@@ -10,7 +10,7 @@ import islpy as isl
 from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, conjunction, literal, mul, negation
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import And, Const, Expr, FloorDiv, Mod, Node, Or, Read, Select, Sub, Tensor, Var, index
+from texpr.ir.expr import And, Compare, Const, Expr, FloorDiv, Mod, Node, Or, Read, Select, Sub, Tensor, Var, index
 from texpr.ir.loop import ExternCall, For
 from texpr.ir.tensor import Invoke
 from texpr.ir.traverse import children, postorder, variables, walk, with_children
@@ -153,7 +153,8 @@ class Tracer:
         """The program reads this element too, and nothing outside: for indices that are data, of which only the program knows more."""
         named = self.proof.named.get(read.tensor)
         d = self.proof.meaning.definitions.get(s.store.equation)
-        if named is None or d is None or not (variables(*(s.frame.plain(i) for i in read.indices)) & {v for _, v in s.frame.atoms}):
+        data = {v for _, v in (*s.frame.atoms, *s.frame.parameters.terms)}
+        if named is None or d is None or not variables(*(s.frame.plain(i) for i in read.indices)) & data:
             return False
         names = (*d.axes, *d.binders)[: len(s.at)]
         parts = (d.value, *([d.body] if d.body is not None else []), d.inside, d.domain, *d.element)
@@ -333,10 +334,14 @@ def _again(e: Expr, found: dict[int, Expr]) -> Expr:
 
 
 def integral_part(condition: Expr, holds: bool) -> list[tuple[Expr, bool]]:
-    """What of a condition, or of its opposite, is about integers alone."""
+    """The conjuncts of a condition, or of its opposite, that compare integers; data may choose these integers."""
     if holds:
-        return [(c, True) for c in conjuncts(condition) if integral(c)]
-    return [(condition, False)] if integral(condition) else []
+        return [(c, True) for c in conjuncts(condition) if _compares_integers(c)]
+    return [(condition, False)] if _compares_integers(condition) else []
+
+
+def _compares_integers(e: Expr) -> bool:
+    return isinstance(e, Compare) and e.lhs.dtype.is_int or integral(e)
 
 
 def contexts_of(e: Expr) -> dict[int, list[tuple[tuple[Expr, bool], ...]]]:
@@ -371,9 +376,9 @@ def carried_over(e: Expr, cells: Sequence[Expr], stays: Fixed, to: Sequence[Expr
         offsets = [linear(Sub(i, c)) for i, c in zip(e.indices, cells)]
         if not any(_free(f, stays) for f in offsets):
             return replace(e, indices=tuple(add(t, f.expr()) for t, f in zip(to, offsets)))
-    if e.dtype == I64 and not isinstance(e, Read | Total):
-        return _solved(e, cells, stays, to)
     below = children(e)
+    if e.dtype == I64 and not isinstance(e, Read | Total) and ((found := _solved(e, cells, stays, to)) is not None or not below):
+        return found
     if not below:
         return e
     new = [carried_over(c, cells, stays, to) if isinstance(c, Expr) else c for c in below]

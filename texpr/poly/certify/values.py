@@ -71,7 +71,8 @@ def _same_spelled_out(meaning: Meaning, found: Expr, wanted: Expr, context: Cont
     stack: list[_Item] = [(found, wanted, context)]
     while stack:
         a, b, here = stack.pop()
-        parts = _by_cases(a, b, here, question(a, b))
+        condition = question(a, b)
+        parts = None if condition is None or meaning.reads_plain(condition) else _by_cases(a, b, here, condition)
         if parts is None and (meaning.reads_plain(a) or meaning.reads_plain(b)):
             parts = [(meaning.spelled(a), meaning.spelled(b), here)]
         if sum(1 for _ in walk(a, b)) > MOST_NODES:
@@ -152,11 +153,18 @@ def _chosen(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | 
     """An `if` on either side: the same on both, or one case after the other."""
     if isinstance(a, Select) and isinstance(b, Select):
         if not _logical(a.cond, b.cond):
-            return [(a.cond, b.cond, here), (a.then, b.then, here), (a.orelse, b.orelse, here)]
+            if _difference(meaning, a.cond, b.cond, here) is None:
+                return [(a.then, b.then, here), (a.orelse, b.orelse, here)]
+            return _one_by_one(meaning, a, b, here)
         one_question = alike(a.cond, b.cond) and question(a.cond) is None
         on_data = not (integral(a.cond) and integral(b.cond))
         if one_question or on_data and _same_condition(meaning, a.cond, b.cond, here):
             return [(a.then, b.then, here.also(a.cond)), (a.orelse, b.orelse, here.also(negation(a.cond)))]
+    return _one_by_one(meaning, a, b, here)
+
+
+def _one_by_one(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | None:
+    """The cases of one choice, each beside the other expression as it is."""
     one = _first_choice(a, b)
     if meaning.reads_plain(one.cond):
         spelled = replace(one, cond=meaning.spelled(one.cond))

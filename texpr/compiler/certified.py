@@ -1,0 +1,115 @@
+"""The loops of a compiled kernel and their certificate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+
+from texpr.compiler import pipeline
+from texpr.compiler.fallback import DefaultSchedule, Fallback, plainer, record
+from texpr.ir.expr import Var
+from texpr.ir.loop import Kernel
+from texpr.ir.show_loop import show_kernel
+from texpr.ir.tensor import Program
+from texpr.poly.certify import Certificate
+from texpr.schedule.script import parse_script
+from texpr.support.errors import CertificateError, CertificateWarning
+from texpr.support.once import once
+from texpr.support.options import current
+from texpr.targets import Target
+
+UNCERTIFIED = ('every step was proven, the finished loops are not: compare with tx.interpret, or report them; '
+               'tx.options(certify="warn") compiles them all the same')
+"""The way out of a kernel that is not certified."""
+
+
+class Certified:
+    """Scheduled loops for a target, which are certified before they are compiled.
+
+    Attributes:
+        name: of the operator.
+        target: the processor that code is made for.
+        program: the operator, sizes symbolic.
+        sizes: those that are constants of this kernel.
+    """
+
+    def __init__(self, make: Callable[[], Kernel], target: Target, program: Program, sizes: Mapping[Var, int],
+                 default: DefaultSchedule | None) -> None:
+        """`make` gives the scheduled loops, when they are needed: a kernel from the disk cache runs without them.
+
+        Args:
+            default: the default schedule, if `make` gives its loops: a plainer one serves where it is not certified.
+        """
+        self._make, self.target, self.program, self.sizes, self._default = make, target, program, dict(sizes), default
+        self.name = program.name
+        self.fallback: Fallback | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The scheduled loop nest."""
+        return self._scheduled if self.fallback is None else self._plainer
+
+    @once
+    def _scheduled(self) -> Kernel:
+        return self._make()
+
+    @once
+    def _plainer(self) -> Kernel:
+        assert self.fallback is not None and self._default is not None
+        return self._default.replay(parse_script(self.fallback.script))
+
+    @once
+    def certificate(self) -> Certificate:
+        """The proof that this kernel computes its operator, made when it was compiled (`options(certify=...)`) or now.
+
+        Raises:
+            CertificateError: something is not proven.
+        """
+        try:
+            return pipeline.certificate(self.kernel, self.program, self.sizes)
+        except CertificateError as error:
+            if self.fallback is not None or self._default is None:
+                raise
+            found = plainer(self.name, self._default, error, self._certify)
+            if found is None:
+                raise
+        self._fall_back(found[0])
+        return found[1]
+
+    def _certify(self, kernel: Kernel) -> Certificate:
+        pipeline.prepared(kernel, self.target)
+        return pipeline.certificate(kernel, self.program, self.sizes)
+
+    def _fall_back(self, fallback: Fallback) -> None:
+        """Use a plainer schedule from now on."""
+        self.fallback = fallback
+        record(fallback)
+
+    def _prove(self) -> str:
+        """The certificate in words; empty if the kernel has none and may be compiled without.
+
+        Raises:
+            CertificateError: something is not proven.
+        """
+        if current().certify is False:
+            return ""
+        try:
+            return str(self.certificate)
+        except CertificateError as error:
+            error.help = UNCERTIFIED
+            if current().certify != "warn":
+                raise
+            warnings.warn(CertificateWarning(str(error)), stacklevel=2)
+            return ""
+
+    def explain(self) -> str:
+        """The schedule of this kernel and its certificate in words: why a default schedule was left for a plainer one, if it was.
+
+        Raises:
+            CertificateError: something is not proven.
+        """
+        proof = self._prove() or f"no certificate of {self.name}"
+        return proof if self.fallback is None else f"{proof}\n{self.fallback}"
+
+    def __str__(self) -> str:
+        return show_kernel(self.kernel)

@@ -1,0 +1,144 @@
+"""Plainer schedules in the place of default schedules that are not certified.
+
+A default schedule is nobody's wish: where the finished loops cannot be proven, another schedule serves as well, if it is certified. The
+search keeps the longest certified prefix of the steps, drops the step behind it, and goes on with the others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from texpr.ir.loop import Kernel
+from texpr.poly.certify import Certificate
+from texpr.schedule.script import Step
+from texpr.support.errors import CertificateError, CompileError, ScheduleError
+
+MOST_DROPPED = 8
+"""Steps that are dropped, each for two to ten certificates, before the steps behind them are given up."""
+Prove = Callable[[Kernel], Certificate]
+"""Certify a kernel and check that its target can express it; raises ScheduleError or CompileError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A default schedule that was left for a plainer one.
+
+    Attributes:
+        name: of the operator.
+        script: the steps that are used, one a line.
+        steps: how many steps the default schedule has.
+        reason: the obligation that was not proven.
+    """
+
+    name: str
+    script: str
+    steps: int
+    reason: str
+
+    def to_json(self) -> list:
+        """The plainer schedule as a value of JSON."""
+        return [self.name, self.script, self.steps, self.reason]
+
+    @staticmethod
+    def from_json(data: object) -> Fallback | None:
+        """Read what `to_json` wrote; None stands for no fallback.
+
+        Raises:
+            ValueError: it is of another form.
+        """
+        match data:
+            case None:
+                return None
+            case [str(name), str(script), int(steps), str(reason)]:
+                return Fallback(name, script, steps, reason)
+        raise ValueError(f"no fallback: {data!r:.80}")
+
+    def __str__(self) -> str:
+        return (f"{self.name}: {len(self.script.splitlines())} of {self.steps} steps of the default schedule, "
+                f"since all of them are not certified: {self.reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultSchedule:
+    """The steps of a default schedule and the loops they begin with, both made when they are needed."""
+
+    steps: Callable[[], Sequence[Step]]
+    naive: Callable[[], Kernel]
+
+    def replay(self, script: Sequence[Step]) -> Kernel:
+        """The loops after steps that are known to apply."""
+        kernel = self.naive()
+        for step in script:
+            kernel = step.apply(kernel)
+        return kernel
+
+
+_left: list[Fallback] = []
+_lock = threading.Lock()
+
+
+def fallbacks() -> tuple[Fallback, ...]:
+    """The default schedules that were left for plainer ones in this process, in order: `len(tx.fallbacks())` counts them."""
+    with _lock:
+        return tuple(_left)
+
+
+def record(fallback: Fallback) -> None:
+    """Count a default schedule that was left."""
+    with _lock:
+        _left.append(fallback)
+
+
+def plainer(name: str, default: DefaultSchedule, error: CertificateError, prove: Prove) -> tuple[Fallback, Certificate] | None:
+    """Search for steps of a default schedule that are certified; None where not even the naive loops are.
+
+    Args:
+        error: why the whole schedule is not certified.
+    """
+    steps, certificate = default.steps(), _proven(default.naive(), prove)
+    if certificate is None:
+        return None
+    left, kept = list(steps), 0
+    for _ in range(MOST_DROPPED):
+        kept, certificate = _prefix(default, left, kept, certificate, prove)
+        left = _without(default, left, kept)
+        if len(left) == kept:
+            break
+        if (whole := _proven(default.replay(left), prove)) is not None:
+            kept, certificate = len(left), whole
+            break
+    return Fallback(name, "".join(f"{step}\n" for step in left[:kept]), len(steps), error.message), certificate
+
+
+def _prefix(default: DefaultSchedule, steps: Sequence[Step], low: int, certificate: Certificate, prove: Prove) -> tuple[int, Certificate]:
+    """The length of a certified prefix whose next step ends it, by bisection from one that is certified, and its certificate."""
+    high = len(steps)
+    while high - low > 1:
+        middle = (low + high) // 2
+        proven = _proven(default.replay(steps[:middle]), prove)
+        if proven is None:
+            high = middle
+        else:
+            low, certificate = middle, proven
+    return low, certificate
+
+
+def _without(default: DefaultSchedule, steps: Sequence[Step], k: int) -> list[Step]:
+    """The steps but for the one at `k`, and for later steps that do not apply without it."""
+    kernel, used = default.replay(steps[:k]), list(steps[:k])
+    for step in steps[k + 1 :]:
+        try:
+            kernel = step.apply(kernel)
+        except ScheduleError:
+            continue
+        used.append(step)
+    return used
+
+
+def _proven(kernel: Kernel, prove: Prove) -> Certificate | None:
+    try:
+        return prove(kernel)
+    except (ScheduleError, CompileError):
+        return None

@@ -1,0 +1,116 @@
+"""`python -m texpr bench coverage`: how many default schedules are certified, over operators, their gradients and several sizes."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from texpr import autodiff
+from texpr.compiler import Op, Schedule, load, op
+from texpr.compiler.fallback import DefaultSchedule, plainer
+from texpr.compiler.pipeline import certificate
+from texpr.ir.expr import Var
+from texpr.ir.shapes import evaluate_size
+from texpr.ir.tensor import Program
+from texpr.support.errors import CertificateError, Error
+from texpr.support.progress import bar
+from texpr.tools.certificates import MOST_TRIES, sizes_like, usual
+from texpr.tools.fuzz.operators import operator_text
+
+SIZES = (1, 2, 7, 33, 520)
+"""Extents: one, two, below a vector, above a vector, above a tile of the second cache."""
+FALLBACK_BAR = 0.001
+"""Largest share of default schedules that may be left for a plainer one."""
+
+
+def bench_coverage(arguments: argparse.Namespace) -> int:
+    """Certify default schedules and print each one that is not certified, with its reason, and the counts.
+
+    Returns:
+        1 if a program has no certified schedule at all, or more than 0.1 % have only a plainer one.
+    """
+    counts: Counter[str] = Counter()
+    programs = _random(arguments.random, arguments.seed) if arguments.random else _written(arguments)
+    shown = bar(unit=" kernels", mininterval=1.0)
+    for program, sizes in programs:
+        outcome, reason = _outcome(program, sizes)
+        counts[outcome] += 1
+        if outcome != "certified":
+            at = ", ".join(f"{v.name}={n}" for v, n in sizes.items())
+            print(f"{outcome}: {program.name} ({at}): {reason}", flush=True)
+        if shown is not None:
+            shown.update(1)
+    total = sum(counts.values())
+    print(f"{total} default schedules: " + ", ".join(f"{n} {outcome}" for outcome, n in counts.most_common()))
+    return int(counts["uncertified"] + counts["refused"] > 0 or counts["plainer"] > FALLBACK_BAR * total)
+
+
+def _written(arguments: argparse.Namespace) -> Iterator[tuple[Program, dict[Var, int]]]:
+    """Programs of files with their gradients, up to the order asked for, at each size."""
+    paths = [Path(arguments.file)] if arguments.file else sorted(Path(str(files("texpr.ops"))).glob("*.tx"))
+    operators = [each for path in paths for each in vars(load(path, prove=False)).values()]
+    part, parts = map(int, arguments.part.split("/"))
+    for operator in operators[part - 1 :: parts]:
+        for program in _derivatives(operator, arguments.gradients):
+            for size in SIZES:
+                sizes = next(_fitting(program, size), None)
+                if sizes is not None:
+                    yield program, sizes
+            yield program, {}
+
+
+def _derivatives(operator: Op, order: int) -> Iterator[Program]:
+    try:
+        program = usual(operator)
+        yield program
+        for _ in range(order):
+            program = autodiff.grad(program)
+            yield program
+    except Error:
+        return  # no gradient
+
+
+def _fitting(program: Program, size: int) -> Iterator[dict[Var, int]]:
+    """Sizes near to one that the program accepts."""
+    for sizes in islice(sizes_like(program, size), MOST_TRIES):
+        if all(evaluate_size(r, sizes) for r in program.requires):
+            yield sizes
+
+
+def _random(count: int, seed: int) -> Iterator[tuple[Program, dict[Var, int]]]:
+    """Random operators at random sizes, a quarter of them symbolic."""
+    random = Random(seed)
+    while count > 0:
+        try:
+            program = op(operator_text(random)).program()
+        except Error:
+            continue
+        sizes = {v: random.choice((0, 1, 1, 2, 3, 7, 16, 33, 64, 100, 129, 520)) for v in program.sizes}
+        sizes = {} if random.random() < 0.25 else sizes
+        if not sizes or all(evaluate_size(r, sizes) for r in program.requires):
+            count -= 1
+            yield program, sizes
+
+
+def _outcome(program: Program, sizes: dict[Var, int]) -> tuple[str, str]:
+    """`certified`, `plainer`, `uncertified` or `refused`, and the reason."""
+    try:
+        schedule = Schedule(program, sizes).auto()
+        schedule.certificate()
+    except CertificateError as error:
+        default = DefaultSchedule(lambda: schedule.steps, lambda: schedule.naive)
+        found = plainer(program.name, default, error, lambda kernel: certificate(kernel, program, sizes))
+        return ("uncertified" if found is None else "plainer"), _summary(error)
+    except Error as error:
+        return "refused", str(error).splitlines()[0]
+    return "certified", ""
+
+
+def _summary(error: CertificateError) -> str:
+    lines: Sequence[str] = str(error).splitlines()
+    return f"{error.message} | {lines[2].strip()[:200] if len(lines) > 2 else ''}"
