@@ -23,6 +23,8 @@ LEAST_STEPS = 4
 class RememberingEmitter(TileEmitter):
     """In a loop, `_flags` has the place of the flags of each register of extremes: of whose lanes all numbers so far were numbers."""
 
+    remembers = True
+    """True if the processor has registers of `REGISTER_BITS`."""
     _extremes: frozenset[Tensor] = frozenset()
     _flags: dict[tuple[Tensor, int], str]
 
@@ -32,7 +34,7 @@ class RememberingEmitter(TileEmitter):
 
     def _serial(self, loop: For, first: Value, stop: Value) -> None:
         f = self.function
-        known = frozenset() if self._extremes else extremes(loop)  # one loop remembers for those inside
+        known = frozenset() if self._extremes or not self.remembers else extremes(loop)  # one loop remembers for those inside
         found = frozenset(t for t in known if self.pointers.get(t) in f.local)
         if not found:
             super()._serial(loop, first, stop)

@@ -224,8 +224,15 @@ class FewRegisters(WideEmitter):
     """AVX2: 16 registers do not hold the constants of a function beside its values, so those that are multiplied and added, and the bits
     of an absolute value, come from memory, as operands."""
 
+    remembers = False
+
     def rare_attributes(self, result: Value) -> str:
         return "noinline"
+
+    @staticmethod
+    def _is_wide(a: Value) -> bool:
+        """False: AVX2 has no instruction for 512 bits, which floats of 16 bits have once they are f32."""
+        return False
 
     def _call(self, e: Call) -> Value:
         whole = e.dtype in (F32, F64) and self.lanes * e.dtype.bits == 256
