@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import texpr as tx
 from texpr.compiler.pipeline import ready
+from texpr.ir.expr import Var
 from texpr.ir.show_loop import full_listing
 from texpr.lang import parse_kernel
 from texpr.poly.certify import certify
@@ -76,6 +79,19 @@ kernel looked(X: f32[N], k: i64[N]) -> (Y: f32[N])
   for i1 in 0..N
     Y[i1] = if 0 <= k[i1] and k[i1] < N then T[i1] else 0.0  at[i1]
 """, "X is read outside its shape"),
+    "an element that exists only by a requirement of the kernel": (TWICE, """
+kernel twice(X: f32[N]) -> (Y: f32[N])
+  require N >= 4
+  for i in 0..N
+    Y[i] = X[i] * 2.0  at[i]
+  Y[3] = X[3] * 2.0  at[3]
+""", "X is read outside its shape"),
+    "no element, by a requirement of the kernel": (TWICE, """
+kernel twice(X: f32[N]) -> (Y: f32[N])
+  require N <= 0
+  for i in 0..0
+    Y[i] = X[i] * 2.0  at[i]
+""", "an element of Y is not computed"),
     "a buffer that is copied from itself": (TWICE, """
 kernel twice(X: f32[N]) -> (Y: f32[N])
   let T: f32[N]
@@ -101,6 +117,25 @@ def test_refused(name: str):
     with pytest.raises(tx.ScheduleError) as e:
         certify(parse_kernel(loops), ready(tx.op(op).program()))
     assert e.value.code == "certificate" and said in str(e.value), str(e.value)
+
+
+def test_two_sizes_of_one_name_are_refused():
+    loops = parse_kernel("""
+kernel twice(X: f32[N]) -> (Y: f32[N])
+  for i in 0..N
+    Y[i] = X[i] * 2.0  at[i]
+""")
+    with pytest.raises(tx.CertificateError, match="two of its sizes have one name"):
+        certify(replace(loops, sizes=(*loops.sizes, Var("N"))), ready(tx.op(TWICE).program()))
+
+
+@pytest.mark.parametrize("name", ["mma_tf32", "nothing"])
+def test_an_instruction_is_claimed_for_no_instance_of_it(name: str):
+    schedule = tx.schedule(tx.op(TWICE))
+    loop = schedule.kernel.body[0]
+    schedule.kernel = replace(schedule.kernel, body=(replace(loop, kind=f"instruction.{name}"),))
+    with pytest.raises(tx.CertificateError, match=f"the loop `i` is no instance of `{name}`"):
+        schedule.certificate()
 
 
 WRAPPING = ["i * 4294967297 >= 0", "i64(X[i]) + 1 > i64(X[i])",

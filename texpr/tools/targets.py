@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -30,7 +29,7 @@ from texpr.ir.shapes import Shape, caller_shape, flat_shape
 from texpr.ir.tensor import Program
 from texpr.runtime import gpu
 from texpr.schedule.replay import random_inputs
-from texpr.support.errors import CallError, CertificateWarning, CompileError, Error
+from texpr.support.errors import CallError, CompileError, Error
 from texpr.support.progress import progress
 from texpr.targets import find_target
 from texpr.tools.certificates import small
@@ -162,9 +161,7 @@ def _seen(tensor: Tensor, sizes: dict[Var, int]) -> Shape:
 def _difference(program: Program, sizes: dict[Var, int], target: str, given: list[np.ndarray], expected: tuple[np.ndarray, ...]) -> str:
     """What is wrong with a target's results; empty if nothing is."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CertificateWarning)
-            results = _on_device(program, target, given) if gpu.is_device(target) else _compiled(program, sizes, target, given)
+        results = _on_device(program, target, given) if gpu.is_device(target) else _compiled(program, sizes, target, given)
     except Error as error:
         return str(error).splitlines()[0]
     floats = [t.dtype.bits for t in (*program.inputs, *program.temporaries, *program.outputs) if t.dtype.is_float]

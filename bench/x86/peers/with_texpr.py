@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version as installed
@@ -26,7 +25,6 @@ PANEL = 32
 def columns(threads: int) -> Columns:
     """Images with channels first and with channels last have a column each, and so have weights in panels."""
     tx.options(threads=threads)
-    warnings.simplefilter("ignore", tx.CertificateWarning)
     return {"texpr": dict.fromkeys(KINDS, plain) | {"add": add}, "texpr nhwc": dict.fromkeys(LAST, last), "texpr panels": {"conv": panels}}
 
 

@@ -82,6 +82,8 @@ def _first(kernel: Kernel, parameters: Parameters, facts: isl.Set) -> _Loan | No
     for s, read in found:
         uses.setdefault(read.tensor, []).append((s, read))
     for buffer in nest.buffers.values():
+        if buffer.tensor in kernel.outputs:
+            continue  # Callers see its elements.
         for lender in _lenders(nest, uses, buffer):
             loan = _lent(nest, uses, buffer, lender)
             if loan is not None and _is_returned(nest, uses, loan, facts):

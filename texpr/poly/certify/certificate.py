@@ -24,6 +24,7 @@ from texpr.poly.certify.coverage import covered
 from texpr.poly.certify.factored import LAW as DISTRIBUTED
 from texpr.poly.certify.factored import without_factored
 from texpr.poly.certify.frame import Frame, NotAffine, Parameters
+from texpr.poly.certify.idle import without_idle
 from texpr.poly.certify.inverses import LAW as QUOTIENT
 from texpr.poly.certify.inverses import with_inverses
 from texpr.poly.certify.logistic import with_quotients
@@ -205,6 +206,9 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
             try:
                 return replace(_certified(proof, computed, whole.kernel), **asdict(laws))
             except Refuted as e:
+                if (fewer := without_idle(proof)) is not None:
+                    proof = fewer
+                    continue
                 if (inside := made_inside(proof)) is not None and (found := _if_proven(inside, computed, whole.kernel)) is not None:
                     return replace(found, **asdict(laws))
                 if not isinstance(e, Reused):

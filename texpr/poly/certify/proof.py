@@ -167,7 +167,7 @@ class Context:
     def failing(self, condition: Expr) -> isl.Set | None:
         """Instances for which it does not hold; None if there are none."""
         for c in conjuncts(condition):
-            if any(alike(c, k) for k in self._given()) or decided(self.frame.plain(c), self.frame) is True:
+            if any(alike(c, k) for k in self.given()) or decided(self.frame.plain(c), self.frame) is True:
                 continue
             for here, (e,) in self.cells(c):
                 holds = here._where(e)
@@ -220,7 +220,8 @@ class Context:
         _ = self.set  # May know of more atoms.
         return self.frame.holds(plain)
 
-    def _given(self) -> Iterator[Expr]:
+    def given(self) -> Iterator[Expr]:
+        """The conditions that are known to hold, innermost first."""
         here: Context | Statement | isl.Set = self
         while isinstance(here, Context):
             yield from conjuncts(here.known)
