@@ -72,7 +72,7 @@ def _same_spelled_out(meaning: Meaning, found: Expr, wanted: Expr, context: Cont
     while stack:
         a, b, here = stack.pop()
         condition = question(a, b)
-        parts = None if condition is None or meaning.reads_plain(condition) else _by_cases(meaning, a, b, here, condition)
+        parts = None if condition is None or meaning.reads_plain(condition) else _by_cases(a, b, here, condition)
         if parts is None and (meaning.reads_plain(a) or meaning.reads_plain(b)):
             parts = [(meaning.spelled(a), meaning.spelled(b), here)]
         if sum(1 for _ in walk(a, b)) > MOST_NODES:
@@ -98,7 +98,7 @@ def _steps(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item] | N
         return _below(a, b, here)
     if isinstance(a, Const) and isinstance(b, Const):
         return [] if repr(a.value) == repr(b.value) else None
-    return _written_out(meaning, a, b, here) or (_by_cases(meaning, a, b, here, question(a, b)) if a.dtype.is_int else None)
+    return _written_out(meaning, a, b, here) or (_by_cases(a, b, here, question(a, b)) if a.dtype.is_int else None)
 
 
 def _termwise(meaning: Meaning, a: Expr, b: Expr, here: Context) -> bool:
@@ -126,25 +126,42 @@ def _linear(*roots: Expr) -> bool:
         isinstance(n, Mul) and not isinstance(n.rhs, Const) for n in nodes)
 
 
-def _by_cases(meaning: Meaning, a: Expr, b: Expr, here: Context, condition: Expr | None) -> list[_Item] | None:
+def _by_cases(a: Expr, b: Expr, here: Context, condition: Expr | None) -> list[_Item] | None:
     """Both sides where a condition holds, and where it does not."""
     if condition is None:
         return None
-    if (truth := _known(meaning, condition, here)) is not None:
+    if (truth := _known(condition, here)) is not None:
         return [(answered(a, condition, truth), answered(b, condition, truth), here)]
     cases = [(holds, inside) for holds, inside in zip((True, False), here.halves(condition)) if inside is not None]
     return [(answered(a, condition, holds), answered(b, condition, holds), inside) for holds, inside in cases]
 
 
-def _known(meaning: Meaning, condition: Expr, here: Context) -> bool | None:
+def _known(condition: Expr, here: Context) -> bool | None:
     """The truth of a condition on data, if the same is asked of the same data already, maybe at indices that are equal here alone."""
     if not any(isinstance(n, Read) for n in walk(condition)):
         return None
     for given in here.given():
         for asked, truth in ((condition, True), (negation(condition), False)):
-            if same_node(given, asked) and _difference(meaning, given, asked, here) is None:
+            if _is_one(given, asked, here):
                 return truth
     return None
+
+
+def _is_one(a: Node, b: Node, here: Context) -> bool:
+    """True if two expressions do the same with the same data at indices that are equal here."""
+    stack = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        if isinstance(x, Expr) and isinstance(y, Expr) and x.dtype == y.dtype == I64 and not any(isinstance(n, Read) for n in walk(x, y)):
+            if not here.equal(x, y):
+                return False
+        elif not same_node(x, y) or not children(x) and not alike(x, y):  # type: ignore[arg-type]
+            return False
+        else:
+            stack += zip(children(x), children(y), strict=True)
+    return True
 
 
 def _below(a: Node, b: Node, here: Context) -> list[_Item]:
@@ -183,7 +200,7 @@ def _one_by_one(meaning: Meaning, a: Expr, b: Expr, here: Context) -> list[_Item
         spelled = replace(one, cond=meaning.spelled(one.cond))
         return [(spelled, b, here)] if one is a else [(a, spelled, here)]
     if integral(one.cond):
-        return _by_cases(meaning, a, b, here, question(one))
+        return _by_cases(a, b, here, question(one))
     if here.implies(one.cond):
         return [(one.then, b, here)] if one is a else [(a, one.then, here)]
     cases = [(one.then, here.also(one.cond)), (one.orelse, here.also(negation(one.cond)))]
