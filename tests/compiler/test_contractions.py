@@ -69,7 +69,8 @@ def test_machines_without_the_instruction_give_the_same_bits(name):
     assert "tensorize" not in plain.script()
     assert_same_bits(np.asarray(plain.compile()(*arrays)), np.asarray(tx.interpret(op, *arrays)))
     native = tx.schedule(op, M=m, N=n, K=k).auto()
-    assert ("tensorize" in native.script()) == bool(find_target("native").machine.instructions)
+    multiplies = any(not each.startswith("transpose") for each in find_target("native").machine.instructions)
+    assert ("tensorize" in native.script()) == multiplies
 
 
 SIGNED = """contract()
