@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from texpr.ir.expr import Expr
 from texpr.ir.extern import is_extern
@@ -41,23 +43,24 @@ def check_program(program: Program) -> tuple[Expr, ...]:
 
 
 def _checked(program: Program) -> tuple[Expr, ...]:
-    def all_claims() -> tuple[Expr, ...]:
-        proof = Proof(program)
-        check_extents(proof)
-        for place in proof.places:
-            check_accesses(proof, place)
-            check_reductions(proof, place)
-            check_range(proof, place)
-        for call in program.equations:
-            if isinstance(call, Invoke):
-                check_call(proof, call, check_program)
-        check_definitions(proof)
-        check_distinct(proof)
-        check_order(proof)
-        return tuple(proof.required)
-
+    """The quota is one for each equation and one for each question about all: an operator may have any number of equations."""
     try:
-        return asked(all_claims)
+        proof = asked(lambda: Proof(program))
+        for question in _questions(proof):
+            asked(question)
+        return tuple(proof.required)
     except OutOfQuota:
         raise CheckError(f"{program.name} cannot be proven within the quota", program.span, code="quota",
                          help="give some sizes as constants, or split the operator") from None
+
+
+def _questions(proof: Proof) -> Iterator[Callable[[], None]]:
+    yield partial(check_extents, proof)
+    for place in proof.places:
+        for check in (check_accesses, check_reductions, check_range):
+            yield partial(check, proof, place)
+    for call in proof.program.equations:
+        if isinstance(call, Invoke):
+            yield partial(check_call, proof, call, check_program)
+    for whole in (check_definitions, check_distinct, check_order):
+        yield partial(whole, proof)

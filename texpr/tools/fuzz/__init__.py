@@ -11,8 +11,12 @@ same generators.
 
 Default schedules: `defaults` has `auto()` choose the steps for operators at sizes beside tiles, and for empty ones, for every target.
 
-`language`, `schedules` and `defaults` are the parts that `command` drives; `shrink` cuts a finding down while the same thing still goes
-wrong.
+Gradients: `differentiable` writes operators with conditions, ranges and indices of data. `gradients` differentiates them in both modes and
+twice, and asks of every derivative that it is accepted when printed, equals differences, and when compiled touches nothing behind its
+arrays (`pages`).
+
+`language`, `schedules`, `defaults` and `gradients` are the parts that `command` drives; `shrink` cuts a finding down while the same thing
+still goes wrong.
 """
 
 from texpr.tools.fuzz.command import add_arguments, fuzz

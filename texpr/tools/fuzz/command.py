@@ -1,4 +1,4 @@
-"""The command: batches of texts, of schedules and of default schedules in child processes, findings in a folder."""
+"""The command: batches of texts, of schedules, of default schedules and of gradients in child processes, findings in a folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from random import SystemRandom
 from time import monotonic
 
 from texpr.support.progress import bar
-from texpr.tools.fuzz import defaults, language, schedules
+from texpr.tools.fuzz import defaults, gradients, language, schedules
 from texpr.tools.fuzz.cases import parse_case
 from texpr.tools.fuzz.defaults import Defaults
+from texpr.tools.fuzz.gradients import Gradients
 from texpr.tools.fuzz.language import Language
 from texpr.tools.fuzz.part import Part, findings
 from texpr.tools.fuzz.schedules import Schedules
@@ -21,17 +22,18 @@ from texpr.tools.fuzz.schedules import Schedules
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `fuzz`."""
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to look (default: 60), an equal part of it at each part")
-    parser.add_argument("--only", choices=("language", "schedules", "default"), help="one part alone")
+    parser.add_argument("--only", choices=("language", "schedules", "default", "gradients"), help="one part alone")
     parser.add_argument("--texts", type=int, default=sys.maxsize, help="how many texts to try at most")
     parser.add_argument("--schedules", type=int, default=sys.maxsize, help="how many schedules to try at most")
     parser.add_argument("--defaults", type=int, default=sys.maxsize, help="how many default schedules to try at most")
+    parser.add_argument("--gradients", type=int, default=sys.maxsize, help="how many operators to differentiate at most")
     parser.add_argument("--compile", action="store_true", help="also run default schedules of this machine, and compare with tx.interpret")
     parser.add_argument("--seed", type=int, default=None, help="the same again; a new seed is chosen and shown unless given")
     parser.add_argument("--deep", type=float, default=0.05, help="the share of texts that are also compiled, run, differentiated (0.05)")
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"), help="folder to write to (default: fuzz-findings)")
     parser.add_argument("--counts", type=Path, help="file for how often what happened to schedules, and every kind of refusal")
     parser.add_argument("--corpus", type=Path, nargs="*", default=[], help="further .tx files to take operators from")
-    parser.add_argument("--replay", type=Path, help="try the text, or the .litmus or .default case, in this file instead")
+    parser.add_argument("--replay", type=Path, help="try the text, or the .litmus, .default or .gradients case, in this file instead")
 
 
 def fuzz(arguments: argparse.Namespace) -> int:
@@ -43,7 +45,8 @@ def fuzz(arguments: argparse.Namespace) -> int:
     print(f"seed {seed}, {len(paths)} files of operators", flush=True)
     parts: dict[str, tuple[Part, int]] = {"language": (Language(seed, arguments.deep, paths), arguments.texts),
                                           "schedules": (Schedules(seed), arguments.schedules),
-                                          "default": (Defaults(seed, arguments.compile), arguments.defaults)}
+                                          "default": (Defaults(seed, arguments.compile), arguments.defaults),
+                                          "gradients": (Gradients(seed), arguments.gradients)}
     chosen = [parts[name] for name in parts if arguments.only in (None, name)]
     kinds = 0
     for part, most in chosen:
@@ -74,8 +77,8 @@ def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
     return len(kinds)
 
 
-_SHOWN = ("default schedules", "programs", "steps", "accepted", "refused", "witness", "sizes enumerated", "interpreted", "compiled and run",
-          "replayed", "certified", "certificate refused", "wrong kernels")
+_SHOWN = ("default schedules", "programs", "differentiated", "differentiated twice", "no derivative", "steps", "accepted", "refused", "witness", "sizes enumerated",
+          "interpreted", "compiled and run", "replayed", "certified", "certificate refused", "wrong kernels")
 
 
 def _summary(part: Part) -> list[str]:
@@ -87,6 +90,8 @@ def _summary(part: Part) -> list[str]:
 def _replay(path: Path) -> int:
     if path.suffix == ".default":
         finding = defaults.replayed(path.read_text(encoding="utf-8"))
+    elif path.suffix == ".gradients":
+        finding = gradients.replayed(path.read_text(encoding="utf-8"))
     elif path.suffix == ".litmus":
         finding = schedules.replayed(parse_case(path.read_text(encoding="utf-8")))
     else:

@@ -126,7 +126,7 @@ def _differentiated(program: Program) -> Finding | None:
 def _run(program: Program, text: str) -> Finding | None:
     """The default schedule computes what the interpreter says."""
     generator = np.random.default_rng(zlib.crc32(text.encode("utf-8", "replace")))
-    arrays = _arguments(program, generator)
+    arrays = arguments(program, generator)
     if arrays is None:
         return None
     with np.errstate(all="ignore"):
@@ -157,7 +157,7 @@ def _sizes(program: Program, arrays: list[np.ndarray]) -> dict[Var, int]:
     return bind_sizes(program.inputs, [a.shape for a in arrays])[0]
 
 
-def _arguments(program: Program, generator: np.random.Generator) -> list[np.ndarray] | None:
+def arguments(program: Program, generator: np.random.Generator) -> list[np.ndarray] | None:
     """Small arrays that the program accepts; None where a few attempts found none, or where it would compute for long."""
     if any(isinstance(n, Const) and abs(n.value) > _LARGEST_NUMBER and n.dtype.is_int for n in walk(program)):
         return None
