@@ -84,7 +84,7 @@ notebooks: venv
 gpu:
 	$(or $(wildcard $(BIN)/python),$(PYTHON)) -m bench.gpu $(if $(EMULATE),--emulate) --wheels '$(WHEELS)' --report '$(REPORT)'
 
-# Texts and schedules nobody would write, half of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=schedules
+# Texts, schedules and gradients nobody would write, an equal part of the time each:  make fuzz SECONDS=600 SEED=1 ONLY=gradients
 fuzz: venv
 	$(BIN)/python -m texpr fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) --corpus tests/lang/*.tx tests/compiler/*.tx examples/operators/*.tx
 

@@ -77,7 +77,8 @@ def _tried(part: Part, most: int, seconds: float, folder: Path) -> int:
     return len(kinds)
 
 
-_SHOWN = ("default schedules", "programs", "differentiated", "differentiated twice", "no derivative", "steps", "accepted", "refused", "witness", "sizes enumerated",
+_SHOWN = ("default schedules", "programs", "differentiated", "differentiated twice", "no derivative", "steps",
+          "accepted", "refused", "witness", "sizes enumerated",
           "interpreted", "compiled and run", "replayed", "certified", "certificate refused", "wrong kernels")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 import zlib
 from collections import Counter
@@ -24,12 +23,12 @@ from texpr.ir.verify import verify_program
 from texpr.lang import elaborate, parse
 from texpr.passes.widen import widened
 from texpr.poly import check_program
-from texpr.support.errors import CertificateWarning, CompileError, Error
+from texpr.support.errors import CertificateWarning, CheckError, CompileError, Error
 from texpr.tools.fuzz.differentiable import differentiable_text
 from texpr.tools.fuzz.pages import at_the_end_of_a_page
 from texpr.tools.fuzz.part import alone, file_name
 from texpr.tools.fuzz.shrink import shrunk
-from texpr.tools.fuzz.trial import Finding, arguments
+from texpr.tools.fuzz.trial import Finding, arguments, exception
 
 SHRINK_SECONDS = 60.0
 _NATIVE, _SECOND = 6, 3
@@ -115,19 +114,21 @@ def differentiated(text: str, native: bool, second: bool) -> Report:
         second: also differentiate them.
     """
     report = Report()
-    program = None
     try:
         program = elaborate(parse(text, "fuzz.tx").ops["f"], {}, {})
-        report.counts["programs"] += 1
+    except (Error, KeyError):
+        report.counts["refused"] += 1
+        return report
+    report.counts["programs"] += 1
+    try:
         _examine(program, report.counts, native, second)
     except _Wrong as wrong:
         report.finding = Finding(*wrong.args)
-    except (Error, KeyError) as error:
-        report.counts["refused" if program is None else f"no derivative | {str(error).splitlines()[0]}"] += 1
     except Exception as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if "texpr" in f.filename and "tools" not in f.filename]
-        place = f"{frames[-1].filename.rsplit('texpr/', 1)[-1]}:{frames[-1].name}" if frames else "?"
-        report.finding = Finding(f"{type(error).__name__} in {place}", "".join(traceback.format_exception(error)))
+        if isinstance(error, CheckError) and error.code == "gradient":
+            report.counts[f"no derivative | {str(error).splitlines()[0]}"] += 1
+        else:
+            report.finding = exception("differentiating", error)
     return report
 
 

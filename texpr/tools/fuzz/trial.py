@@ -55,7 +55,7 @@ def trial(text: str, deep: bool) -> Finding | None:
         declarations = list(module.ops.values()) if module is not None else []
         programs = [_refusable(lambda op=op: _program(op)) for op in declarations if not op.extern]
     except Exception as error:
-        return _exception("reading", error)
+        return exception("reading", error)
     spent = process_time() - start
     if spent > READ_SECONDS:
         return Finding("slow to read", f"{spent:.2f} s of processor time")
@@ -90,11 +90,12 @@ def _used(program: Program, text: str, deep: bool) -> Finding | None:
         if found is None and deep:
             found = _run(program, text) or _differentiated(program)
     except Exception as error:
-        return _exception("using", error)
+        return exception("using", error)
     return found
 
 
-def _exception(when: str, error: Exception) -> Finding:
+def exception(when: str, error: Exception) -> Finding:
+    """An exception as a finding, which the innermost function of the library names."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "texpr" in f.filename and "tools" not in f.filename]
     place = f"{frames[-1].filename.rsplit('texpr/', 1)[-1]}:{frames[-1].name}" if frames else "?"
     return Finding(f"{type(error).__name__} while {when}, in {place}", "".join(traceback.format_exception(error)))
