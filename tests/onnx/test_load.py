@@ -249,3 +249,14 @@ def test_inputs_keep_the_dtypes_that_the_model_declares():
     made = model([helper.make_node("Cast", ["x"], ["c"], to=TensorProto.FLOAT), helper.make_node("Add", ["c", "w"], ["y"])],
                  [("x", [2], TensorProto.DOUBLE)], [("y", [2])], {"w": np.ones(2, "f4")})
     assert np.array_equal(tx.onnx.load(made)(np.array([1, 1e300])), np.array([2, np.inf], "f4"))
+
+
+@pytest.mark.parametrize("dims", [
+    [-1, 3, "?", "?"], [0, 3, "", ""], ["None", 3, "None", "None"], ["-1", 3, "-1", "-1"], [None, 3, None, None],
+])
+def test_declared_dimensions_that_are_not_known(dims):
+    loaded = tx.onnx.load(model([helper.make_node("Relu", ["x"], ["y"])], [("x", dims)], [("y", [None] * 4)]))
+    for shape in ((1, 3, 4, 5), (2, 3, 1, 0)):
+        assert loaded(np.ones(shape, np.float32)).shape == shape
+    with pytest.raises(tx.CallError, match=r"the model declares \['\?', 3, '\?', '\?'\]"):
+        loaded(np.ones((1, 4, 4, 5), np.float32))

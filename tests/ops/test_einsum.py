@@ -36,3 +36,24 @@ def test_texts_that_are_none(text: str, said: str):
     with pytest.raises(tx.CallError) as e:
         ops.einsum(text, np.ones((2, 2)))
     assert str(e.value) == said
+
+
+@pytest.mark.parametrize(("text", "shapes"), [
+    ("...ij,...jk->...ik", [(5, 2, 3), (1, 3, 4)]), ("ij,ij->i", [(2, 3), (2, 1)]), ("...i,...i->...", [(5, 2, 3), (2, 3)]),
+    ("i...,i...->...i", [(3, 2, 2), (3, 1, 2)]), ("...,...", [(2, 3), (3,)]), ("i,i,i->i", [(3,), (1,), (3,)]), ("...,", [(2, 3), ()]),
+    ("ij,ij->ij", [(1, 3), (2, 1)]), ("...a,...a->...", [(1, 4, 3), (5, 1, 3)]), ("ab,b->a", [(2, 3), (1,)]), ("...", [()]),
+    ("...j,j", [(3,), (1,)]), ("i,i->", [(0,), (1,)]),
+])
+def test_dimensions_of_one_are_repeated(text, shapes):
+    rng = np.random.default_rng(0)
+    for t in (np.float64, np.int64):
+        arrays = [rng.integers(-4, 5, s).astype(t) for s in shapes]
+        found, wanted = ops.einsum(text, *arrays), np.einsum(text, *arrays)
+        assert np.shape(found) == np.shape(wanted) and np.array_equal(found, wanted)
+
+
+def test_extents_that_do_not_fit():
+    with pytest.raises(tx.CallError, match="axis 0 of `A1` has extent 2, expected Nj = 3"):
+        ops.einsum("ij,jk", np.ones((2, 3)), np.ones((2, 4)))
+    with pytest.raises(tx.CallError, match="`A0` has 3 dimensions, expected 2"):
+        ops.einsum("ij", np.ones((2, 3, 4)))

@@ -161,7 +161,7 @@ class OnnxModel(Module):
             if not fits:
                 raise CallError(f"input `{declared.name}` has shape {list(shape)}, the model declares {list(declared.dims)}", code="shape")
             for d, n in zip(declared.dims, shape):
-                if isinstance(d, str) and d and found.setdefault(d, (n, declared.name))[0] != n:
+                if isinstance(d, str) and d != "?" and found.setdefault(d, (n, declared.name))[0] != n:
                     raise CallError(f"dimension {d} is {found[d][0]} in `{found[d][1]}` and {n} in `{declared.name}`", code="shape")
 
     def extra_repr(self) -> str:
@@ -195,7 +195,7 @@ class _Input:
         self.dtype: DType = FROM_ONNX[tensor.elem_type]
         self.dims: list[int | str] | None = None
         if tensor.HasField("shape") and not self.sequence:
-            self.dims = [d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, d.dim_param) for d in tensor.shape.dim]
+            self.dims = [_extent(d, dims) for d in tensor.shape.dim]
 
     def taken(self, value: Any) -> Any:
         """A value that is given, in the declared dtype.
@@ -230,6 +230,14 @@ class _Input:
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.dims))}]" if self.dims is not None else str(self.dtype)
+
+
+def _extent(d: Any, dims: Mapping[str, int]) -> int | str:
+    """A declared dimension: an extent, a name, or `?` where nothing is known. Exporters also write -1, 0 and `None` for that."""
+    if d.HasField("dim_value"):
+        return d.dim_value if d.dim_value > 0 else "?"
+    known = any(c.isalpha() for c in d.dim_param) and d.dim_param != "None"
+    return dims.get(d.dim_param, d.dim_param if known else "?")
 
 
 def _roles(proto: Any) -> tuple[set[str], set[str]]:

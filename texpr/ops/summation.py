@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
+
+import numpy as np
 
 from texpr.compiler import Op, op
 from texpr.support.errors import CallError
 
+_ONE = "0"
+"""Of a dimension that is repeated."""
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*")
 
 
@@ -16,27 +21,60 @@ def einsum(text: str, *arrays: object, out: object = None) -> object:
 
     Y[result letters] = sum(other letters: A0[letters of A0] * A1[letters of A1] * ...)
 
-    A letter is one dimension, `...` any number of them; a letter that occurs twice in a term is a diagonal. Without `->`, the result
-    has the letters that occur once, in alphabetical order, after `...`. More than two tensors are one sum: the caller chooses the
-    order of products by calls of two. One type for all tensors; f16 and bf16 are summed in f32. Source: numpy.einsum.
+    A letter is one dimension, `...` any number of them, aligned at the last one; where other tensors have more, dimensions of extent 1
+    are repeated. A letter that occurs twice in a term is a diagonal. Without `->`, the result has the letters that occur once, in
+    alphabetical order, after `...`. More than two tensors are one sum: the caller chooses the order of products by calls of two. One
+    type for all tensors; f16 and bf16 are summed in f32. Source: numpy.einsum.
 
     Raises:
         CallError: the text is none, or the arrays do not fit it.
     """
-    operator = einsum_op(text)
+    operator = einsum_op(text, _repeated(text, [a.shape if hasattr(a, "shape") else np.shape(a) for a in arrays]))
     return operator(*arrays) if out is None else operator(*arrays, out=out)
 
 
 @cache
-def einsum_op(text: str) -> Op:
-    """The operator that a text of `einsum` means."""
+def einsum_op(text: str, repeated: tuple[tuple[str, ...], ...] | None = None) -> Op:
+    """The operator that a text of `einsum` means.
+
+    Args:
+        repeated: the names of the dimensions of each tensor, `1` for one that is repeated; None where all have one extent per letter.
+    """
     terms, result = _parsed(text)
-    inputs = ", ".join(f"A{k}: T[{', '.join(_sizes(term))}]" for k, term in enumerate(terms))
-    product = " * ".join(f"A{k}[{', '.join(_indices(term))}]" if term else f"A{k}" for k, term in enumerate(terms))
-    over = [i for i in dict.fromkeys(i for term in terms for i in _indices(term)) if i not in _indices(result)]
+    given: Sequence[Sequence[str]] = [_letters(term) for term in terms] if repeated is None else repeated
+    kept: list[str] = _letters(result)
+    if repeated is not None and "..." in kept:
+        around = sorted({c for names in given for c in names if c.isdigit() and c != _ONE}, key=int, reverse=True)
+        kept[kept.index("..."):kept.index("...") + 1] = around
+    inputs = ", ".join(f"A{k}: {_typed(names)}" for k, names in enumerate(given))
+    product = " * ".join(f"A{k}{_at(names)}" for k, names in enumerate(given))
+    over = [i for i in dict.fromkeys(i for names in given for i in _indices(names)) if i not in (*_indices(kept), "0")]
     value = f"sum({', '.join(over)}: {product})" if over else product
-    left = f"Y[{', '.join(_indices(result))}]" if result else "Y"
-    return op(f"op einsum<T: num>({inputs}) -> Y: T[{', '.join(_sizes(result))}] {{ {left} = {value} }}")
+    return op(f"op einsum<T: num>({inputs}) -> Y: {_typed(kept)} {{ Y{_at(kept)} = {value} }}")
+
+
+def _repeated(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[str, ...], ...] | None:
+    """The names of the dimensions of tensors of these shapes, if some of them are repeated.
+
+    Dimensions of `...` have numbers, from the last one on; a letter is itself.
+    """
+    terms, _ = _parsed(text)
+    if len(shapes) != len(terms) or any(len(_letters(t)) - ("..." in t) > len(s) for t, s in zip(terms, shapes)):
+        return None  # which the operator refuses
+    names: list[list[str]] = []
+    for term, shape in zip(terms, shapes):
+        letters = _letters(term)
+        around = [str(k + 1) for k in range(len(shape) - len(letters) + 1)][::-1]
+        names.append([n for c in letters for n in (around if c == "..." else [c])])
+    if any(len(n) != len(s) for n, s in zip(names, shapes)):
+        return None
+    whole: dict[str, int] = {}
+    for n, shape in zip(names, shapes):
+        for name, extent in zip(n, shape):
+            whole[name] = extent if whole.get(name, 1) == 1 else whole[name]
+    made = tuple(tuple(_ONE if e == 1 and whole[c] != 1 else c for c, e in zip(n, s)) for n, s in zip(names, shapes))
+    ranks = {len(s) - len(_letters(t)) for t, s in zip(terms, shapes) if "..." in t}
+    return made if len(ranks) > 1 or any(_ONE in n for n in made) else None
 
 
 def _parsed(text: str) -> tuple[list[str], str]:
@@ -59,10 +97,16 @@ def _letters(term: str) -> list[str]:
     return re.findall(r"\.\.\.|[A-Za-z]", term)
 
 
-def _sizes(term: str) -> list[str]:
-    return ["*S" if c == "..." else f"N{c}" for c in _letters(term)]
+def _typed(names: Sequence[str]) -> str:
+    sizes = ["*S" if c == "..." else "1" if c == _ONE else f"N{c}" if c.isalpha() else f"S{c}" for c in names]
+    return f"T[{', '.join(sizes)}]"
 
 
-def _indices(term: str) -> list[str]:
+def _at(names: Sequence[str]) -> str:
+    return f"[{', '.join(_indices(names))}]" if names else ""
+
+
+def _indices(names: Sequence[str]) -> list[str]:
     """Names that are no reserved words and no tensors."""
-    return ["*s_" if c == "..." else f"{c.lower()}{'_up' if c.isupper() else '_'}" for c in _letters(term)]
+    return ["*s_" if c == "..." else "0" if c == _ONE else f"s{c}_" if c.isdigit() else f"{c.lower()}{'_up' if c.isupper() else '_'}"
+            for c in names]

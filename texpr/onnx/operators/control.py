@@ -146,14 +146,14 @@ def _erase(node: Node, sequence: Any, place: Value = None) -> Any:
 def _joined(node: Node, sequence: Any) -> Any:
     values = [node.run.tensor(v) for v in sequence]
     if node.attr("new_axis", 0):
-        return ops.stack(values, axis=node.attr("axis") % (values[0].ndim + 1))
-    return values[0] if len(values) == 1 else ops.concat(values, axis=node.attr("axis") % values[0].ndim)
+        return ops.stack(values, axis=node.axis(node.attr("axis"), values[0].ndim + 1))
+    return values[0] if len(values) == 1 else ops.concat(values, axis=node.axis(node.attr("axis"), values[0].ndim))
 
 
 @converter("SplitToSequence", control=True)
 def _apart(node: Node, x: Value, sizes: Value = None) -> Any:
     tensor = node.run.tensor(x)
-    axis = node.attr("axis", 0) % tensor.ndim
+    axis = node.axis(node.attr("axis", 0), tensor.ndim)
     n, given = tensor.shape[axis], node.known(1)
     if given is None:
         parts = [1] * n

@@ -20,9 +20,9 @@ _ALONG = """op along_axis<T: float>(X: T[*A:axis, N, *B], W: T[M, N]; axis = 0) 
 
 @converter("DFT", known=(1, 2))
 def _fourier(node: Node, x: Any, *_: Any) -> Any:
-    axis = node.attr("axis", 1) if node.version < 20 else int(node.known(2)) if node.known(2) is not None else -2
-    axis, inverse, one = axis % x.ndim, bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
-    length = node.known(1)
+    axis = node.attr("axis", 1) if node.version < 20 else int(node.one(2, -2))
+    axis, inverse, one = node.axis(axis, x.ndim), bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
+    length = node.one(1)
     half = one and inverse
     n = int(length) if length is not None else (2 * (x.shape[axis] - 1) if half else x.shape[axis])
     held = min(x.shape[axis], n // 2 + 1 if half else n)

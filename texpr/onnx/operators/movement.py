@@ -54,7 +54,7 @@ def _unsqueeze(node: Node, x: Any, _: Any = None) -> Any:
 
 @converter("Concat")
 def _concat(node: Node, *given: Any) -> Any:
-    axis = node.attr("axis") % given[0].ndim
+    axis = node.axis(node.attr("axis"), given[0].ndim)
     full = [x for x in given if x.shape[axis]] or [given[0]]
     return full[0] if len(full) == 1 else ops.concat(full, axis=axis)
 
@@ -86,11 +86,12 @@ def _slice(node: Node, x: Any, *_: Any) -> Any:
     steps = node.ints(4) or [1] * len(starts)
     key = [slice(None)] * x.ndim
     for a, start, end, step in zip(chosen, starts, ends, steps):
-        n = x.shape[a % x.ndim]
+        a = node.axis(a, x.ndim)
+        n = x.shape[a]
         if step < 0:  # an end before the first element, which Python would count from the end
             end = end + n if -n <= end < 0 else end
             end = None if end < 0 else end
-        key[a % x.ndim] = slice(start + n if -n <= start < 0 else max(start, 0) if start < -n else start, end, step)
+        key[a] = slice(start + n if -n <= start < 0 else max(start, 0) if start < -n else start, end, step)
     return x[tuple(key)]
 
 
@@ -116,7 +117,7 @@ def check_places(node: Node, k: int, lowest: int, extent: int) -> None:
 
 @converter("Gather")
 def _gather(node: Node, x: Any, idx: Any) -> Any:
-    axis = node.attr("axis", 0) % x.ndim
+    axis = node.axis(node.attr("axis", 0), x.ndim)
     n, r = x.shape[axis], idx.ndim
     check_places(node, 1, -n, n)
     known = node.values[1]
@@ -130,7 +131,7 @@ def _gather(node: Node, x: Any, idx: Any) -> Any:
 
 @converter("GatherElements")
 def _gather_elements(node: Node, x: Any, idx: Any) -> Any:
-    axis = node.attr("axis", 0) % x.ndim
+    axis = node.axis(node.attr("axis", 0), x.ndim)
     check_places(node, 1, -x.shape[axis], x.shape[axis])
     names = axes("i", x.ndim)
     place = [_wrapped(f"P{at(names)}", x.shape[k]) if k == axis else n for k, n in enumerate(names)]
@@ -152,7 +153,7 @@ _FOLDS = {"add": "+=", "mul": "*=", "max": "max=", "min": "min="}
 
 @converter("ScatterElements", "Scatter")
 def _scatter_elements(node: Node, x: Any, idx: Any, updates: Any) -> Any:
-    axis, names = node.attr("axis", 0) % x.ndim, axes("j", x.ndim)
+    axis, names = node.axis(node.attr("axis", 0), x.ndim), axes("j", x.ndim)
     check_places(node, 1, -x.shape[axis], x.shape[axis])
     place = [_wrapped(f"P{at(names)}", x.shape[k]) if k == axis else n for k, n in enumerate(names)]
     return _scattered(node, x, idx, updates, place, names)
@@ -162,12 +163,17 @@ def _scatter_elements(node: Node, x: Any, idx: Any, updates: Any) -> Any:
 def _scatter_nd(node: Node, x: Any, idx: Any, updates: Any) -> Any:
     names, outer = axes("j", updates.ndim), axes("j", idx.ndim - 1)
     last = idx.shape[-1]
+    if not last:  # updates of everything, one after the other
+        x, idx = x.expand_dims(0), node.run.tensor(Known.of(np.zeros((*idx.shape[:-1], 1), np.int64)))
+        return _scattered(node, x, idx, updates, [f"P{at([*outer, 0])}", *names[idx.ndim - 1:]], names).squeeze(0)
     place = [*(_wrapped(f"P{at([*outer, k])}", x.shape[k]) for k in range(last)), *names[idx.ndim - 1:]]
     return _scattered(node, x, idx, updates, place, names)
 
 
 def _scattered(node: Node, x: Any, idx: Any, updates: Any, place: list[str], names: list[str]) -> Any:
     t, whole = x.dtype, axes("i", x.ndim)
+    if not updates.size or not x.size:
+        return x
     fold = _FOLDS.get(node.word("reduction", "none", *_FOLDS))
     spans = ranges(names, updates.shape)
     head = f"op scatter(X: {typed(t, x.shape)}, P: {typed(idx.dtype, idx.shape)}, U: {typed(t, updates.shape)}) -> Y: {typed(t, x.shape)}"
@@ -205,7 +211,10 @@ _MODES = {"edge": "clamp(I, 0, N - 1)", "wrap": "(I) % N"}
 @converter("Pad", known=(1, 3))
 def _pad(node: Node, x: Any, pads: Any = None, value: Any = None, _: Any = None) -> Any:
     given, mode = node.ints(1, "pads"), node.word("mode", "constant", "reflect", *_MODES)
-    chosen = [a % x.ndim for a in (node.ints(3) or range(x.ndim))]
+    axes_given = node.ints(3)
+    chosen = [node.axis(a, x.ndim) for a in (range(x.ndim) if axes_given is None else axes_given)]
+    if len(given) != 2 * len(chosen):
+        raise node.refuse(f"pads are {given}, and there are {len(chosen)} axes")
     before, after = [0] * x.ndim, [0] * x.ndim
     for k, a in enumerate(chosen):
         before[a], after[a] = given[k], given[k + len(chosen)]
@@ -253,8 +262,7 @@ def _space_to_depth(node: Node, x: Any) -> Any:
 
 @converter("Trilu", known=(1,))
 def _triangle(node: Node, x: Any, _: Any = None) -> Any:
-    k = node.known(1)
-    names, shift, side = axes("i", x.ndim), 0 if k is None else int(k), ">=" if node.attr("upper", 1) else "<="
+    names, shift, side = axes("i", x.ndim), int(node.one(1, 0)), ">=" if node.attr("upper", 1) else "<="
     zero = "false" if x.dtype == BOOL else "0"
     if not x.size:
         return x
@@ -285,10 +293,10 @@ def _reverse_sequence(node: Node, x: Any, lengths: Any) -> Any:
 
 @converter("Compress", known=(1,))
 def _compress(node: Node, x: Any, _: Any) -> Any:
-    chosen = np.flatnonzero(node.known(1)).astype(np.int64)
     if not node.has("axis"):
-        return x.reshape(-1)[node.run.tensor(Known.of(chosen))]
-    axis = node.attr("axis") % x.ndim
+        x = x.reshape(x.size)
+    axis = node.axis(node.attr("axis", 0), x.ndim)
+    chosen = np.flatnonzero(node.known(1)[: x.shape[axis]]).astype(np.int64)
     return x[(*[slice(None)] * axis, node.run.tensor(Known.of(chosen)))]
 
 
@@ -333,7 +341,7 @@ def _top(node: Node, x: Any, _: Any = None) -> Any:
 @converter("TensorScatter", known=(2,))
 def _tensor_scatter(node: Node, past: Any, update: Any, _: Any = None) -> Any:
     starts = node.ints(2) or [0] * past.shape[0]
-    axis, names = node.attr("axis", -2) % past.ndim, axes("j", past.ndim)
+    axis, names = node.axis(node.attr("axis", -2), past.ndim), axes("j", past.ndim)
     places = node.run.tensor(Known.of(np.array(starts, np.int64)))
     i = f"(P[{names[0]}] + {names[axis]})"
     place = [f"{i} % {past.shape[axis]}" if k == axis and node.word("mode", "linear", "circular") == "circular" else i if k == axis else n
@@ -343,7 +351,7 @@ def _tensor_scatter(node: Node, past: Any, update: Any, _: Any = None) -> Any:
 
 @converter("CenterCropPad", known=(1,))
 def _center(node: Node, x: Any, _: Any) -> Any:
-    chosen = [a % x.ndim for a in (node.attr("axes") or range(x.ndim))]
+    chosen = [node.axis(a, x.ndim) for a in (node.attr("axes") or range(x.ndim))]
     for a, wanted in zip(chosen, node.ints(1)):
         n = x.shape[a]
         if wanted < n:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from texpr import ops
 from texpr.ir.dtypes import F32, U8, int_range
 from texpr.onnx.operators.arithmetic import saturated
@@ -12,30 +14,42 @@ from texpr.onnx.operators.windows import integer_convolution
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import each
-from texpr.onnx.types import FROM_ONNX
+from texpr.onnx.types import FROM_ONNX, TO_ONNX
+from texpr.onnx.values import Known
 
 
 def _along(node: Node, x: Any, scale: Any) -> Any:
     """A scale or zero point in the shape that broadcasts with x: one number, one per element of an axis, or one per block of it."""
     if scale.ndim == 0 or scale.size == 1:
         return scale.reshape(())
-    axis, block = node.attr("axis", 1) % x.ndim, node.attr("block_size", 0)
+    axis, block = node.axis(node.attr("axis", 1), x.ndim), node.attr("block_size", 0)
     if scale.ndim == 1 and not block:
         return scale.reshape(tuple(-1 if k == axis else 1 for k in range(x.ndim)))
     repeated = ops.repeat(scale, axis=axis, times=block)
     return repeated[(*[slice(None)] * axis, slice(0, x.shape[axis]))]
 
 
-def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any) -> Any:
-    """round(x / scale) + zero, between the least and the greatest number of t; floats of 8 bits have no zero point."""
+def rounded(node: Node, x: Any, scale: Any, zero: Any, t: Any, computed: Any = F32) -> Any:
+    """round(x / scale) + zero, between the least and the greatest number of t; floats of 8 bits have no zero point.
+
+    Args:
+        computed: what the quotient is rounded to.
+    """
+    quotient = each("quotient", "{0} / {1}", *(v.astype(computed.name) for v in (x, scale))).astype(F32.name)
     if t.is_float:
-        quotient = each("quotient", "{0} / {1}", x, scale, result=F32, computed=F32)
         return saturated(quotient, t) if node.attr("saturate", 1) else quotient.astype(t.name)
     lo, hi = int_range(t)
-    quotient = each("quotient", "round({0} / {1})", x, scale, result=F32, computed=F32)
+    quotient = each("round", "round({0})", quotient)
     if zero is not None:
         quotient = each("shift", "{0} + {1}", quotient, zero.astype("f32"))
-    return each("saturate", f"{t}(clamp({{0}}, {lo}, {hi}))", quotient, result=t)
+    return each("saturate", f"{t}(if isnan({{0}}) then {lo} else clamp({{0}}, {lo}, {hi}))", quotient, result=t)
+
+
+def _precision(node: Node, scale: Any) -> Any:
+    """What QuantizeLinear divides in: what it says, else the type of the scale; f32 before version 23, which says nothing."""
+    if node.version < 23:
+        return F32
+    return FROM_ONNX[node.attr("precision", 0) or TO_ONNX[scale.dtype]]
 
 
 @converter("QuantizeLinear", kept=(1,))
@@ -43,7 +57,7 @@ def _quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     t = zero.dtype if zero is not None else FROM_ONNX.get(node.attr("output_dtype", 0) or 2)
     if t is None:
         raise node.refuse("to a type that texpr does not have")
-    return rounded(node, x, _along(node, x, scale), None if zero is None else _along(node, x, zero), t)
+    return rounded(node, x, _along(node, x, scale), None if zero is None else _along(node, x, zero), t, _precision(node, scale))
 
 
 @converter("DequantizeLinear", kept=(1,))
@@ -51,7 +65,8 @@ def _dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     away = x.astype("f32" if x.dtype.is_float else "i32")
     if zero is not None and not x.dtype.is_float:
         away = each("less", "{0} - {1}", away, _along(node, x, zero).astype("i32"))
-    return each("times", "{0} * {1}", away.astype(scale.dtype.name), _along(node, x, scale))
+    found = each("times", "{0} * {1}", away.astype(F32.name), _along(node, x, scale).astype(F32.name))
+    return found.astype(FROM_ONNX[node.attr("output_dtype", 0) or TO_ONNX[scale.dtype]].name)
 
 
 @converter("DynamicQuantizeLinear")
@@ -66,8 +81,7 @@ def _dynamic(node: Node, x: Any) -> Any:
 def _matmul(node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any) -> Any:
     found = (without_zero(a, a_zero, -1) @ without_zero(b, b_zero, 0)).astype("f32")
     factor = each("factor", "{0} * {1} / {2}", *(v.astype("f32") for v in (a_scale, b_scale, y_scale)))
-    one = each("one", "{0} / {0}", factor)
-    return rounded(node, each("scaled", "{0} * {1}", found, factor), one, y_zero, y_zero.dtype)
+    return rounded(node, each("scaled", "{0} * {1}", found, factor), _one(node), y_zero, y_zero.dtype)
 
 
 @converter("QLinearConv")
@@ -78,5 +92,8 @@ def _conv(node: Node, x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w
     found = found if bias is None else each("add", "{0} + {1}", found, bias.reshape(channel))
     w_scale = w_scale.reshape(channel) if w_scale.size > 1 else w_scale.reshape(())
     factor = each("factor", "{0} * {1} / {2}", w_scale, x_scale.reshape(()), y_scale.reshape(()))
-    one = each("one", "{0} / {0}", factor)
-    return rounded(node, each("scaled", "{0} * {1}", found.astype("f32"), factor), one, y_zero.reshape(()), y_zero.dtype)
+    return rounded(node, each("scaled", "{0} * {1}", found.astype("f32"), factor), _one(node), y_zero.reshape(()), y_zero.dtype)
+
+
+def _one(node: Node) -> Any:
+    return node.run.tensor(Known.of(np.float32(1)))

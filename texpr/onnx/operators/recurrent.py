@@ -10,18 +10,43 @@ from texpr import ops
 from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
-from texpr.onnx.texts import written
+from texpr.onnx.texts import number, written
 from texpr.onnx.values import Known
 
-_FUNCTIONS = {"Tanh": "tanh(V)", "Sigmoid": "sigmoid(V)", "Relu": "max(V, 0)"}
+_FUNCTIONS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "tanh": ("tanh(V)", ()), "sigmoid": ("sigmoid(V)", ()), "relu": ("max(V, 0)", ()), "softsign": ("V / (1 + abs(V))", ()),
+    "softplus": ("max(V, 0) + log1p(exp(-abs(V)))", ()), "affine": ("ALPHA * V + BETA", (1.0, 0.0)),
+    "leakyrelu": ("if V < 0 then ALPHA * V else V", (0.01,)), "thresholdedrelu": ("if V > ALPHA then V else 0", (1.0,)),
+    "scaledtanh": ("ALPHA * tanh(BETA * V)", (1.0, 1.0)), "hardsigmoid": ("clamp(ALPHA * V + BETA, 0, 1)", (0.2, 0.5)),
+    "elu": ("if V < 0 then ALPHA * expm1(V) else V", (1.0,))}
+"""By name in small letters, with the defaults of alpha and beta, where a function has them."""
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 _SUM = "bi[(G, j)] + sum(i: X[t, n, i] * W[(G, j), i]) + bh[(G, j)] + sum(k: h[t, n, k] * R[(G, j), k])"
 
 
-def _text(op: str, functions: list[str], steps: str) -> str:
-    """One direction: states one after the other; a sequence that has ended keeps its last state, and gives zeros."""
-    f = [_FUNCTIONS[name] for name in functions]
+def _functions(node: Node, count: int) -> list[str]:
+    """So many activations as texts of V. Numbers are given for those that have some, in order."""
+    names = node.attr("activations") or _DEFAULTS[node.op] * (count // len(_DEFAULTS[node.op]))
+    if len(names) != count or any(n.lower() not in _FUNCTIONS for n in names):
+        raise node.refuse(f"activations are {names}; {count} of {', '.join(_FUNCTIONS)} are read")
+    alphas, betas, clip = iter(node.attr("activation_alpha") or []), iter(node.attr("activation_beta") or []), node.attr("clip")
+    texts = []
+    for name in names:
+        text, defaults = _FUNCTIONS[name.lower()]
+        for word, given, default in zip(("ALPHA", "BETA"), (alphas, betas), defaults):
+            text = text.replace(word, number(next(given, default)))
+        texts.append(f"({text})" if clip is None else f"({text.replace('V', f'clamp(V, {number(-clip)}, {number(clip)})')})")
+    return texts
+
+
+def _text(op: str, f: list[str], steps: str, coupled: bool) -> str:
+    """One direction: states one after the other; a sequence that has ended keeps its last state, and gives zeros.
+
+    Args:
+        f: the activations, of V.
+        coupled: what is forgotten is what is not let in.
+    """
     gates = _GATES[op]
 
     def gate(k: int, function: str, extra: str = "") -> str:
@@ -40,7 +65,8 @@ def _text(op: str, functions: list[str], steps: str) -> str:
                  "u[t, n, j] = (1 - z[t, n, j]) * g[t, n, j] + z[t, n, j] * h[t, n, j]  for t in 0..L, n in 0..B, j in 0..H"]
     else:
         lines = [f"gi[t, n, j] = {gate(0, f[0], ' + p[(0, j)] * c[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H",
-                 f"gf[t, n, j] = {gate(2, f[0], ' + p[(2, j)] * c[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H",
+                 f"gf[t, n, j] = {'1 - gi[t, n, j]' if coupled else gate(2, f[0], ' + p[(2, j)] * c[t, n, j]')}  "
+                 "for t in 0..L, n in 0..B, j in 0..H",
                  f"gc[t, n, j] = {gate(3, f[1])}  for t in 0..L, n in 0..B, j in 0..H",
                  "e[t, n, j] = gf[t, n, j] * c[t, n, j] + gi[t, n, j] * gc[t, n, j]  for t in 0..L, n in 0..B, j in 0..H",
                  f"go[t, n, j] = {gate(1, f[0], ' + p[(1, j)] * e[t, n, j]')}  for t in 0..L, n in 0..B, j in 0..H",
@@ -67,11 +93,7 @@ def _recurrent(node: Node, x: Any, weight: Any, recurrence: Any, bias: Any = Non
                peepholes: Any = None) -> Any:
     op, directions, hidden = node.op, weight.shape[0], recurrence.shape[2]
     gates = _GATES[op]
-    if node.has("clip") or node.attr("input_forget", 0):
-        raise node.refuse("clip and input_forget are not read")
-    functions = node.attr("activations") or _DEFAULTS[op] * directions
-    if any(f not in _FUNCTIONS for f in functions) or node.has("activation_alpha"):
-        raise node.refuse(f"activations are {functions}; {', '.join(_FUNCTIONS)} are read")
+    functions = _functions(node, directions * len(_DEFAULTS[op]))
     batch_first = node.attr("layout", 0)
     if batch_first:
         x = x.transpose(1, 0, 2)
@@ -91,7 +113,7 @@ def _recurrent(node: Node, x: Any, weight: Any, recurrence: Any, bias: Any = Non
         states = [zeros(batch, hidden) if s is None else s[d] for s in ((h0, c0) if op == "LSTM" else (h0,))]
         extra = [zeros(3 * hidden) if peepholes is None else peepholes[d]] if op == "LSTM" else []
         text = _text(op, functions[d * len(_DEFAULTS[op]): (d + 1) * len(_DEFAULTS[op])],
-                     "after" if node.attr("linear_before_reset", 0) else "before")
+                     "after" if node.attr("linear_before_reset", 0) else "before", bool(node.attr("input_forget", 0)))
         y, *last = written(text)(given, *states, *extra, weight[d], recurrence[d], both[: gates * hidden], both[gates * hidden:], steps)
         found.append((_turned(y, steps) if backward else y, *last))
     whole = [ops.stack([f[k] for f in found], axis=1 if k == 0 else 0) if directions > 1

@@ -46,6 +46,18 @@ def _grid_sample(node: Node, x: Any, grid: Any) -> Any:
                    f"{ranges(['n', 'c', *outer[1:]], result)} }}")(x, grid)
 
 
+@converter("AffineGrid", known=(1,))
+def _affine_grid(node: Node, theta: Any, _: Any) -> Any:
+    """ONNX's own definition by other operators loses the batch where that is 1."""
+    size, aligned = node.ints(1), bool(node.attr("align_corners", 0))
+    lines = [np.linspace(-1, 1, n) if aligned else (2 * np.arange(n) + 1) / max(n, 1) - 1 for n in size[2:]]
+    places = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])])
+    t, image = wide(theta.dtype), size[2:]
+    constant = Known(places.reshape(len(image) + 1, -1).astype(numpy_dtype(t)), t)
+    found = ops.einsum("nij,jp->npi", theta.astype(t.name), node.run.tensor(constant))
+    return found.reshape(theta.shape[0], *image, len(image)).astype(theta.dtype.name)
+
+
 def _brought_back(place: str, n: int, padding: str, aligned: bool) -> str:
     """A place along an axis of n elements: inside of it by reflection; else as it is, but for places so far away that all elements around
     are outside, which infinity may be among.

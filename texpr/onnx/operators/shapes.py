@@ -50,7 +50,7 @@ def _eye(node: Node, x: Any) -> Any:
 
 @converter("BlackmanWindow", "HannWindow", "HammingWindow", known=(0,))
 def _window(node: Node, size: Any) -> Any:
-    n = int(node.known(0))
+    n = int(node.one(0))
     t = FROM_ONNX[node.attr("output_datatype", 1)]
     a = {"BlackmanWindow": (0.42, 0.5, 0.08), "HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0)}[node.op]
     angle = 2 * np.pi * np.arange(n) / (n if node.attr("periodic", 1) else n - 1)
@@ -59,4 +59,6 @@ def _window(node: Node, size: Any) -> Any:
 
 @converter("NonZero", known=(0,))
 def _places(node: Node, x: Any) -> Any:
-    return Known.of(np.array(np.nonzero(node.known(0)), np.int64))
+    values = node.known(0)
+    found = np.nonzero(values) if values.ndim else np.zeros((0, int(values != 0)))
+    return Known.of(np.array(found, np.int64))
