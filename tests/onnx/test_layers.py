@@ -105,3 +105,18 @@ def test_scaled_products_of_integers(alpha, beta, wanted):  # the reference
 
 def test_determinants_of_nothing():
     assert run("Det", [np.zeros((2, 0, 0), F)], 11).tolist() == [1, 1] and run("Det", [np.zeros((0, 2, 2), F)], 11).shape == (0,)
+
+
+@pytest.mark.parametrize("version", [7, 8])
+def test_statistics_of_every_element(version):
+    rng = np.random.default_rng(0)
+    x, (scale, bias, mean, variance) = rng.normal(size=(2, 3, 4)).astype(F), rng.uniform(1, 2, (4, 3, 4)).astype(F)
+    y = run("BatchNormalization", [x, scale, bias, mean, variance], version, spatial=0)
+    np.testing.assert_allclose(y, (x - mean) / np.sqrt(variance + 1e-5) * scale + bias, rtol=1e-4, atol=1e-5)
+
+
+def test_groups_are_normalized_in_f32():
+    """The definition: the mean 300.06 of f16 numbers is kept in f32."""
+    x, one = np.array([[[300], [300.25], [300], [300]]], H), np.ones(4, H)
+    y, wide = run("GroupNormalization", [x, one, 0 * one], 21, num_groups=1, epsilon=1.0), x.astype(F)
+    np.testing.assert_allclose(y, (wide - wide.mean()) / np.sqrt(wide.var() + 1), rtol=2e-3, atol=1e-4)

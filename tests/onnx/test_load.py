@@ -260,3 +260,10 @@ def test_declared_dimensions_that_are_not_known(dims):
         assert loaded(np.ones(shape, np.float32)).shape == shape
     with pytest.raises(tx.CallError, match=r"the model declares \['\?', 3, '\?', '\?'\]"):
         loaded(np.ones((1, 4, 4, 5), np.float32))
+
+
+def test_sparse_constants():
+    values, places = helper.make_tensor("v", TensorProto.FLOAT, [2], [3.0, 5.0]), helper.make_tensor("i", TensorProto.INT64, [2], [1, 4])
+    constant = helper.make_node("Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, places, [2, 3]))
+    made = model([constant, helper.make_node("Add", ["x", "c"], ["y"])], [("x", [2, 3])], [("y", [2, 3])])
+    assert tx.onnx.load(made)(np.ones((2, 3), np.float32)).tolist() == [[1, 4, 1], [1, 6, 1]]

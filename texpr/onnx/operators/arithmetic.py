@@ -11,6 +11,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph.arrays.written import broadcast
 from texpr.ir.dtypes import BOOL, F32, F64, I64, DType, small
+from texpr.onnx.read import dense
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import each, number, wide, written
@@ -221,8 +222,10 @@ def _constant(node: Node) -> Any:
     for name, t in (("value_float", np.float32), ("value_floats", np.float32), ("value_int", np.int64), ("value_ints", np.int64)):
         if node.has(name):
             return Known.of(np.array(node.attr(name), t))
+    if node.has("sparse_value"):
+        return dense(node.attr("sparse_value"))
     if not node.has("value"):
-        raise node.refuse("texts and sparse tensors are not read")
+        raise node.refuse("texts are not read")
     return node.attr("value")
 
 

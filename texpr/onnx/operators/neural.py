@@ -66,10 +66,13 @@ def _widest(*given: Any) -> DType:
 
 @converter("BatchNormalization", kept=(3, 4))
 def _batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
-    eps, t = node.attr("epsilon", 1e-5), _widest(x, scale, bias, mean, variance)
+    eps, t, shape = node.attr("epsilon", 1e-5), _widest(x, scale, bias, mean, variance), x.shape
+    if node.version < 9 and not node.attr("spatial", 1):  # every element of a sample is a channel
+        x, scale, bias, mean, variance = (x.reshape(shape[0], scale.size), *(v.reshape(v.size) for v in (scale, bias, mean, variance)))
     given, scale, bias = (v.astype(t.name) for v in (x, scale, bias))
     if not node.attr("training_mode", 0):
-        return ops.batch_norm(given, mean.astype(t.name), variance.astype(t.name), scale, bias, eps=eps).astype(x.dtype.name)
+        found = ops.batch_norm(given, mean.astype(t.name), variance.astype(t.name), scale, bias, eps=eps).astype(x.dtype.name)
+        return found.reshape(shape)
     y, now, spread = ops.batch_norm_training(given, scale, bias, eps=eps)
     kept = number(node.attr("momentum", 0.9))
     update = f"{{0}} * {kept} + {{1}} * (1 - {kept})"
@@ -96,13 +99,11 @@ def _layer_norm(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
 
 @converter("GroupNormalization")
 def _group_norm(node: Node, x: Any, scale: Any, bias: Any) -> Any:
-    groups, eps = node.attr("num_groups"), node.attr("epsilon", 1e-5)
-    if node.version >= 21:
-        return ops.group_norm(x, scale, bias, G=groups, eps=eps)
-    rows = x.reshape(x.shape[0], groups, -1)
-    shape = (1, groups, 1)
-    found = ops.group_norm(rows, G=groups, eps=eps)
-    return each("affine", "{0} * {1} + {2}", found, scale.reshape(shape), bias.reshape(shape)).reshape(x.shape)
+    groups, t = node.attr("num_groups"), x.dtype
+    given = x.astype(FROM_ONNX[node.attr("stash_type", 1)].name) if t.bits < 32 else x
+    found = ops.group_norm(given, G=groups, eps=node.attr("epsilon", 1e-5)).astype(t.name)
+    channel = (1, -1, *[1] * (x.ndim - 2))
+    return each("affine", "{0} * {1} + {2}", found, scale.reshape(channel), bias.reshape(channel))
 
 
 @converter("LpNormalization")
