@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import texpr as tx
+from texpr import ops
 from texpr.compiler import fallback, pipeline
 from texpr.compiler.fallback import Fallback
+from texpr.graph import Capture, Plan
+from texpr.ir.dtypes import F32
 from texpr.ir.traverse import walk
 
 TEXT = "op f(X: f32[N]) -> Y: f32[N] { Y[i] = X[i] + 1 }"
@@ -146,3 +149,12 @@ def test_the_option():
         tx.options(certify="sometimes")
     with tx.options(certify=None) as options:
         assert options.certify is True
+
+
+@pytest.mark.usefixtures("no_vectors")
+def test_plans_explain_it():
+    capture = Capture()
+    x = capture.input("x", (100,), F32)
+    with tx.options(cache_dir=None):
+        plan = Plan(capture, [ops.tanh(x) * 2.125])
+    assert plan.explain().endswith("steps of the default schedule, since all of them are not certified: vectors are not proven")
