@@ -341,7 +341,7 @@ class Plan:
         return Exported(name, self.launches, data, self._outputs, variables, constants, updates, self._views)
 
     def explain(self) -> str:
-        """One line per decision: what was fused, what was not, and why; and per kernel whose default schedule was left for a plainer one."""
+        """One line per decision: what was fused, what was not, and why; and per kernel whose default schedule was left, why it was."""
         left = (k.fallback for n in self.launches for k in n.kernels if k.fallback is not None)
         return "\n".join(map(str, (*self.decisions, *left)))
 

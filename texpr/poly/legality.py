@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from texpr.ir.affine import linear
-from texpr.ir.build import sub
-from texpr.ir.expr import Expr, Tensor, Var
+from texpr.ir.build import mul, sub
+from texpr.ir.expr import Cast, Expr, Read, Tensor, Var, index
 from texpr.ir.loop import For, Kernel, Store
 from texpr.poly.congruence import distinct_arguments, hold_each_once
 from texpr.poly.digits import in_other_digits, is_digit
@@ -311,19 +311,37 @@ def access_pairs(statements: Sequence[Statement], ignored: Callable[[Store], boo
         for (s, first), (t, second) in product(accesses, accesses):
             # Statements that differ in their place alone share their accesses.
             alone = s is t and first is second
-            if first.kind == second.kind == "read" or alone and (ignored(s.store) or _same_again(s.store)):
+            if first.kind == second.kind == "read" or alone and (ignored(s.store) or _same_again(s)):
                 continue
             yield Pair(s, t, first, second)
 
 
-def _same_again(store: Store) -> bool:
+def _same_again(s: Statement) -> bool:
     """Whether instances that write one element are one instance of the equation, run twice: they write one value, in any order. Of updates
     this is not known: partial results are joined in instances that the equation does not count.
     """
-    def tells(at: Expr) -> bool:
-        return any(not linear(sub(at, i)).terms for i in store.indices)
+    store, moving = s.store, {n.var for n in s.loops}
+    return store.update is None and bool(store.at) and all(any(_determines(i, at, moving) for i in store.indices) for at in store.at)
 
-    return store.update is None and bool(store.at) and all(map(tells, store.at))
+
+def _determines(i: Expr, at: Expr, moving: Collection[Var]) -> bool:
+    """True if equal values of an index are of equal values of `at`: the index is a multiple of it, or a distinct value that is read there.
+
+    Args:
+        moving: the loops; all other variables are sizes.
+    """
+    match i:
+        case Cast(inside) if inside.dtype.is_int and inside.dtype.bits <= i.dtype.bits:
+            return _determines(inside, at, moving)
+        case Read(tensor, (place,)) if tensor.distinct:
+            return _determines(place, at, moving)
+    mine, theirs = linear(i), linear(at)
+    term, d = next(((t, c) for t, c in theirs.terms if t in moving), (None, 1))
+    if term is None:
+        return not theirs.terms
+    c = next((c for t, c in mine.terms if t is term), 0)
+    rest = linear(sub(mul(i, index(d)), mul(at, index(c))))
+    return c != 0 and all(isinstance(t, Var) and t not in moving for t, _ in rest.terms)
 
 
 _Witness = tuple[Pair, tuple[int, ...]]
