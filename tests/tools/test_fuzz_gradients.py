@@ -8,9 +8,9 @@ import pytest
 import texpr.tools.fuzz.gradients as trying
 from texpr.__main__ import main
 from texpr.lang import elaborate, parse
+from texpr.runtime.pages import at_the_end_of_a_page
 from texpr.support.errors import Error
 from texpr.tools.fuzz.gradients import differentiated, text_of
-from texpr.tools.fuzz.pages import at_the_end_of_a_page
 
 NEXT = "op f(A: f64[T, V], y: i64[T] in 0..V) -> l: f64[T] { l[t] = A[t - 1, y[t] | 0] * A[0, 0] }"
 

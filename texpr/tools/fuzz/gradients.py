@@ -23,9 +23,9 @@ from texpr.ir.verify import verify_program
 from texpr.lang import elaborate, parse
 from texpr.passes.widen import widened
 from texpr.poly import check_program
+from texpr.runtime.pages import at_the_end_of_a_page
 from texpr.support.errors import CertificateWarning, CheckError, CompileError, Error
 from texpr.tools.fuzz.differentiable import differentiable_text
-from texpr.tools.fuzz.pages import at_the_end_of_a_page
 from texpr.tools.fuzz.part import alone, file_name
 from texpr.tools.fuzz.shrink import shrunk
 from texpr.tools.fuzz.trial import Finding, arguments, exception
