@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
 from random import Random
@@ -97,3 +98,11 @@ def test_a_text_that_ends_the_process_is_found_and_written(tmp_path, monkeypatch
     assert written == [".tx", ".txt"]
     assert next(tmp_path.glob("*.tx")).read_text().startswith("X")
     assert "SIGSEGV" in capsys.readouterr().out
+
+
+def test_kernels_and_their_gradients_run_beside_pages_that_cannot_be_touched(monkeypatch):
+    sides = []
+    monkeypatch.setattr(trying, "options", lambda guard: sides.append(guard) or nullcontext())
+    assert trial(PLUS, deep=True) is None
+    assert len(sides) == 2
+    assert set(sides) <= {"end", "begin"}

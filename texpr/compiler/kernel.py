@@ -193,7 +193,7 @@ class CompiledKernel(Certified, callable.Callable):
         loops = self.kernel
         over = overwritten(pipeline.certified_loops(loops)) if self._overwriting else ()
         final = replace(pipeline.prepared(loops, self.target), overwrites=over)
-        final = with_scratch(final) if self._overwriting else final
+        final = with_scratch(final) if self._overwriting and not current().guard else final  # which buffers of its own are, too
         with pipeline.object_code(final, self.target, kept=not key) as code:
             certificate = self._prove()
             if self.kernel is not loops:

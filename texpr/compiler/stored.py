@@ -72,9 +72,9 @@ def buffers_of(temporaries: tuple[Tensor, ...]) -> tuple[Buffer, ...]:
 
 
 def usable() -> bool:
-    """Whether records may be used: who wants to watch passes, or have them verified, wants them to run."""
+    """Whether records may be used: who wants to watch passes, or have them verified, wants them to run. Guarded kernels have other code."""
     options = current()
-    return options.cache_dir is not None and not options.verify and not options.print
+    return options.cache_dir is not None and not options.verify and not options.print and not options.guard
 
 
 def key_of(program: Program, sizes: Mapping[Var, int], schedule: str, target: Target) -> str:

@@ -141,7 +141,10 @@ class _KernelWriter:
                     self.out.renew(tensor, self.buffers[tensor])
                 case Barrier():
                     self.out.line("yield" if threads else "pass")
-                case Poll() | Prefetch() | Commit() | CommitProducts() | Wait() | WaitProducts():
+                case Prefetch(_, indices):
+                    for i in indices:
+                        self.out.line(self.out.expr(i))  # no effect, but what it reads has to be there
+                case Poll() | Commit() | CommitProducts() | Wait() | WaitProducts():
                     self.out.line("pass")
                 case If(cond, body):
                     self.out.line(f"if {self.out.expr(cond)}:")

@@ -172,6 +172,7 @@ def verify_kernel(kernel: Kernel) -> None:
                 check(len(indices) == tensor.rank, f"{len(indices)} indices for {tensor.name} of rank {tensor.rank}", tensor)
                 for e in indices:
                     _verify_value(e, place)
+                    check(e.dtype == I64, "an index is i64", e)
             case Wait(pending, slot, phase, slots):
                 check(pending >= 0, f"a wait for all but {pending} groups", place.statement)
                 _verify_counted(place, slots, slot, phase)

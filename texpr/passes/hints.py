@@ -1,30 +1,34 @@
-"""Hints about tensors that are no longer there."""
+"""Hints that are no longer what they were: about tensors that are gone, or at addresses that cannot be computed."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
 
+from texpr import poly
 from texpr.ir.expr import Tensor
 from texpr.ir.loop import Alloc, For, If, Kernel, Prefetch, Stmt
 from texpr.ir.traverse import statements
 
 
 def drop_hints(kernel: Kernel) -> Kernel:
-    """The kernel without prefetches of tensors that it does not have where they stand.
+    """The kernel without prefetches of tensors that it does not have where they stand, and without those whose address depends on data that
+    is not proven to exist.
 
-    A step may replace a tensor, or give each iteration of a loop one of its own. Nobody waits for what a hint asks for, so it goes.
+    A step may replace a tensor, or give each iteration of a loop one of its own, or add iterations. Nobody waits for what a hint asks for,
+    so it goes.
     """
     if not any(isinstance(s, Prefetch) for s in statements(kernel)):
         return kernel
-    return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}))
+    gone = {s for s, _ in poly.unread(kernel)}
+    return replace(kernel, body=_kept(kernel.body, {*kernel.inputs, *kernel.outputs, *kernel.temporaries}, gone))
 
 
-def _kept(body: tuple[Stmt, ...], known: Collection[Tensor]) -> tuple[Stmt, ...]:
+def _kept(body: tuple[Stmt, ...], known: Collection[Tensor], gone: Collection[Stmt]) -> tuple[Stmt, ...]:
     """The statements without such hints. Depth is that of the loop nest."""
     known = {*known, *(s.tensor for s in body if isinstance(s, Alloc))}
-    kept = (s for s in body if not isinstance(s, Prefetch) or s.tensor in known)
-    return tuple(_with(s, _kept(s.body, known)) if isinstance(s, For | If) else s for s in kept)
+    kept = (s for s in body if not isinstance(s, Prefetch) or s.tensor in known and s not in gone)
+    return tuple(_with(s, _kept(s.body, known, gone)) if isinstance(s, For | If) else s for s in kept)
 
 
 def _with(s: For | If, body: tuple[Stmt, ...]) -> Stmt:

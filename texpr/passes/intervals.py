@@ -7,8 +7,8 @@ from functools import lru_cache
 from texpr.ir.affine import Linear, ceiling, linear
 from texpr.ir.build import integer, sub
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Compare, Expr, Max, Min, Var
-from texpr.ir.traverse import tensors
+from texpr.ir.expr import Compare, Expr, FloorDiv, Max, Min, Var
+from texpr.ir.traverse import tensors, variables
 
 Ranges = dict[Var, Expr]
 """Extents of the loops around, outermost first."""
@@ -81,10 +81,13 @@ class _Cases:
             if isinstance(term, Max if c > 0 else Min):  # beyond both
                 return self._best(form, term, c, [linear(term.lhs), linear(term.rhs)])  # type: ignore[union-attr]
         for v in reversed(self.ranges):  # the extent of a loop is in terms of those around it
+            if any(v in variables(t) for t, _ in _quotients(form)):
+                return self.least(_without_quotient(form))
             c = form.coefficient(v)
             if c:
                 return self._best(form, v, c, [_ZERO] if c > 0 else [_last(length) for length in _lengths(self.ranges[v])])
-        return self._in_iterations(form)
+        found = self._in_iterations(form)
+        return self.least(_without_quotient(form)) if found is None and _quotients(form) else found
 
     def _in_iterations(self, form: Linear) -> int | None:
         """A bound of what holds sizes alone: no loop around has less than one iteration."""
@@ -107,6 +110,18 @@ _ZERO = Linear((), 0)
 def _with(form: Linear, term: Expr, c: int, value: Linear) -> Linear:
     """With a value instead of a term."""
     return Linear(tuple((t, k) for t, k in form.terms if t is not term), form.constant).plus(value, c)
+
+
+def _quotients(form: Linear) -> list[tuple[FloorDiv, int]]:
+    """The quotients of which there are whole multiples of the divisor."""
+    return [(t, c) for t, c in form.terms if isinstance(t, FloorDiv) and (d := integer(t.rhs) or 0) > 0 and c % d == 0]
+
+
+def _without_quotient(form: Linear) -> Linear:
+    """A form that is never above, without the first of them: d * (x // d) is at most x, and at least x - d + 1."""
+    quotient, c = _quotients(form)[0]
+    d = integer(quotient.rhs) or 1
+    return _with(form, quotient, c // d, linear(quotient.lhs).plus(Linear((), d - 1 if c > 0 else 0), -1))
 
 
 def _last(length: Linear) -> Linear:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from texpr.ir.affine import same_value
-from texpr.ir.build import FALSE, TRUE, integer, negation
+from texpr.ir.build import FALSE, TRUE, integer
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import And, Axis, Expr, Node, Or, Read, Reduce, Select, Var
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, rewrite, walk
+from texpr.ir.traverse import rewrite, walk
 
 
 def lazy_logic(program: Program) -> Program:
@@ -51,16 +51,3 @@ def _always_inside(e: Expr, ranges: Mapping[Var, Axis]) -> bool:
 def _runs_over(i: Expr, n: Expr, ranges: Mapping[Var, Axis]) -> bool:
     axis = ranges.get(i) if isinstance(i, Var) else None
     return axis is not None and (low := integer(axis.lo)) is not None and low >= 0 and same_value(axis.hi, n)
-
-
-def guarded_reads(roots: Sequence[Expr]) -> Iterator[tuple[Read, tuple[Expr, ...]]]:
-    """Reads with what the selections around them say where they happen."""
-    stack: list[tuple[Node, tuple[Expr, ...]]] = [(e, ()) for e in roots]
-    while stack:
-        node, facts = stack.pop()
-        if isinstance(node, Read):
-            yield node, facts
-        if isinstance(node, Select):
-            stack += [(node.cond, facts), (node.then, (*facts, node.cond)), (node.orelse, (*facts, negation(node.cond)))]
-        else:
-            stack += [(c, facts) for c in children(node)]

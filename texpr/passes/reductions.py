@@ -26,9 +26,9 @@ from texpr.ir.expr import (
     index,
     plain,
 )
+from texpr.ir.guarded import guarded_reads
 from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, variables, walk, with_children
-from texpr.passes.lazy import guarded_reads
 from texpr.passes.places import first_place, index_of
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables

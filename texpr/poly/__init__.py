@@ -18,6 +18,7 @@ from texpr.poly.band import permutable
 from texpr.poly.extents import extent_of
 from texpr.poly.flow import flow_stays_within
 from texpr.poly.footprint import Footprint, footprint, unclamped
+from texpr.poly.hints import unread
 from texpr.poly.legality import (
            Conflict,
            carried,
@@ -42,4 +43,4 @@ from texpr.poly.times import Loop, Order, order_of
 __all__ = ["Conflict", "Footprint", "Loop", "Order", "Overwrite", "Storage", "Unproven", "always", "carried", "check_program", "effort",
            "extent_of", "fails_somewhere", "flow_stays_within", "footprint", "needs", "never", "order_of", "overwritten", "permutable",
            "read_after_write", "read_later", "reads_in_time", "reassociable", "reordered", "runs_in_order", "same_work", "unarrived",
-           "unclamped", "unfinished", "written_once"]
+           "unclamped", "unfinished", "unread", "written_once"]

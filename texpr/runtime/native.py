@@ -1,4 +1,5 @@
-"""The native support library: pool of threads, Ctrl-C, scratch memory, call path, ends of DLPack's capsules.
+"""The native support library: pool of threads, Ctrl-C, scratch memory, memory beside pages that cannot be touched, call path, ends of
+DLPack's capsules.
 
 Its source is the `.ll` files next to this one, without the checks of `checks.py`.
 """
@@ -20,13 +21,15 @@ from texpr.runtime import cache, host, jit
 from texpr.support.errors import CallError
 from texpr.support.options import current, watch
 
-PARTS = ("pool", "interrupt", "memory", "arguments", "numbers", "keywords", "copies", "call", "sequence", "dlpack")
-FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free")
+PARTS = ("pool", "interrupt", "memory", "guard", "arguments", "numbers", "keywords", "copies", "call", "sequence", "dlpack")
+FOR_KERNELS = ("tx_parallel", "tx_interrupted", "tx_alloc", "tx_free", "tx_guard_alloc", "tx_guard_free", "tx_guard_copy",
+               "tx_guard_back")
 """What kernels may refer to."""
 EXPORTS = (
     *FOR_KERNELS,
     "tx_set_threads",
     "tx_set_memory",
+    "tx_set_guard",
     "tx_set_main_thread",
     "tx_watch_interrupts",
     "tx_hold",
@@ -117,6 +120,9 @@ def _library() -> llvm.ResourceTracker:
     memory = host.memory_bytes()
     _function(library, "tx_set_memory", 2)(memory, min(memory // 8, 1 << 30))
     _function(library, "tx_set_threads", 1)(_initial_threads())
+    set_guard = _function(library, "tx_set_guard", 1)
+    set_guard(current().guard == "begin")
+    watch(lambda options: set_guard(options.guard == "begin"))
     watch(lambda options: set_threads(min(options.threads, LARGEST_POOL)))
     _function(library, "tx_set_main_thread", 1)(threading.main_thread().ident)
     _function(library, "tx_watch_interrupts", 0)()

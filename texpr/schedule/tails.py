@@ -10,9 +10,9 @@ from texpr.ir.affine import linear, same_value
 from texpr.ir.build import TRUE, add, compare, conjunction, floordiv, integer, literal, mul, select, sub
 from texpr.ir.dtypes import BOOL
 from texpr.ir.expr import Axis, Const, Expr, Node, Read, Select, Tensor, Var, index, plain
-from texpr.ir.loop import For, If, Kernel, Stmt, Store
+from texpr.ir.guarded import guarded_reads
+from texpr.ir.loop import For, If, Kernel, Prefetch, Stmt, Store
 from texpr.ir.traverse import children, equal, rewrite, tensors, variables, walk
-from texpr.passes.lazy import guarded_reads
 from texpr.passes.renew import over_tensors
 from texpr.schedule.independent import check_independent
 from texpr.schedule.loops import loops_around, paths, private_temporaries, replace_loops, span_of, stores, text_of
@@ -98,10 +98,10 @@ def _check_zeros(kernel: Kernel, loop: For, factor: int, store: Store) -> None:
 
 
 def _ending(kernel: Kernel, loop: For) -> For:
-    """The loop, whose iterations past the end leave alone what is the caller's."""
+    """The loop, whose iterations past the end leave alone what is the caller's, and ask for nothing whose address depends on data."""
 
     def rule(node: Node) -> Node | None:
-        if isinstance(node, Store) and node.tensor not in kernel.temporaries:
+        if isinstance(node, Store) and node.tensor not in kernel.temporaries or isinstance(node, Prefetch) and tensors(*node.indices):
             return If(compare("<", loop.var, loop.extent), (node,))
         return None
 

@@ -12,21 +12,24 @@ from texpr.ir.loop import Stmt, Store
 from texpr.ir.traverse import variables, walk
 from texpr.passes.flatten import flat_index, row_length
 from texpr.targets.expressions import Expressions
-from texpr.targets.function import Value, constant, lanes_suffix, memory_type, vector_type
+from texpr.targets.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
 
+NOTHING = "tx_nothing"
+"""Zeros that are loaded where no lane wants an element."""
 LINE = 64
 """Bytes that memory takes at once: a part of them would be read, joined and written back."""
 
 
 class Accesses(Expressions):
     """Adds memory to expressions: `pointers` holds the address of each tensor's first element, `changing` what may be written meanwhile,
-    None for all but the inputs."""
+    None for all but the inputs, `asked` the mask of which a branch around has asked that some lane is on."""
 
     def __init__(self) -> None:
         super().__init__()
         self.pointers: dict[Tensor, str] = {}
         self.inputs: frozenset[Tensor] = frozenset()
         self.changing: frozenset[Tensor] | None = None
+        self.asked: Value | None = None
         self._last: tuple[Tensor, tuple[Expr, ...], Linear] | None = None
 
     def _flat(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
@@ -47,6 +50,7 @@ class Accesses(Expressions):
             return self._from_memory(Value(picked, tensor.dtype, self.lanes), element)
         address, lanes, stride = self.address(tensor, read.indices)
         if not lanes:
+            address = self._there(tensor, read.indices, address)
             text = self._loaded(tensor, f"load {element}, ptr{self.space(tensor)} {address}, align {align}")
             return self._from_memory(Value(text, tensor.dtype), element)
         t = vector_type(element, lanes)
@@ -62,6 +66,33 @@ class Accesses(Expressions):
             text = self.intrinsic(name, t, f"{pointers} align {align} {address}", str(mask), f"{t} zeroinitializer")
         text = self._reversed(t, text, lanes) if stride < 0 else text
         return self._from_memory(Value(text, tensor.dtype, lanes), element)
+
+    def some_lane(self) -> str | None:
+        """An i1 that says whether a lane is on; None where it is known that one is."""
+        if self.mask is None or self.lane is None or self.mask == self.asked:
+            return None
+        # Registers of any length may have lanes behind the end of a loop.
+        ends = (0,) if isinstance(self.lanes, Scalable) else (0, self.lanes - 1)
+        if self.around.some_lane(self.lane, ends):
+            return None
+        name = f"llvm.vector.reduce.or.{lanes_suffix(self.mask.lanes)}i1"
+        self.declared[name] = f"declare i1 @{name}({self.mask.type})"
+        return self.function.pure(f"call i1 @{name}({self.mask})")
+
+    def _there(self, tensor: Tensor, indices: tuple[Expr, ...], address: str) -> str:
+        """The address of an element that all lanes have in common; of nothing where all of them are off and the tensor may lack it."""
+        if self.mask is None or self.around.has(tensor, indices):
+            return address
+        some = self.some_lane()
+        if some is None:
+            return address
+        pointer = f"ptr{self.space(tensor)}"
+        return self.function.pure(f"select i1 {some}, {pointer} {address}, {pointer} {self.nothing(tensor)}")
+
+    def nothing(self, tensor: Tensor) -> str:
+        """An address in the memory of a tensor from which an element is read that nobody looks at."""
+        self.declared[NOTHING] = f"@{NOTHING} = internal constant [8 x i8] zeroinitializer, align 8"
+        return f"@{NOTHING}"
 
     def _loaded(self, tensor: Tensor, instruction: str) -> str:
         """What a load gives; of a tensor that nobody writes meanwhile it is loaded once."""
@@ -292,8 +323,11 @@ class Accesses(Expressions):
         step = flat.coefficient(self.lane)
         if varying == [self.lane] and step in (1, -1):
             first = flat.without(self.lane)
-            if step == 1:
+            if step == 1 and self.mask is None:
                 return self._element(base, element, first, space), self.lanes, 1
+            # Where the first lanes are off, this may lie in front of the tensor.
+            if step == 1:
+                return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {self.position(first)}"), self.lanes, 1
             # Where the last lanes are off, this may lie in front of the tensor.
             return self.function.pure(f"getelementptr {element}, ptr{space} {base}, {self.of_last(first)}"), self.lanes, -1
         offsets = self.broadcast(self.index(flat.expr()), self.lanes)

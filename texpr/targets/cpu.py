@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from texpr.ir.build import mul, product
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Cast, Tensor
+from texpr.ir.expr import Cast, Tensor, index
 from texpr.ir.loop import Alloc, For, Kernel, Store
 from texpr.ir.traverse import statements, walk
+from texpr.support.options import current
 from texpr.targets import llvm
 from texpr.targets.base import symbol_of
 from texpr.targets.carried import carries
-from texpr.targets.function import Function, Value
+from texpr.targets.function import Function, Scoped, Value
 from texpr.targets.plain import is_plain, sums_in_registers
 from texpr.targets.statements import Emitter
 
@@ -29,6 +31,22 @@ define internal void @tx_free(ptr %p) alwaysinline {
   ret void
 }
 @tx_interrupted = internal global i32 0"""
+
+_GUARDED = """declare void @tx_parallel(ptr, ptr, i64)
+declare noalias ptr @tx_guard_alloc(i64)
+declare void @tx_guard_free(ptr)
+declare ptr @tx_guard_copy(ptr, i64, i1)
+declare void @tx_guard_back(ptr, ptr, i64)
+define internal ptr @tx_alloc(i64 %size) alwaysinline {
+  %p = call ptr @tx_guard_alloc(i64 %size)
+  ret ptr %p
+}
+define internal void @tx_free(ptr %p) alwaysinline {
+  call void @tx_guard_free(ptr %p)
+  ret void
+}
+@tx_interrupted = external global i32"""
+"""What a kernel needs whose memory stands beside pages that cannot be touched (`runtime/guard.ll`)."""
 
 _ALLOC = {
     64: """declare noalias ptr @malloc(i64)
@@ -82,9 +100,11 @@ def emit_module(kernel: Kernel, attributes: str, *, alone: bool = False, using: 
         emitter.allocate(tensor)
     _allocate_outside(emitter, kernel)
     emitter.statements(kernel.body)
-    functions = [*emitter.functions, emitter.function.text(), _entry(name, arguments, len(kernel.sizes), bool(check), _launches(kernel))]
+    body, guarded = emitter.function.text(), bool(current().guard) and not alone
+    entry = _guarded(emitter, name) if guarded else _entry(name, arguments, len(kernel.sizes), bool(check), _launches(kernel))
+    functions = [*emitter.functions, body, entry]
     tail = f"attributes #0 = {{ nounwind {attributes} {_passes(emitter)} }}\n{_LAUNCHING}\n{_METADATA}"
-    head = f"{_ALONE}\n{_ALLOC[address_bits]}" if alone else _RUNTIME
+    head = f"{_ALONE}\n{_ALLOC[address_bits]}" if alone else _GUARDED if guarded else _RUNTIME
     return "\n".join([head, check, *emitter.declared.values(), *functions, tail, ""])
 
 
@@ -125,4 +145,32 @@ def _entry(symbol: str, arguments: tuple[Tensor, ...], sizes: int, checked: bool
         lines += [f"  %a{k} = getelementptr i64, ptr %args, i64 {k}", f"  %v{k} = load {t}, ptr %a{k}, align 8"]
     args = ", ".join(f"{t} %v{k}" for k, t in enumerate(types))
     return "\n".join([*lines, f'  %s = call i32 @"{symbol}.body"({args})', "  ret i32 %s", "}"])
+
+
+def _guarded(emitter: Emitter, symbol: str) -> str:
+    """The entry of a kernel that gets copies of its arrays, each beside a page that cannot be touched; inputs cannot be written there."""
+    kernel = emitter.kernel
+    assert not kernel.scratch, "a guarded kernel asks for its buffers itself"
+    arrays, count = (*kernel.inputs, *kernel.outputs), len(kernel.inputs)
+    f = emitter.function = Function("")
+    emitter.known, places = Scoped(), [f.define(f"getelementptr i64, ptr %args, i64 {k}") for k in range(len(arrays) + len(kernel.sizes))]
+    given = [f.define(f"load ptr, ptr {at}, align 8") for at in places[: len(arrays)]]
+    emitter.variables = {v: Value(f.define(f"load i64, ptr {at}, align 8"), I64) for v, at in zip(kernel.sizes, places[len(arrays) :])}
+    sizes = [emitter.index(mul(product(t.shape), index(t.dtype.bytes))) for t in arrays]
+    written = {k for k, _ in kernel.overwrites}
+    copies = [f.define(f"call ptr @tx_guard_copy(ptr {p}, {size}, i1 {str(k < count and k not in written).lower()})")
+              for k, (p, size) in enumerate(zip(given, sizes))]
+    used = list(copies)
+    for k, j in kernel.overwrites:  # an output that lies over an input does so still
+        same = f.define(f"icmp eq ptr {given[k]}, {given[count + j]}")
+        used[count + j] = f.define(f"select i1 {same}, ptr {used[k]}, ptr {used[count + j]}")
+    every = "true"
+    for p in copies:
+        every = f.define(f"and i1 {every}, {f.define(f'icmp ne ptr {p}, null')}")
+    types = ", ".join([*(f"ptr {p}" for p in used), *(str(emitter.variables[v]) for v in kernel.sizes)])
+    back = [f"  call void @tx_guard_back(ptr {given[k]}, ptr {used[k]}, {sizes[k]})" for k in range(count, len(arrays))]
+    return "\n".join([f'define i32 @"{symbol}"(ptr %args) #0 {{', "entry:", *f.lines, f"  br i1 {every}, label %run, label %end", "run:",
+                      f'  %s = call i32 @"{symbol}.body"({types})', *back, "  br label %end", "end:",
+                      "  %status = phi i32 [ 2, %entry ], [ %s, %run ]",
+                      *(f"  call void @tx_guard_free(ptr {p})" for p in copies), "  ret i32 %status", "}"])
 

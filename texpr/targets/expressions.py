@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from texpr.ir.build import integer
+from texpr.ir.build import integer, negation
 from texpr.ir.dtypes import BOOL, I64, DType, int_range
 from texpr.ir.expr import (
     Add,
@@ -30,6 +30,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.traverse import children, walk
 from texpr.support.errors import CompileError
+from texpr.targets.active import Around
 from texpr.targets.function import Function, Scoped, Value, constant, lanes_suffix, register_type, vector_type
 from texpr.targets.rounding import narrowed, of_integer, widened
 
@@ -47,7 +48,8 @@ class Expressions:
     """Values of expressions at the current place of the current function.
 
     `variables` holds the scalar value of each variable in scope; `lane` is the variable of the vector loop around, if any, and `mask`
-    the lanes that run. Values are remembered per statement by node identity, so a shared node is computed once.
+    the lanes that run; `around` has the loops and conditions that say so. Values are remembered per statement by node identity, so a
+    shared node is computed once.
     """
 
     function: Function
@@ -59,6 +61,7 @@ class Expressions:
         self.lanes = 0
         self.lane_values: Value | None = None
         self.mask: Value | None = None
+        self.around = Around()
         # The node is kept beside its value: an id is only unique while its object lives.
         self.known: Scoped[int, tuple[Expr, Value]] = Scoped()
         self.constants: dict[int, tuple[Const, Value]] = {}
@@ -250,17 +253,19 @@ class Expressions:
         """A conditional whose sides read memory: a branch where the condition is one value, masks where lanes differ."""
         c = self.value(e.cond)
         if c.lanes:
-            then = self._under(self.both(self.mask, c), e.then)
             flipped = self._one(f"xor {c}, {constant(True, BOOL, c.lanes).text}", BOOL, c.lanes)
-            return self.select(c, then, self._under(self.both(self.mask, flipped), e.orelse))
+            with self.around.where(e.cond, True):
+                then = self._under(self.both(self.mask, c), e.then)
+            with self.around.where(negation(e.cond), True):
+                return self.select(c, then, self._under(self.both(self.mask, flipped), e.orelse))
         f = self.function
         sides = [f.fresh("then"), f.fresh("else"), f.fresh("join")]
         f.emit(f"br {c}, label %{sides[0]}, label %{sides[1]}")
         results: list[tuple[Value, str]] = []
         lanes = self.lanes if self.differs(e.then, e.orelse) else 0
-        for label, side in zip(sides, (e.then, e.orelse)):
+        for label, side, cond in zip(sides, (e.then, e.orelse), (e.cond, negation(e.cond))):
             f.start(label)
-            with f.region():
+            with f.region(), self.around.where(cond, False):
                 v = self._under(self.mask, side)
                 results.append((self.broadcast(v, lanes) if lanes else v, f.block))
             f.branch(sides[2])

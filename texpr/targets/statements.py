@@ -71,8 +71,9 @@ class Emitter(Accesses):
 
     def statement(self, s: Stmt) -> None:
         match s:
-            case For():
-                self.loop(s)
+            case For(var, extent):
+                with self.around.inside(var, extent):
+                    self.loop(s)
             case If(cond, body):
                 self.condition(cond, body)
             case Store():
@@ -135,9 +136,26 @@ class Emitter(Accesses):
 
     def assignment(self, s: Store) -> None:
         value = self.value(s.value)
-        if s.update is not None:
-            value = self._folded_in(s, s.update, value)
-        self.store(s.tensor, s.indices, value, stream=s.stream, one_for_all=s.update is not None)
+        if s.update is None:
+            self.store(s.tensor, s.indices, value, stream=s.stream)
+            return
+        some = self.some_lane() if self.is_one(s) else None
+        if some is None:
+            self._update(s, s.update, value)
+            return
+        f, before = self.function, self.asked
+        inside, after = f.fresh("if"), f.fresh("fi")
+        f.emit(f"br i1 {some}, label %{inside}, label %{after}")
+        f.start(inside)
+        self.asked = self.mask
+        with f.region(), self.known.scope():
+            self._update(s, s.update, value)
+        self.asked = before
+        f.branch(after)
+        f.start(after)
+
+    def _update(self, s: Store, update: str, value: Value) -> None:
+        self.store(s.tensor, s.indices, self._folded_in(s, update, value), one_for_all=True)
 
     def _folded_in(self, s: Store, update: str, value: Value) -> Value:
         """What an element becomes; of types that NumPy lacks by way of f32, rounded once."""
@@ -166,14 +184,15 @@ class Emitter(Accesses):
         c = self.value(cond)
         if c.lanes:
             before, self.mask = self.mask, self.both(self.mask, c)
-            self.statements(body)
+            with self.around.where(cond, True):
+                self.statements(body)
             self.mask = before
             return
         f = self.function
         inside, after = f.fresh("if"), f.fresh("fi")
         f.emit(f"br {c}, label %{inside}, label %{after}")
         f.start(inside)
-        with f.region():
+        with f.region(), self.around.where(cond, False):
             self.statements(body)
         f.branch(after)
         f.start(after)

@@ -44,6 +44,7 @@ from texpr.poly.certify.trace import written
 from texpr.poly.certify.trimmed import with_trimmed
 from texpr.poly.certify.values import Disagreement, agree, agrees, check_call, check_store
 from texpr.poly.certify.widened import without_widened
+from texpr.poly.hints import unread
 from texpr.poly.solver import OutOfQuota, asked
 from texpr.support.errors import CertificateError
 
@@ -217,6 +218,7 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
                 stores.update({new: stores.get(old, old) for new, old in source.items()})
 
     try:
+        _check_hints(kernel)
         return asked(prove, QUOTA)
     except Refuted as e:
         raise _error(kernel, e, stores) from None
@@ -226,6 +228,12 @@ def certify(kernel: Kernel, program: Program) -> Certificate:
                                    help="give the sizes as constants: tx.schedule(op, N=...)") from None
         raise CertificateError(f"{kernel.name} is not proven: isl gave up ({e})", code="certificate",
                                help="report the operator; tx.options(certify=False) compiles it unproven") from None
+
+
+def _check_hints(kernel: Kernel) -> None:
+    """What addresses of prefetches are computed from is there."""
+    for hint, read in unread(kernel):
+        raise Refuted("bounds", f"a prefetch of {hint.tensor.name} reads {read.tensor.name} where it may have no element", None)
 
 
 def _of_the_program(kernel: Kernel, program: Program) -> None:

@@ -213,7 +213,10 @@ class Machine:
             case Alloc(tensor):
                 self.shapes[tensor] = ()
                 return lambda env: self._renew(tensor, env)
-            case Prefetch() | Poll() | Barrier() | Commit() | CommitProducts() | Wait() | WaitProducts():
+            case Prefetch(_, indices):
+                addresses = [self.value(i) for i in indices]
+                return lambda env: [address(env) for address in addresses].clear()
+            case Poll() | Barrier() | Commit() | CommitProducts() | Wait() | WaitProducts():
                 return lambda env: None
         raise AssertionError(f"no meaning for {type(s).__name__}")
 

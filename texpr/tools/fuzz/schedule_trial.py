@@ -35,11 +35,12 @@ from texpr.schedule.refuse import Refused
 from texpr.schedule.replay import random_inputs
 from texpr.schedule.script import Step
 from texpr.support.errors import CallError, CompileError, Error, ResourceError, ScheduleError
+from texpr.support.options import options
 from texpr.tools.fuzz.cases import Case, Choose
 from texpr.tools.fuzz.instances import TooLarge
 from texpr.tools.fuzz.judge import disagreement, races, unreal
 from texpr.tools.fuzz.steps import constant_extents
-from texpr.tools.fuzz.trial import Finding
+from texpr.tools.fuzz.trial import SIDES, Finding
 
 STEP_SECONDS = 10.0
 """Processor time that a step may take."""
@@ -317,7 +318,8 @@ class _Trial:
             arrays = self.arrays(s, sizes)
             expected = interpret(s.program, arrays)
             try:
-                found = kernel(*arrays)
+                with options(guard=SIDES[self.report.counts["compiled and run"] % 2]):
+                    found = kernel(*arrays)
             except CompileError as error:
                 self.count("not compiled", error.code)
                 return

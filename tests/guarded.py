@@ -1,0 +1,130 @@
+"""Kernels whose arrays end, or begin, at a page that cannot be touched. They run in child processes, which die where one goes outside.
+
+    run("tests.guarded:library_case", "softmax", 1)
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+import texpr as tx
+from tests.ops.smooth import CASES, ONCE, Smooth, as_tuple, smooth_cases
+from texpr import ops
+from texpr.compiler.op import Op, default_kernel, instance
+from texpr.compiler.pipeline import prepared
+from texpr.ir.dtypes import numpy_dtype
+from texpr.ir.expr import Var
+from texpr.ir.interpret_loop import interpret_kernel
+from texpr.ir.loop import Kernel
+from texpr.ir.shapes import bind_sizes, evaluate_size, flat_shape
+from texpr.lang import parse_kernel
+from texpr.runtime.child import run_in_child
+from texpr.runtime.loader import Loaded, load
+from texpr.support.errors import CompileError
+from texpr.targets import emit_llvm, find_target, native_object, symbol_of
+
+SIDES = ("end", "begin")
+FIRST = {case.name: case for case in reversed(CASES)}
+SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
+
+
+def run(function: str, *arguments: object, text: str = "", seconds: float = 120) -> None:
+    """Call a function in a child process.
+
+    Args:
+        text: of the operator that it runs.
+    Raises:
+        AssertionError: it died there, or raised an error; with the text.
+    """
+    try:
+        run_in_child(function, *arguments, timeout=seconds)
+    except CompileError as error:
+        raise AssertionError(f"{error.message}\n\n{text}") from None
+
+
+def library_case(name: str, order: int) -> None:
+    """Run an operator of the library (0), its gradient (1) or the gradient of that (2), of constant and of symbolic sizes."""
+    for operator, arrays, constants in _calls(name, order):
+        call(operator, arrays, constants)
+
+
+def _calls(name: str, order: int) -> Iterator[tuple[Op, Sequence[np.ndarray], Mapping[str, object]]]:
+    operator: Op = getattr(ops, name)
+    if order == 0:
+        case = FIRST[name]
+        yield operator, case.arrays(case.dtypes[0]), case.constants
+        return
+    smooth = SMOOTH[name]
+    gradient = tx.grad(operator)
+    given = [*smooth.inputs.values(), *smooth.cotangents.values()]
+    if order == 1:
+        yield gradient, given, smooth.constants
+        return
+    second = tx.grad(gradient)
+    yield second, [*given, *_tangents(smooth, second, len(given))], smooth.constants
+
+
+def _tangents(smooth: Smooth, second: Op, count: int) -> list[np.ndarray]:
+    """What a second gradient takes beside the inputs of the first: one array for each output of that."""
+    first = as_tuple(tx.interpret(tx.grad(smooth.operator), **smooth.inputs, **smooth.cotangents, **smooth.constants))
+    assert len(second.signature.inputs) == count + len(first)
+    return [np.ones_like(a) for a in first]
+
+
+def call(operator: Op, arrays: Sequence[np.ndarray], constants: Mapping[str, object]) -> None:
+    """A kernel of constant sizes, and one of symbolic sizes, each on both sides of such a page; all results are the same, NaN included."""
+    program, given = instance(operator, tuple(arrays), constants)
+    sizes = bind_sizes(program.inputs, [a.shape for a in given])[0]
+    for each in (sizes, {}):
+        with tx.options(guard=SIDES[0], certify=False, tuned=False):
+            kernel = default_kernel(program, each)
+            results = as_tuple(kernel(*given))
+        with tx.options(guard=SIDES[1]):
+            for one, other in zip(results, as_tuple(kernel(*given)), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def differentiable(order: int) -> list[str]:
+    """The operators of the library that have so many derivatives."""
+    return [*FIRST] if order == 0 else [name for name in SMOOTH if order == 1 or name not in ONCE]
+
+
+def run_loops(text: str, sizes: Mapping[str, int], target: str = "native", seed: int = 0) -> None:
+    """Loops as they are written, by code for a target that this processor runs, against the interpreter, on both sides of such a page."""
+    kernel = parse_kernel(text)
+    values = {v: sizes[v.name] for v in kernel.sizes}
+    inputs = inputs_of(kernel, values, seed)
+    expected = interpret_kernel(kernel, inputs, values)
+    with tx.options(guard=SIDES[0]):
+        entry = linked(kernel, target)
+    for side in SIDES:
+        with tx.options(guard=side):
+            for tensor, found, wanted in zip(kernel.outputs, _run(entry, kernel, inputs, values), expected, strict=True):
+                np.testing.assert_array_equal(found, wanted, f"{tensor.name} for {target}, arrays at the {side}")
+
+
+def linked(kernel: Kernel, target: str) -> Loaded:
+    """The code of loops in this process."""
+    machine = find_target(target)
+    with native_object(emit_llvm(prepared(kernel, machine), machine)[0], machine) as made:
+        return load(made(), symbol_of(kernel.name))
+
+
+def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int) -> list[np.ndarray]:
+    """Small whole numbers; of tensors with a range, numbers in it."""
+    random, arrays = np.random.default_rng(seed), list[np.ndarray]()
+    for t in kernel.inputs:
+        low, high = (0 if t.dtype.kind == "u" else -4, 5) if t.value_range is None else (evaluate_size(e, sizes) for e in t.value_range)
+        arrays.append(np.asarray(random.integers(low, max(high, low + 1), flat_shape(t, sizes))).astype(numpy_dtype(t.dtype)))
+    return arrays
+
+
+def _run(entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> list[np.ndarray]:
+    outputs = [np.zeros(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in kernel.outputs]
+    slots = [*(a.ctypes.data for a in (*inputs, *outputs)), *sizes.values()]
+    status = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)((ctypes.c_int64 * len(slots))(*slots))
+    assert status == 0, f"status {status}"
+    return outputs
