@@ -16,8 +16,10 @@ from texpr.autodiff.simplify import reads
 from texpr.compiler import Op
 from texpr.compiler.refuse import check_requirements
 from texpr.graph.checked import checked
+from texpr.graph.stops import beside, defining, targets_of, with_stops
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture, is_recording, recording
+from texpr.ir.build import integer
 from texpr.ir.dtypes import DType, from_numpy, number, stored
 from texpr.ir.expr import Tensor, Var, index, plain
 from texpr.ir.shapes import Shape, Sizes, bind_sizes, caller_shape, evaluate_size
@@ -25,6 +27,8 @@ from texpr.ir.tensor import Equation, Invoke, Program
 from texpr.passes.renew import over_tensors
 from texpr.support.errors import CallError
 
+DETACH = "constant_of"
+"""The operator behind `detach`."""
 NOTHING = "nothing that the tensor is computed from requires a gradient"
 MAKE_A_LEAF = "make a leaf with tx.tensor(data, requires_grad=True)"
 
@@ -188,9 +192,9 @@ class Capture:
         gradient = autodiff.grad(self._reading(stopped, loss.tensor), [t.name for t in asked], [loss.tensor.name])
         seed = gradient.inputs[-1]
         self.constants[seed] = stored(1.0, seed.dtype)
-        defined = self._defined() | {_beside(t) for t in stopped}
-        self.equations += [e for e in gradient.equations if not defined.issuperset(_targets(e))]
-        self._names.update(t.name for t in (seed, *(t for e in self.equations for t in _targets(e))))
+        defined = self._defined() | {beside(t) for t in stopped}
+        self.equations += [e for e in gradient.equations if not defined.issuperset(targets_of(e))]
+        self._names.update(t.name for t in (seed, *(t for e in self.equations for t in targets_of(e))))
         results = dict(zip(asked, gradient.outputs))
         self._varying.update(t for t in gradient.outputs if loss.tensor in self._varying)
         return [Symbolic(results[w.tensor], self) if w.tensor in results else None for w in wrt]
@@ -199,9 +203,9 @@ class Capture:
         """The program of the loss that takes some of its results as data; what computes these defines others beside them."""
         if not stopped:
             return self._program([loss])
-        beside = {t: _beside(t) for t in stopped}
-        equations = tuple(_defining(e, beside) for e in self.equations)
-        return Program(self.name, (*self._inputs(), *(t for e in self.equations for t in _targets(e) if t in stopped)), (loss,), equations)
+        others = {t: beside(t) for t in stopped}
+        equations = tuple(defining(e, others) for e in self.equations)
+        return Program(self.name, (*self._inputs(), *(t for e in self.equations for t in targets_of(e) if t in stopped)), (loss,), equations)
 
     def backward(self, loss: Symbolic, create_graph: bool = False) -> None:
         """Add the derivatives of a number to `grad` of the leaves that it is computed from.
@@ -262,6 +266,16 @@ class Capture:
         ranges = {t: replace(t, value_range=(index(lo), index(hi))) for t, (lo, hi) in self._ranges.items()}
         return over_tensors(self._program(outputs), ranges) if ranges else self._program(outputs)
 
+    def differentiable(self, outputs: Sequence[Tensor]) -> Program:
+        """The same program, where it is to be part of others whose gradients are asked for."""
+        detached = {t: _detaching(t) for t in self.stopped - self._detached() if t.dtype.is_float}
+        program = self.program(outputs)
+        return replace(program, equations=tuple(with_stops(list(program.equations), detached))) if detached else program
+
+    def _detached(self) -> set[Tensor]:
+        """Results of calls that let no gradient through by themselves."""
+        return {t for e in self.equations if isinstance(e, Invoke) and e.program.name == DETACH for t in e.targets}
+
     def _program(self, outputs: Sequence[Tensor]) -> Program:
         """The same without ranges, over the tensors that the capture knows."""
         return Program(self.name, self._inputs(), tuple(outputs), tuple(self.equations))
@@ -273,12 +287,12 @@ class Capture:
         """Everything that `result` is computed from, as far as gradients flow."""
         reached = {result}
         for equation in reversed(self.equations):
-            if not reached.isdisjoint(t for t in _targets(equation) if t not in self.stopped):
+            if not reached.isdisjoint(t for t in targets_of(equation) if t not in self.stopped):
                 reached.update(equation.args if isinstance(equation, Invoke) else reads(equation))
         return reached
 
     def _defined(self) -> set[Tensor]:
-        return {t for e in self.equations for t in _targets(e)}
+        return {t for e in self.equations for t in targets_of(e)}
 
     def _input(self, wish: str, shape: Sequence[int], dtype: DType) -> Tensor:
         base = re.sub(r"\W", "_", wish)
@@ -353,20 +367,13 @@ def _active(capture: Capture) -> Iterator[None]:
         active_capture.reset(before)
 
 
-def _beside(t: Tensor) -> Tensor:
-    """What is defined in the place of a tensor that is taken as data."""
-    return Tensor(f"{t.name}_stopped", t.dtype, t.dims)
-
-
-def _defining(equation: Equation | Invoke, beside: Mapping[Tensor, Tensor]) -> Equation | Invoke:
-    """The equation with other targets."""
-    if isinstance(equation, Invoke):
-        return replace(equation, targets=tuple(beside.get(t, t) for t in equation.targets))
-    return replace(equation, target=beside.get(equation.target, equation.target))
-
-
-def _targets(equation: Equation | Invoke) -> tuple[Tensor, ...]:
-    return equation.targets if isinstance(equation, Invoke) else (equation.target,)
+def _detaching(t: Tensor) -> Program:
+    """The program of an operator that lets no gradient through to a tensor like this one."""
+    scratch = Capture()
+    scratch.input("x", tuple(map(integer, t.shape)), t.dtype).detach()  # type: ignore[arg-type]
+    (call,) = scratch.equations
+    assert isinstance(call, Invoke)
+    return call.program
 
 
 def resolved(operator: Op, inputs: Mapping[str, object], constants: Mapping[str, object]) -> Program:
