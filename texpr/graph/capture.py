@@ -71,6 +71,8 @@ class Capture:
         self._ranges: dict[Tensor, tuple[int, int]] = {}
         self._outer: list[ExitStack] = []
         self.stopped: set[Tensor] = set()
+        self.made: list[Variable] = []
+        """Variables that are made meanwhile: they have values."""
         self._leaves: list[Symbolic] = []
         """Tensors that `backward` gives gradients."""
         self._varying: set[Tensor] = set()
@@ -137,6 +139,18 @@ class Capture:
             raise CallError(f"{variable!r} cannot become {value.dtype}{list(value.shape)}", code="shape")
         self.variable(variable)
         self.updates[variable] = self.own_result(value).tensor
+
+    def data_of(self, variable: Variable, data: Any) -> Any:
+        """What the attribute `data` of a variable is in a program: here, the value that it has now."""
+        return data
+
+    def gradient_of(self, variable: Variable, gradient: Any) -> Any:
+        """What the attribute `grad` of a parameter is in a program: here, what it is now."""
+        return gradient
+
+    def takes_gradient(self, variable: Variable, gradient: Any) -> bool:
+        """Let `grad` become another tensor; False, as here, if that is not for programs."""
+        return False
 
     def own_result(self, value: Symbolic) -> Symbolic:
         """The same value as a tensor that is computed and that no variable takes: a copy, where it is not."""
@@ -205,7 +219,8 @@ class Capture:
             return self._program([loss])
         others = {t: beside(t) for t in stopped}
         equations = tuple(defining(e, others) for e in self.equations)
-        return Program(self.name, (*self._inputs(), *(t for e in self.equations for t in targets_of(e) if t in stopped)), (loss,), equations)
+        data = (t for e in self.equations for t in targets_of(e) if t in stopped)
+        return Program(self.name, (*self._inputs(), *data), (loss,), equations)
 
     def backward(self, loss: Symbolic, create_graph: bool = False) -> None:
         """Add the derivatives of a number to `grad` of the leaves that it is computed from.

@@ -90,7 +90,7 @@ class Plan:
             self.program, made = compiled(self.captured, constants, self.place, opt, disable, reassociate)
         self._variables, self._updates = dict(zip(capture.variables, variables)), dict(capture.updates)
         self._views = made.views
-        here = {v: t for v, t in self._variables.items() if device_of(v.data) == HOST != self.place.name}
+        here = {v: t for v, t in self._variables.items() if device_of(array_of(v)) == HOST != self.place.name}
         self._scalars = Scalars(self.place, here)
         moved = {t: self.place.constant(a) for t, a in constants.items()}
         level, left_out, _ = wanted(opt, disable, reassociate)
@@ -334,7 +334,7 @@ class Plan:
         ahead.save(path, library.artifact, library.function, header, library.weights)
 
     def _exported(self, name: str) -> Exported:
-        variables = {t: v.data for v, t in self._variables.items()}
+        variables = {t: array_of(v) for v, t in self._variables.items()}
         updates = {self._variables[v]: t for v, t in self._updates.items()}
         data = self.captured.inputs[: len(self.inputs)]
         constants = {t: on_host(self._fixed[t]) for t in self.captured.inputs[len(data) :] if t not in variables}
@@ -424,15 +424,15 @@ class Plan:
         """Check what else has ranges, or rows of distinct values."""
         for tensor, check, variable in self._slow_checks:
             if tensor not in known:
-                check([on_host(self._fixed[tensor] if variable is None else variable.data)], {})
+                check([on_host(self._fixed[tensor] if variable is None else array_of(variable))], {})
 
     def _arrays(self, instead: Mapping[Tensor, Any] | None = None) -> dict[Tensor, Any]:
         """All tensors as arrays, with those that the variables have now, and `instead` in the place of others."""
         arrays = dict(self._fixed)
         for variable, tensor in self._variables.items():
             if tensor not in self._scalars.arrays:
-                arrays[tensor] = variable.data
-        arrays |= {self._updates[v]: v.data for v in self._in_place} | {self._updates[v]: v.arrays()[1] for v in self._exchanged}
+                arrays[tensor] = array_of(variable)
+        arrays |= {self._updates[v]: array_of(v) for v in self._in_place} | {self._updates[v]: v.arrays()[1] for v in self._exchanged}
         arrays |= instead or {}
         return arrays | {t: arrays[source].reshape(shape_of(t)) for t, source in self._views.items()}
 

@@ -97,6 +97,9 @@ class Variable(InExpressions):
         self._current: Any = _placed(array, device)
         self._spare: Any = None
         self.leaf: Leaf | None = None
+        capture = active_capture.get()
+        if capture is not None:
+            capture.made.append(self)
 
     def changes(self) -> None:
         """The value is about to be another one: computations that wait for this one keep it."""
@@ -108,9 +111,10 @@ class Variable(InExpressions):
     def data(self) -> Any:
         """The value. Writing into this array changes the value; assigning to `data` copies, and while a program is captured it lets
         the program do so. What NumPy lacks is held as its bits; `np.asarray(variable)` and `numpy()` are its numbers. On a device it is
-        an array of the device, which takes values as a whole: `data[...] = value`.
+        an array of the device, which takes values as a whole: `data[...] = value`. While a function is traced, what stands for the value.
         """
-        return self._current
+        capture = active_capture.get()
+        return self._current if capture is None else capture.data_of(self, self._current)
 
     @data.setter
     def data(self, value: object) -> None:

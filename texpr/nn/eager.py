@@ -64,8 +64,8 @@ class Called:
         assert len(distinct) == len(results) + len(updates), "results are tensors of their own"
         constants = tuple(Tensor(a.shape, t.dtype, a) for t, a in capture.constants.items())
         weight = sum(v.data.nbytes for v in capture.variables)
-        return Called(keeper_of(capture.differentiable(distinct), weight), tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs),
-                      tuple(updates))
+        keeper = keeper_of(capture.differentiable(distinct), weight)
+        return Called(keeper, tuple(capture.variables), {HOST: constants}, tree.skeleton(outputs), tuple(updates))
 
     @property
     def program(self) -> Program:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from texpr.graph import Variable
+from typing import Any
+
+from texpr.graph import Variable, active_capture
 from texpr.graph.lazy import Tensor
 from texpr.ir.dtypes import DType
 from texpr.support.options import current
@@ -17,12 +19,24 @@ class Parameter(Variable):
         grad: what `backward()` of lazy tensors has added up; None before.
     """
 
-    __slots__ = ("grad", "requires_grad")
+    __slots__ = ("_grad", "requires_grad")
 
     def __init__(self, data: object, requires_grad: bool = True, name: str = "parameter", dtype: DType | None = None) -> None:
         super().__init__(data, name, dtype, current().device)
-        self.grad: Tensor | None = None
+        self._grad: Tensor | None = None
         self.requires_grad = requires_grad
+
+    @property
+    def grad(self) -> Any:
+        """The gradients so far; while a function is traced, what stands for them."""
+        capture = active_capture.get()
+        return self._grad if capture is None else capture.gradient_of(self, self._grad)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        capture = active_capture.get()
+        if capture is None or not capture.takes_gradient(self, value):
+            self._grad = value
 
 
 class Buffer(Variable):

@@ -6,23 +6,22 @@ import functools
 import inspect
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 
-from texpr.compiler import Op
 from texpr.graph.capture import Capture, Structured
 from texpr.graph.lazy.making import tensor
 from texpr.graph.lazy.tensor import Tensor, common_device
+from texpr.graph.lazy.tracing import Effects, Flow, Number, Tracing, computed
 from texpr.graph.lazy.trees import Tree, flattened
 from texpr.graph.place import on_host
 from texpr.graph.plan import Plan
 from texpr.graph.symbolic import Symbolic
 from texpr.graph.variable import Variable, active_capture, is_recording, recording
-from texpr.ir import expr as ir
-from texpr.ir.dtypes import DType, from_numpy
+from texpr.ir.dtypes import DType
 from texpr.runtime import gpu
 from texpr.support.errors import CallError
 from texpr.support.forks import held_over_forks
@@ -43,15 +42,6 @@ class _Static:
     value: Any
 
 
-class _Number(Tensor):
-    """A number of Python: it takes the dtype of what it meets."""
-
-    __slots__ = ()
-
-    def __init__(self, value: np.ndarray) -> None:
-        super().__init__((), from_numpy(value.dtype), value)  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What a function computes for arguments of one structure.
@@ -61,6 +51,8 @@ class Trace:
         leaves: dtypes of the tensors among its leaves; others as they were.
         sources: the modules that the function calls, each with the structure it had.
         variables: whether there are some whose values it depends on, or which it assigns to.
+        effects: what a call changes besides.
+        flow: how gradients flow through a call; None where none do.
     """
 
     plan: Plan
@@ -68,6 +60,8 @@ class Trace:
     leaves: tuple[DType | _Static, ...]
     sources: tuple[tuple[Structured, tuple], ...]
     variables: bool
+    effects: Effects
+    flow: Flow | None
 
     @property
     def holds(self) -> bool:
@@ -76,10 +70,24 @@ class Trace:
             now = source.__texpr_structure__()
             if now is not was and now != was:
                 return False
-        return True
+        return self.effects.hold
 
-    def __call__(self, arrays: Iterable[Any]) -> Any:
+    def __call__(self, arguments: Sequence[Tensor]) -> Any:
         """The results for the values of the arguments."""
+        values = self.plan(*[a.value for a in arguments], *self.effects.read())
+        tensors = self._tensors(values)
+        self.effects.make(arguments, values[len(tensors) :])
+        if self.flow is not None:
+            self.flow.note(arguments, tensors)
+        return self._nested(tensors)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if a call gives results and changes nothing but variables."""
+        return not self.effects
+
+    def of_arrays(self, arrays: Sequence[Any]) -> Any:
+        """The same for arrays, where that is all there is to a call."""
         return self._returned(self.plan(*arrays))
 
     def served(self, arguments: tuple) -> Any:
@@ -89,9 +97,15 @@ class Trace:
 
     def _returned(self, values: tuple[Any, ...]) -> Any:
         if self.results.kind is None and values:
-            return _computed(values[0], self.leaves[0])  # type: ignore[arg-type]
-        rest = iter(values)
-        return self.results.built(iter([x.value if isinstance(x, _Static) else _computed(next(rest), x) for x in self.leaves]))
+            return computed(values[0], self.leaves[0])  # type: ignore[arg-type]
+        return self._nested(self._tensors(values))
+
+    def _tensors(self, values: Sequence[Any]) -> list[Tensor]:
+        return [computed(value, t) for value, t in zip(values, (x for x in self.leaves if isinstance(x, DType)))]
+
+    def _nested(self, tensors: Sequence[Tensor]) -> Any:
+        rest = iter(tensors)
+        return self.results.built(iter([x.value if isinstance(x, _Static) else next(rest) for x in self.leaves]))
 
 
 class Jitted:
@@ -140,16 +154,16 @@ class Jitted:
         known = None if plain is None else self._plain.get(plain)
         if known is not None and known[0].holds:
             self._recent = known[0], _around()
-            return known[0](args)
+            return known[0].of_arrays(args)
         if any(isinstance(x, Symbolic) for x in (*args, *kwargs.values())):
             return self._function(*args, **kwargs)
         named, arrays, key = self._taken(args, kwargs)
         traces = self._traces_for(key, named)
-        if plain is not None and len(arrays) == len(args):  # defaults are arguments too
+        if plain is not None and len(arrays) == len(args) and traces[0].is_plain:  # defaults are arguments too
             if len(self._plain) >= MOST_TRACES:
                 self._plain.clear()
             self._plain[plain] = traces
-        return traces[0](a.value for a in arrays)
+        return traces[0](arrays)
 
     def _inside(self, capture: Capture, args: tuple, kwargs: dict) -> Any:
         """A call while a program is captured is part of that, but where it computes from arrays alone, which are the same in every run."""
@@ -158,7 +172,7 @@ class Jitted:
         named, arrays, key = self._taken(args, kwargs)
         trace = self._traces_for(key, named)[0]
         if not trace.variables:
-            return trace(a.value for a in arrays)
+            return trace(arrays)
         return self._called(named, lambda _, x: _fixed(capture, x))
 
     def _traces_for(self, key: tuple, named: Mapping[str, tuple[Tree, list[Any]]]) -> list[Trace]:
@@ -219,21 +233,26 @@ class Jitted:
 
     def _traced(self, named: Mapping[str, tuple[Tree, list[Any]]]) -> Trace:
         """Run the function on symbolic tensors."""
-        capture = _Tracing(_name(self._function))
+        capture = Tracing(_name(self._function))
         self.traces += 1
         within = is_recording()
         with capture, recording(within):
             returned = self._called(named, capture.leaf)
         leaves: list[Any] = []
         tree = flattened(returned, leaves)
-        results = [capture.lifted(x) for x in leaves]
-        placed = [x for _, found in named.values() for x in found if isinstance(x, Tensor) and not isinstance(x, _Number)]
+        with recording(within):
+            results = [capture.own_result(found) if isinstance(found := capture.lifted(x), Symbolic) else found for x in leaves]
+        shown = [r for r in results if isinstance(r, Symbolic)]
+        effects, changed = Effects.of(capture)
+        placed = [x for _, found in named.values() for x in found if isinstance(x, Tensor) and not isinstance(x, Number)]
         device = common_device(_name(self._function), placed) if placed else None
         if device == gpu.HOST and not any(x.shape for x in placed):
             device = None  # numbers go where the variables are
-        plan = Plan(capture, [r for r in results if isinstance(r, Symbolic)], device=device)
+        flow = Flow.of(capture, shown)
+        plan = Plan(capture, [*shown, *changed], device=device)
         made = tuple((source, source.__texpr_structure__()) for source in capture.sources)
-        return Trace(plan, tree, tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results), made, bool(capture.variables))
+        kinds = tuple(r.dtype if isinstance(r, Symbolic) else _Static(r) for r in results)
+        return Trace(plan, tree, kinds, made, bool(capture.variables), effects, flow)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -273,40 +292,6 @@ def jit(function: Callable[..., Any] | None = None, *, static: str | Collection[
     return Jitted(function, static)
 
 
-class _Tracing(Capture):
-    """A capture of a function."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name if name.isidentifier() else "function")
-        self._outside: dict[int, tuple[Tensor, Symbolic]] = {}
-
-    def leaf(self, name: str, x: Tensor) -> Symbolic:
-        """An argument of this shape and dtype."""
-        found = self.input(name, x.shape, x.dtype)
-        found.weak = isinstance(x, _Number)
-        if x.requires_grad and not x.stops:
-            self.make_leaf(found)
-        return found
-
-    def lifted(self, x: Any) -> Any:
-        """A tensor that was made outside, an array or a variable as part of the program; anything else as it is."""
-        if isinstance(x, Symbolic):
-            return x
-        if isinstance(x, Variable):
-            return self.latest(x)
-        if isinstance(x, Tensor):
-            if x.requires_grad:
-                raise CallError("a tensor that requires a gradient was made outside of the function that is traced", code="symbolic",
-                                help="pass it as an argument, and return its gradient")
-            if id(x) not in self._outside:
-                self._outside[id(x)] = x, self.constant(on_host(x.realize().value), dtype=x.dtype)  # type: ignore[arg-type]
-            return self._outside[id(x)][1]
-        return self.constant(x) if isinstance(x, np.ndarray) else x
-
-    def _argument(self, operator: Op, formal: ir.Tensor, value: object) -> Symbolic:
-        return super()._argument(operator, formal, self.lifted(value) if isinstance(value, Tensor) else value)
-
-
 def _leaf(name: str, x: Any) -> Any:
     """An argument as a tensor, or as part of the structure.
 
@@ -318,7 +303,7 @@ def _leaf(name: str, x: Any) -> Any:
     if isinstance(x, Variable):
         return _Static(x)
     if type(x) in (bool, int, float):
-        return _Number(np.asarray(x))
+        return Number(np.asarray(x))
     if isinstance(x, np.ndarray | np.generic) or hasattr(x, "__dlpack__"):
         return tensor(x)
     try:
@@ -331,9 +316,9 @@ def _leaf(name: str, x: Any) -> Any:
 
 def _fixed(capture: Capture, x: Tensor) -> Any:
     """An argument whose value is a part of the program that is captured."""
-    if isinstance(x, _Number):
+    if isinstance(x, Number):
         return x.item()
-    return capture.lifted(x) if isinstance(capture, _Tracing) else capture.constant(on_host(x.value), dtype=x.dtype)
+    return capture.lifted(x) if isinstance(capture, Tracing) else capture.constant(on_host(x.value), dtype=x.dtype)
 
 
 def _plain(args: tuple) -> tuple | None:
@@ -358,12 +343,6 @@ def _specification(x: Tensor | _Static) -> tuple[object, ...]:
         return x.value, x.value.dtype, x.value.device
     structure = getattr(x.value, "__texpr_structure__", None)
     return type(x.value), x.value, structure() if structure is not None else None
-
-
-def _computed(value: Any, dtype: DType) -> Tensor:
-    found = Tensor(value.shape, dtype, value)
-    found.stops = False
-    return found
 
 
 def _name(function: Callable[..., Any]) -> str:

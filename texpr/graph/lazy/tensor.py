@@ -20,7 +20,7 @@ from texpr.graph.lazy.dlpack import coded
 from texpr.graph.lazy.kept import Keeper
 from texpr.graph.place import device_of, on_host
 from texpr.graph.symbolic import Symbolic
-from texpr.graph.variable import Variable, is_recording, recording
+from texpr.graph.variable import Variable, array_of, is_recording, recording
 from texpr.ir.dtypes import DType, number, readable
 from texpr.ir.shapes import Shape, caller_shape
 from texpr.ir.tensor import Program
@@ -287,6 +287,11 @@ class Tensor(ArrayMethods, gpu.Exchanged):
         self.value = value
         return self
 
+    def become(self, value: Any) -> None:
+        """Have another value; what was computed from the tensor before keeps the old one."""
+        self._leave()
+        self.value, self.node, self.index, self.requires_grad = value, None, 0, False
+
     def _leave(self) -> None:
         """Let another tensor stand for the value so far in all that was computed from it."""
         other = self.detach()
@@ -396,7 +401,7 @@ def leaf_of(variable: Variable) -> Tensor:
     requires one.
     """
     if variable.leaf is None:
-        found = variable.leaf = Tensor(variable.shape, variable.dtype, variable.data)
+        found = variable.leaf = Tensor(variable.shape, variable.dtype, array_of(variable))
         found.stops, found.owner = False, variable
         found.requires_grad = bool(getattr(variable, "requires_grad", False)) and variable.dtype.is_float
     return variable.leaf  # type: ignore[return-value]
