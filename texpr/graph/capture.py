@@ -330,7 +330,7 @@ class Capture:
                                 help="a symbolic tensor must not outlive the function it was given to")
             found = value
         elif isinstance(value, Variable):
-            found = self.variable(value)
+            found = self.latest(value)
         elif isinstance(value, bool | int | float):
             found = self.constant(number(value, formal.dtype), dtype=formal.dtype)
         else:
