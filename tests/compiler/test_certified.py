@@ -158,3 +158,20 @@ def test_plans_explain_it():
     with tx.options(cache_dir=None):
         plan = Plan(capture, [ops.tanh(x) * 2.125])
     assert plan.explain().endswith("steps of the default schedule, since all of them are not certified: vectors are not proven")
+
+
+@pytest.mark.parametrize("given, place", [("x: i64 in 0..V", "x"), ("x: i32 in 0..V", "x"), ("x: i64[1] in 0..V", "x[0]"),
+                                          ("x: i64[2] in 0..V - 1", "x[0] + 1"), ("x: i64", "x | drop")])
+@pytest.mark.parametrize("update", ["+=", "max="])
+def test_an_update_at_one_place_that_data_say(given: str, place: str, update: str):
+    """What is declared of a datum that all instances share is known of each of them: the element they fold into was written."""
+    f = tx.op(f"op f({given}, dY: f32[D]; V = 5) -> Y: f32[V, D] {{ Y[v, d] = 0  Y[{place.replace(' |', ', d |')}"
+              f"{'' if '|' in place else ', d'}] {update} dY[d] }}")
+    x = np.array({"x: i64[1] in 0..V": [2], "x: i64[2] in 0..V - 1": [1, 3]}.get(given, 2), "i4" if "i32" in given else "i8")
+    np.testing.assert_array_equal(f(x, np.ones(3, "f4")), tx.interpret(f, x, np.ones(3, "f4")))
+
+
+def test_the_gradient_of_a_row():
+    w = tx.tensor(np.zeros((5, 4), "f4"), requires_grad=True)
+    ops.embedding(w, tx.tensor(np.array(2))).sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), np.eye(5, dtype="f4")[2][:, None] * np.ones(4, "f4"))

@@ -274,9 +274,10 @@ class Frame:
         return var
 
     def bounds(self, of: Collection[Var] | None = None) -> Expr:
-        """What is known of parameters and atoms; of some atoms alone, if they are named."""
-        terms = (*self.atoms, *self.parameters.terms) if of is None else tuple((term, var) for term, var in self.atoms if var in of)
-        data = {var for _, var in (*self.atoms, *self.parameters.terms)}
+        """What is known of parameters and atoms; of some of them alone, if they are named."""
+        every = (*self.atoms, *self.parameters.terms)
+        terms = every if of is None else tuple((term, var) for term, var in every if var in of)
+        data = {var for _, var in every}
         return conjunction(*(c for term, var in terms for c in (*_known(term, var, data), *self._unwrapped(term, var, data))))
 
     def _unwrapped(self, term: Expr, var: Var, data: Collection[Var]) -> list[Expr]:

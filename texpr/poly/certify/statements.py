@@ -55,11 +55,13 @@ class Statement:
         return self.frame.ranges
 
     def domain(self, facts: isl.Set) -> isl.Set:
-        """The instances, over all columns of the frame; of atoms, only what decides whether and where it stores is bounded."""
+        """The instances, over all columns of the frame; of data, only what decides whether and where it stores is bounded."""
         if self._domain is None:
             bounds = (c for n, e in zip(self.loops, self.extents) for c in (compare("<=", index(0), n.var), compare("<", n.var, e)))
             inside = self.frame.plain(conjunction(*bounds, *self.held))
-            self._domain = self.frame.holds(conjunction(inside, self.frame.bounds(self.data()))).intersect_params(facts)
+            used = variables(inside, *map(self.frame.plain, self.indices))
+            shared = {v for _, v in self.frame.parameters.terms if v in used}
+            self._domain = self.frame.holds(conjunction(inside, self.frame.bounds(self.data() | shared))).intersect_params(facts)
         self._domain = self.frame.up(self._domain)
         return self._domain
 
