@@ -55,11 +55,11 @@ print(stages["1 the formula"])
 # ## 2. Walk along memory
 #
 # The innermost loop runs over `k`, down a column of `B`: every element comes from another line of memory. With `j` innermost, `B` and `C`
-# are read along their rows. `contract` allows `a * b + c` in one rounding, for which the machine has an instruction: it is a step, so it
+# are read along their rows. `allow_fma` allows `a * b + c` in one rounding, for which the machine has an instruction: it is a step, so it
 # stands in the script.
 
 # %%
-stages["2 reorder"] = fresh().contract().reorder("i", "k", "j")
+stages["2 reorder"] = fresh().allow_fma().reorder("i", "k", "j")
 print(stages["2 reorder"])
 
 # %% [markdown]
@@ -69,7 +69,7 @@ print(stages["2 reorder"])
 # lanes. What 64 leaves over gets loops of its own (`peel`).
 
 # %%
-stages["3 vectorize"] = fresh().contract().reorder("i", "k", "j").split("j", 64, tail="peel").vectorize("ji")
+stages["3 vectorize"] = fresh().allow_fma().reorder("i", "k", "j").split("j", 64, tail="peel").vectorize("ji")
 
 # %% [markdown]
 # ## 4. A tile in registers
@@ -80,7 +80,7 @@ stages["3 vectorize"] = fresh().contract().reorder("i", "k", "j").split("j", 64,
 # else.
 
 # %%
-tile = fresh().contract().split("j", 64, tail="overlap").split("i", 6, tail="overlap")
+tile = fresh().allow_fma().split("j", 64, tail="overlap").split("i", 6, tail="overlap")
 tile.reorder("jo", "io", "k", "ii", "ji").unroll("ii").vectorize("ji")
 print(tile)
 stages["4 register tile"] = tile
@@ -112,7 +112,7 @@ stages["6 copy in lanes"] = fresh().replay(packed.script()).vectorize("B_cache.d
 # holds four panels now, and `layout` says how they lie in memory; the loops that read it stay as they are.
 
 # %%
-blocked = fresh().contract().split("j", 64, tail="pad").split("jo", 4, tail="clip").split("i", 6, tail="overlap")
+blocked = fresh().allow_fma().split("j", 64, tail="pad").split("jo", 4, tail="clip").split("i", 6, tail="overlap")
 blocked.reorder("joo", "io", "joi", "k", "ii", "ji").unroll("ii").vectorize("ji")
 blocked.cache_read("B", "joo").split("B_cache.d1", 64).split("B_cache.d0", 16, tail="clip")
 blocked.reorder("B_cache.d0o", "B_cache.d1o", "B_cache.d0i", "B_cache.d1i").vectorize("B_cache.d1i")
@@ -138,7 +138,7 @@ except tx.ScheduleError as error:
 #
 # The certificate is a second proof: from the final loops alone, whatever the steps were, that they compute the formula. It names every
 # sum whose order differs from that of the formula. Here there is none, so from stage 2 on all have the same bits. (Stage 1 has no
-# `contract`.)
+# `allow_fma`.)
 
 # %%
 print(everywhere.certificate())

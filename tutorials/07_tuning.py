@@ -45,7 +45,7 @@ matmul = tx.op("op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] { C[i, j] 
 
 
 def tiled(s, rows, columns, depth, order, unrolled):
-    s.contract().split("i", rows, tail="peel").split("j", columns, tail="peel").split("k", depth, tail="peel")
+    s.allow_fma().split("i", rows, tail="peel").split("j", columns, tail="peel").split("k", depth, tail="peel")
     s.reorder(*{"ijk": ("io", "jo", "ko"), "jik": ("jo", "io", "ko")}[order], "ki", "ii", "ji")
     if unrolled:
         s.unroll("ii")

@@ -45,7 +45,7 @@ op matmul(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N] {
 
 # %%
 TILES = """
-contract()
+allow_fma()
 split("i", 4, tail="exact")
 split("j", 16, tail="exact")
 reorder("io", "jo", "k", "ii", "ji")

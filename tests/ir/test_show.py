@@ -102,13 +102,13 @@ def matmul_kernel() -> Kernel:
     nest = For(ci, M, (For(cj, N, body, "serial", "C"),), "parallel", "C")
     inner = Var("i")
     other = For(i, M, (For(inner, N, (If(Compare("<", i, inner), (Barrier(),)),), "unroll"),))
-    return Kernel("matmul", (A, B), (C,), (total,), (M, K, N), (nest, other), True, (Compare(">=", K, index(1)),))
+    return Kernel("matmul", (A, B), (C,), (total,), (M, K, N), (nest, other), "all", (Compare(">=", K, index(1)),))
 
 
 def test_a_kernel():
     kernel = matmul_kernel()
     assert show_kernel(kernel, {kernel.body[0].var: "independent"}) == """\
-kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) contract
+kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) allow_fma
   require K >= 1
   let C_acc: f32[M, N]  stack
   for C.i in 0..M parallel  # independent

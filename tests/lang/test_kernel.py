@@ -48,7 +48,7 @@ def test_kernels_of_programs_built_by_hand(make):
 
 
 FULL = """\
-kernel all_of_it(A: f32[*S:2, (C, H)], i: i32[*6] in 0..C * H distinct, p: i64) -> (Y: bf16[N]) contract
+kernel all_of_it(A: f32[*S:2, (C, H)], i: i32[*6] in 0..C * H distinct, p: i64) -> (Y: bf16[N]) allow_fma
   sizes N, *S, C, H
   require N >= 1
   require numel(S) == C or H < 2
@@ -127,7 +127,7 @@ def test_a_prefetch_of_rank_0():
         parse_kernel("kernel f(a: f32) -> (Y: f32)\n  prefetch a + 1\n  Y = a\n")
 
 
-NAMED_LIKE_MARKS = """kernel f(start: f32[N], copy: f32, stream: f32, stack: f32, contract: f32) -> (reassoc: f32[N]) contract
+NAMED_LIKE_MARKS = """kernel f(start: f32[N], copy: f32, stream: f32, stack: f32, contract: f32) -> (reassoc: f32[N]) allow_fma("sums")
   let at: f32[N]  stack
   for i in 0..N
     at[i] = start[i] * copy  copy

@@ -70,7 +70,7 @@ def test_f64(given: Case):
     (ROUNDED[4], "reassociated: C; flushed: denormal numbers are zeros in C; rounded: factors are tf32 in C"),
     (DOUBLE[1], "reassociated: C"), (DOUBLE[2], "reassociated: C"), (DOUBLE[3], "reassociated: C")])
 def test_certified(given: Case, said: str):
-    assert scheduled(given).certificate().rounding == f"{said}; contracted: a * b + c is rounded once"
+    assert scheduled(given).certificate().rounding == f"{said}; contracted: products are added to sums in one rounding"
 
 
 def test_f32_is_f32_unless_it_is_said():

@@ -35,7 +35,7 @@ def test_certificates_of_operators_are_measured(tmp_path, capsys):
     assert main(["bench", "certificates", str(file)]) == 0
     double, total, last = capsys.readouterr().out.splitlines()
     assert double.startswith("double ") and "questions" in double
-    assert total.endswith("contracted: a * b + c is rounded once")
+    assert total.endswith("contracted: products are added to sums in one rounding")
     assert last.startswith("2 proven, 0 refused; median ")
 
 

@@ -76,6 +76,8 @@ class Schedule(Steps):
         chosen, lower = find_target(target), self._lowered
         if current().tf32 and chosen.machine.gpu_threads:
             chosen = replace(chosen, machine=replace(chosen.machine, tf32=True))
+        if current().fma:
+            chosen = replace(chosen, machine=replace(chosen.machine, fma_of_all=True))
         self._default, self._now, self._machine = machine_text(chosen), None, chosen.machine
 
         def first() -> tuple[list[Step], Kernel]:

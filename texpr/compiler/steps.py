@@ -271,9 +271,13 @@ class Steps:
         """Ask for a tensor's elements some iterations early; see `texpr.schedule.prefetch`."""
         return self._step("prefetch", tensor, loop, distance, **({} if at is None else {"at": at}))
 
+    def allow_fma(self, of: str = "all") -> Self:
+        """Let a * b + c be rounded once, everywhere or in sums; see `texpr.schedule.allow_fma`."""
+        return self._step("allow_fma", *(() if of == "all" else (of,)))
+
     def contract(self) -> Self:
-        """Let a * b + c be rounded once; see `texpr.schedule.contract`."""
-        return self._step("contract")
+        """The same as `allow_fma()`."""
+        return self.allow_fma()
 
     def cache_read(self, tensor: str, loop: str | Var, *, name: str | None = None, dtype: str | None = None,
                    along: str | Var | None = None) -> Self:

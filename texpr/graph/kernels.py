@@ -26,11 +26,11 @@ def kernel_for(program: Program, sizes: Mapping[Var, int], target: str = "native
     Programs that are equal without being the same object (gradients that were derived twice) share a kernel.
     """
     with _lock:
-        return _compiled(_representative(program), tuple(sizes.get(v) for v in program.sizes), target, current().tf32)
+        return _compiled(_representative(program), tuple(sizes.get(v) for v in program.sizes), target, (current().tf32, current().fma))
 
 
 @lru_cache(maxsize=4096)
-def _compiled(program: Program, numbers: tuple[int | None, ...], target: str, tf32: bool) -> CompiledKernel:
+def _compiled(program: Program, numbers: tuple[int | None, ...], target: str, permitted: tuple[bool, ...]) -> CompiledKernel:
     sizes = {v: n for v, n in zip(program.sizes, numbers) if n is not None}
     return default_kernel(program, sizes).overwriting() if target == "native" else Schedule(program, sizes).auto(target).compile(target)
 

@@ -208,7 +208,8 @@ class Kernel(Node):
 
     Attributes:
         temporaries: buffers that live during the call and have no `Alloc`.
-        contract: `a * b + c` may be rounded once (a fused multiply-add).
+        fma: what may be rounded once, as fused multiply-adds: "" nothing, "sums" a product that is added to a sum of several terms, "all"
+            every `a * b + c`.
         program: the equations that it was lowered from, if that is known.
         overwrites: positions of inputs and of outputs that callers may place in the memory of these inputs.
         scratch: temporaries, and buffers of loops, for which callers give memory, from a whole line on.
@@ -221,7 +222,7 @@ class Kernel(Node):
     temporaries: tuple[Tensor, ...]
     sizes: tuple[Var, ...]
     body: tuple[Stmt, ...]
-    contract: bool = False
+    fma: str = ""
     requires: tuple[Expr, ...] = ()
     program: Program | None = None
     overwrites: tuple[tuple[int, int], ...] = ()

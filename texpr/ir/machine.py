@@ -56,6 +56,8 @@ class Machine:
         asynchronous: threads go on while copies to that memory are under way.
         tf32: default schedules may round factors of sums of f32 for instructions that take them so. No property of a machine: the user
             permits it.
+        fma_of_all: default schedules may round every `a * b + c` once, and not those of sums alone. No property of a machine: the user
+            permits it.
         functions: scalar functions that are one instruction, beside those that every target provides.
     """
 
@@ -83,4 +85,5 @@ class Machine:
     outrun: frozenset[str] = frozenset()
     scalable_bytes: int = 0
     tf32: bool = False
+    fma_of_all: bool = False
     tiles: int = 0

@@ -1,6 +1,6 @@
 """Kernels as indented loops. What is printed parses back (`lang.parse_kernel`); every node has a place for carets.
 
-    kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) contract
+    kernel matmul(A: f32[M, K], B: f32[K, N]) -> (C: f32[M, N]) allow_fma
       let C_acc: f32[M, N]
       for C.i in 0..M parallel
         ...
@@ -32,6 +32,7 @@ from texpr.ir.show_types import MARKS, RESERVED, size_variables, type_items, unu
 from texpr.ir.traverse import walk
 from texpr.support.source import Source, Span
 
+FMA_MARKS = {"": "", "sums": ' allow_fma("sums")', "all": " allow_fma"}
 UPDATES = {None: "=", "add": "+=", "mul": "*=", "max": "max=", "min": "min="}
 
 
@@ -113,7 +114,7 @@ def _header(writer: Writer, kernel: Kernel, names: Names) -> None:
     _tensors(writer, kernel.inputs, names)
     writer.write(") -> (")
     _tensors(writer, kernel.outputs, names)
-    writer.write(") contract" if kernel.contract else ")")
+    writer.write(")" + FMA_MARKS[kernel.fma])
     writer.mark(kernel, 0)
     if kernel.sizes != size_variables((*kernel.inputs, *kernel.outputs, *kernel.temporaries)):
         writer.write("\n  sizes " + ", ".join(f"*{v.name}" if v.pack else names[v] for v in kernel.sizes))

@@ -45,6 +45,7 @@ from texpr.support.source import Source, Span
 
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
 _KERNEL = re.compile(rf"kernel\s+({_WORD})\s*")
+_FMA_MARKS = {' allow_fma("sums")': "sums", " allow_fma": "all", " contract": "all"}
 _FOR = re.compile(rf"for\s+(?:({_WORD}(?:\.[0-9]+)?)\.)?({_WORD})\s+in\s+")
 _MARK = r"(?:start|part|reassoc|stream|asynchronous|atomic|copy|eq [0-9]{1,9})"
 _AT = re.compile(r"  +at\[.*\]$")
@@ -125,8 +126,8 @@ class _Reader:
         found = _KERNEL.match(self.source.text, first.start, first.stop)
         if found is None:
             raise ParseError("a listing begins with `kernel`", self.span(first), help="kernel name(X: f32[N]) -> (Y: f32[N])")
-        contract = self.text(first).endswith(" contract")
-        header: tree.Header = parse_part(self.source, "header", found.end(), first.stop - (len(" contract") if contract else 0))
+        fma, mark = next(((fma, mark) for mark, fma in _FMA_MARKS.items() if self.text(first).endswith(mark)), ("", ""))
+        header: tree.Header = parse_part(self.source, "header", found.end(), first.stop - len(mark))
         head = list(self._head())
         lets = [self._let(line) for word, line in head if word == "let"]
         sizes = self._sizes([line for word, line in head if word == "sizes"], [*header.inputs, *header.outputs, *(d for d, _, _ in lets)])
@@ -134,7 +135,7 @@ class _Reader:
         temporaries = tuple(self._declare(*let) for let in lets)
         requires = tuple(self._require(line) for word, line in head if word == "require")
         body = self._body(self.lines[1 + len(head) :])
-        return Kernel(found.group(1), inputs, outputs, temporaries, sizes, body, contract, requires)
+        return Kernel(found.group(1), inputs, outputs, temporaries, sizes, body, fma, requires)
 
     def _head(self) -> Iterator[tuple[str, Line]]:
         for line in self.lines[1:]:

@@ -35,7 +35,7 @@ from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.logistic import logistic
 from texpr.schedule.loops import find_loops, loop_names, qualified
-from texpr.schedule.marks import bind, contract, parallel
+from texpr.schedule.marks import allow_fma, bind, parallel
 from texpr.schedule.multicast import multicast
 from texpr.schedule.online import online
 from texpr.schedule.order import reorder
@@ -59,7 +59,7 @@ from texpr.schedule.trim import trim
 from texpr.schedule.widen import widen
 
 __all__ = [
-    "annotate", "atomic", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "contract", "expand", "explain",
+    "allow_fma", "annotate", "atomic", "auto", "base2", "bind", "bulk", "cache_read", "cache_write", "compute_at", "expand", "explain",
     "factor_out", "find_loops", "fission", "fold", "fuse", "in_flight", "inline", "jam", "join", "layout", "logistic", "loop_names",
     "multicast", "online", "pad", "parallel", "peel", "pipeline", "prefetch", "premultiply", "qualified", "reciprocal", "reorder",
     "reverse", "reverse_compute_at", "rfactor", "scope", "separate", "skew", "specialize", "split", "stream", "swizzle", "tensorize",

@@ -87,7 +87,7 @@ def auto(kernel: Kernel, machine: Machine) -> tuple[list[Step], Kernel]:
     It never raises: a part that fails on a nest leaves the nest as it is, under the mark `unscheduled`.
     """
     plan = Plan(kernel, machine)
-    plan.step("contract")
+    plan.step("allow_fma", *(() if machine.fma_of_all else ("sums",)))
     plan.attempt("", partial(rewritten, plan), None)
     if not (machine.gpu_threads and plan.attempt("", partial(attended, plan), False)):
         plan.attempt("", partial(on_tensor_cores, plan), None)

@@ -52,7 +52,7 @@ def with_values(kernel: Kernel, tensor: str, step: str, rule: Callable[[Node], E
         raise ScheduleError(f"`{tensor}` has no {what}", own[0].span if own else target.span, code=step,
                             help=f"name a tensor with an equation such as {example}")
     changed = replace(program, equations=tuple(new.get(id(e), e) for e in program.equations))
-    return replace(loops_of(lazy_logic(changed)), program=changed, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(changed)), program=changed, fma=kernel.fma)
 
 
 def reduction_along(kernel: Kernel, program: Program, loop: For) -> tuple[int, Reduce, Axis] | None:

@@ -67,7 +67,7 @@ def factor_out(kernel: Kernel, loops: Sequence[str | Var], *, reassoc: bool = Fa
     except CheckError as e:
         raise ScheduleError(str(e.message), span_of(kernel, found[0]), code=STEP, help=e.help) from None
     apart = _as_factors_lie(apart, {*apart.temporaries} - {*program.temporaries})
-    return replace(loops_of(lazy_logic(apart)), program=apart, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(apart)), program=apart, fma=kernel.fma)
 
 
 def factors(e: Expr) -> list[Expr]:

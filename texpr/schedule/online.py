@@ -92,7 +92,7 @@ def online(kernel: Kernel, maximum: str, factor: int, *, rows: int | None = None
         raise ScheduleError(f"online of `{maximum}` changes how float sums are rounded: {names}", found.maximum.span, code="exact",
                             help=f'online("{maximum}", {factor}, reassoc=True) permits it')
     new = _rewritten(program, found, factor, last)
-    return replace(loops_of(lazy_logic(new)), program=new, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
 
 def _error(text: str, help: str = "", at: Equation | None = None) -> ScheduleError:

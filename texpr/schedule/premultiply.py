@@ -61,7 +61,7 @@ def premultiply(kernel: Kernel, loop: str | Var, first: int, second: int, *, rea
     body = product([Read(t, own) if k == max(first, second) else f for k, f in enumerate(given) if k != min(first, second)])
     changed = rewrite(e, lambda n: replace(old, body=body) if n is old else None)
     new = replace(program, equations=(*program.equations[:number], made, changed, *program.equations[number + 1 :]))
-    return replace(loops_of(lazy_logic(new)), program=new, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
 
 def _check(kernel: Kernel, loop: For, count: int, first: object, second: object) -> None:

@@ -61,7 +61,7 @@ def reciprocal(kernel: Kernel, tensor: str) -> Kernel:
         found = quotients.get(id(each))
         changed += _inverted(each, found, names, program.requires) if isinstance(each, Equation) and found else [each]
     new = replace(program, equations=tuple(changed))
-    return replace(loops_of(lazy_logic(new)), program=new, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
 
 def divided(kernel: Kernel, least: int) -> list[str]:

@@ -29,7 +29,7 @@ from texpr.schedule.join import join
 from texpr.schedule.lanes import unroll, vectorize
 from texpr.schedule.layout import layout, pad
 from texpr.schedule.logistic import logistic
-from texpr.schedule.marks import bind, contract, parallel
+from texpr.schedule.marks import allow_fma, bind, parallel
 from texpr.schedule.multicast import multicast
 from texpr.schedule.online import online
 from texpr.schedule.order import reorder
@@ -55,7 +55,7 @@ from texpr.support.errors import ScheduleError
 
 STEPS: dict[str, Callable[..., Kernel]] = {
     "split": split, "fuse": fuse, "reorder": lambda kernel, *loops, reassoc=False: reorder(kernel, loops, reassoc=reassoc),
-    "unroll": unroll, "vectorize": vectorize, "parallel": parallel, "bind": bind, "rfactor": rfactor, "contract": contract,
+    "unroll": unroll, "vectorize": vectorize, "parallel": parallel, "bind": bind, "rfactor": rfactor, "allow_fma": allow_fma,
     "compute_at": compute_at, "peel": peel, "separate": separate, "inline": inline, "reverse_compute_at": reverse_compute_at, "fold": fold,
     "pipeline": pipeline,
     "cache_read": cache_read, "cache_write": cache_write, "layout": layout, "pad": pad, "scope": scope, "tensorize": tensorize,
@@ -68,6 +68,10 @@ STEPS: dict[str, Callable[..., Kernel]] = {
     "premultiply": premultiply,
     "factor_out": lambda kernel, *loops, reassoc=False, finite=False: factor_out(kernel, loops, reassoc=reassoc, finite=finite),
 }
+
+
+OTHER_NAMES = {"contract": "allow_fma"}
+"""Names of steps that scripts may use too."""
 
 
 def _fixed(value: object) -> object:
@@ -88,6 +92,7 @@ class Step:
     line: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", OTHER_NAMES.get(self.name, self.name))
         # A list is a tuple in all forms of a script.
         object.__setattr__(self, "args", tuple(map(_fixed, self.args)))
         object.__setattr__(self, "options", tuple((k, _fixed(v)) for k, v in self.options))
@@ -172,7 +177,7 @@ def known_step(name: str, where: str) -> None:
     Raises:
         ScheduleError: there is none.
     """
-    if name not in STEPS:
+    if name not in STEPS and name not in OTHER_NAMES:
         close = get_close_matches(name, STEPS, 1)
         raise ScheduleError(f"{where}: there is no step `{name[:40]}`", code="script",
                             help=f"did you mean `{close[0]}`?" if close else "steps are the methods of a schedule")

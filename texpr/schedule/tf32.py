@@ -42,4 +42,4 @@ def tf32(kernel: Kernel, loop: str | Var) -> Kernel:
     number, old, _ = along
     changed = rewrite(program.equations[number], lambda n: new if n is old else None)
     rounded = replace(program, equations=(*program.equations[:number], changed, *program.equations[number + 1 :]))
-    return replace(loops_of(lazy_logic(rounded)), program=rounded, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(rounded)), program=rounded, fma=kernel.fma)

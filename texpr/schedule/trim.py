@@ -58,7 +58,7 @@ def trim(kernel: Kernel, loop: str | Var, *, finite: bool = False) -> Kernel:
     fewer = replace(old, where=conjunction(*known, *conditions))
     changed = rewrite(program.equations[number], lambda n: fewer if n is old else None)
     new = replace(program, equations=(*program.equations[:number], changed, *program.equations[number + 1 :]))
-    return replace(drop_implied(loops_of(lazy_logic(new))), program=new, contract=kernel.contract)
+    return replace(drop_implied(loops_of(lazy_logic(new))), program=new, fma=kernel.fma)
 
 
 def _conditions(program: Program, number: int, reduction: Reduce, axis: Axis) -> list[Expr]:

@@ -52,7 +52,7 @@ def widen(kernel: Kernel, tensor: str, *, finite: bool = False) -> Kernel:
     zero = literal(0, own[0].value.dtype)
     changed[id(own[0])] = replace(own[0], value=select(own[0].where, own[0].value, zero), where=None)
     new = replace(program, equations=tuple(changed.get(id(e), e) for e in program.equations))
-    return replace(loops_of(lazy_logic(new)), program=new, contract=kernel.contract)
+    return replace(loops_of(lazy_logic(new)), program=new, fma=kernel.fma)
 
 
 def under_conditions(kernel: Kernel) -> Iterator[str]:

@@ -48,6 +48,8 @@ class Options:
         disable: passes over captured programs that are left out, such as `fuse` (`texpr.graph.PASSES`).
         device: where tensors, parameters and what is computed of them lie, unless they say so themselves: "cpu", or the name of a GPU.
         tf32: default schedules for GPUs may round the factors of sums of f32 to 10 bits of fraction, where tensor cores add them then.
+        fma: default schedules may round every `a * b + c` once (`allow_fma`), and not those of sums alone. It holds for kernels that are
+            made from then on: an operator keeps those of its earlier calls.
         guard: where arrays and buffers of kernels on a CPU that are made meanwhile stand: "end" (or True) for directly in front of a
             page that cannot be touched, "begin" for directly behind one, "" (or False) for anywhere. What goes outside ends the process.
         reassociate: captured programs may be rewritten by laws of real numbers that do not hold for floats bit for bit.
@@ -65,6 +67,7 @@ class Options:
     disable: tuple[str, ...] = ()
     reassociate: bool = False
     tf32: bool = False
+    fma: bool = False
     device: str = "cpu"
     guard: str = ""
 
@@ -145,7 +148,7 @@ def _guard(value: object) -> str:
 _CHECKS: dict[str, Callable[[object], object]] = {
     "threads": _positive, "cache_dir": _directory, "verify": _switch, "tuned": _switch, "certify": _certification, "print": _selection,
     "text_limit": _positive, "specializations": _positive, "opt": _level, "disable": _names, "reassociate": _switch,
-    "tf32": _switch, "device": _device, "guard": _guard,
+    "tf32": _switch, "fma": _switch, "device": _device, "guard": _guard,
 }
 
 
@@ -163,7 +166,7 @@ def _from_text(name: str, text: str) -> object:
     match name:
         case "threads" | "text_limit" | "specializations" | "opt":
             return int(text) if text.strip().isascii() and text.strip().isdigit() else text
-        case "verify" | "certify" | "tuned" | "reassociate" | "tf32":
+        case "verify" | "certify" | "tuned" | "reassociate" | "tf32" | "fma":
             return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(text.lower(), text)
         case "guard":
             return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(text.lower(), text)

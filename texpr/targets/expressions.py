@@ -53,7 +53,7 @@ class Expressions:
     """
 
     function: Function
-    contract: bool
+    fma: str
 
     def __init__(self) -> None:
         self.variables: dict[Var, Value] = {}
@@ -194,7 +194,7 @@ class Expressions:
     def _arithmetic(self, e: Add | Sub | Mul | Div | And | Or) -> Value:
         a, b = self._same(self.value(e.lhs), self.value(e.rhs))
         if a.dtype.is_float:
-            flags = " contract" if self.contract and not isinstance(e, Div) else ""
+            flags = " contract" if self.fma == "all" and not isinstance(e, Div) else ""
             if flags and isinstance(e, Add | Sub) and isinstance(e.lhs, Mul) and _is_product(e.rhs):
                 # Of two products the second is joined with the sum, in whatever kernel: LLVM would join the one that has fewer uses.
                 x, y = self._same(self.value(e.lhs.lhs), self.value(e.lhs.rhs))

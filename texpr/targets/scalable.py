@@ -24,6 +24,7 @@ from texpr.targets.apart import ApartEmitter
 from texpr.targets.expressions import neutral
 from texpr.targets.function import Scalable, Value, constant, lanes_suffix, memory_type, vector_type
 from texpr.targets.quads import PART, QuadProduct, quad_product
+from texpr.targets.sums import adds_terms
 
 REGISTER = 16
 """Bytes of the shortest registers."""
@@ -116,14 +117,14 @@ class ScalableEmitter(ApartEmitter):
 
     def assignment(self, s: Store) -> None:
         if s not in self.sums or s.update is None:
-            found = quad_product(s, self.differs) if self.contract and self.any_length else None
+            found = quad_product(s, self.differs) if self.fma and adds_terms(self.kernel, s) and self.any_length else None
             # Of what the kernel packed itself: quads along the terms of several rows would want more registers than products can name.
             packed = found is not None and found.tensor not in self.own and found.tensor not in self.kernel.inputs
             if found is None or not packed or not self._add_products(s, found):
                 super().assignment(s)
             return
         slot, start = self.sums[s]
-        value = self.cast(self.value(s.value), s.tensor.dtype)
+        value = self.cast(self.term(s), s.tensor.dtype)
         old = Value(self.function.define(f"load {start.type}, ptr {slot}, align {REGISTER}"), start.dtype, start.lanes)
         new = self.extreme(s.update, old, value) if s.update in ("max", "min") else self._updated(s, old, value)
         assert self.mask is not None, "lanes past the end are off"

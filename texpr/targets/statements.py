@@ -32,6 +32,7 @@ from texpr.targets.access import Accesses
 from texpr.targets.base import symbol_of
 from texpr.targets.function import Function, Scoped, Value, constant, iota, memory_type, register_type
 from texpr.targets.instructions import emit_instruction
+from texpr.targets.sums import adds_terms
 
 _UPDATES = {"add": Add, "mul": Mul, "max": Max, "min": Min}
 
@@ -50,7 +51,7 @@ class Emitter(Accesses):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.kernel = kernel
-        self.contract, self.inputs = kernel.contract, frozenset(kernel.inputs)
+        self.fma, self.inputs = kernel.fma, frozenset(kernel.inputs)
         self.functions: list[str] = []
         self.rare_functions: dict[str, str] = {}
         self.in_worker = False
@@ -135,7 +136,7 @@ class Emitter(Accesses):
         return self._one(f"call {self.rare_convention} {result.type} @{name}({arguments})", result.dtype, result.lanes)
 
     def assignment(self, s: Store) -> None:
-        value = self.value(s.value)
+        value = self.term(s)
         if s.update is None:
             self.store(s.tensor, s.indices, value, stream=s.stream)
             return
@@ -157,6 +158,14 @@ class Emitter(Accesses):
     def _update(self, s: Store, update: str, value: Value) -> None:
         self.store(s.tensor, s.indices, self._folded_in(s, update, value), one_for_all=True)
 
+    def term(self, s: Store) -> Value:
+        """What a store writes or adds; a product that is added to a sum may be joined with it."""
+        e = s.value
+        if self.fma != "sums" or not isinstance(e, Mul) or not e.dtype.is_float or not adds_terms(self.kernel, s):
+            return self.value(e)
+        a, b = self._same(self.value(e.lhs), self.value(e.rhs))
+        return self._one(f"fmul contract {a}, {b.text}", a.dtype, a.lanes)
+
     def _folded_in(self, s: Store, update: str, value: Value) -> Value:
         """What an element becomes; of types that NumPy lacks by way of f32, rounded once."""
         by_way = F32 if s.tensor.dtype.as_bits else s.tensor.dtype
@@ -172,12 +181,12 @@ class Emitter(Accesses):
         return not self.differs(*s.indices)
 
     def _updated(self, s: Store, old: Value, value: Value) -> Value:
-        """old + value or old * value; with `contract` the backend may join it with the product in `value`."""
+        """old + value or old * value; where that is allowed the backend may join it with the product in `value`."""
         old, value = self._same(old, value)
         operation = _UPDATES[s.update or ""]
         if not old.dtype.is_float:
             return self._one(f"{'add' if operation is Add else 'mul'} {old}, {value.text}", old.dtype, old.lanes)
-        flags = " contract" if self.contract else ""
+        flags = " contract" if self.fma == "all" or self.fma == "sums" and adds_terms(self.kernel, s) else ""
         return self._one(f"{'fadd' if operation is Add else 'fmul'}{flags} {old}, {value.text}", old.dtype, old.lanes)
 
     def condition(self, cond: Expr, body: tuple[Stmt, ...]) -> None:

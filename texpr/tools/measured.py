@@ -88,7 +88,7 @@ pad("B_cache", 1, 4)
 cache_write("C_acc", "ko", name="part")
 scope("part", "stack")
 prefetch("A", "ki", 8)
-contract()
+allow_fma()
 annotate("io", tuned=8)
 stream("C")"""),
     "product, jammed": (PRODUCT, """\

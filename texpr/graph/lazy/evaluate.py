@@ -154,7 +154,7 @@ def _asked(history: History, loss: Tensor, wrt: Sequence[Tensor]) -> tuple:
 
 def _kept(history: History, key: tuple, make: Callable[[], Any]) -> Any:
     """What was made for this structure before. It holds the programs, whose identities are part of the key."""
-    return heaviest(history.keepers).get_or_make((*key, current().tf32), history.keepers, make)
+    return heaviest(history.keepers).get_or_make((*key, current().tf32, current().fma), history.keepers, make)
 
 
 def _values_plan(history: History, outputs: Sequence[Tensor], device: str) -> Plan:

@@ -69,7 +69,7 @@ class Certificate:
         kernel: its name.
         obligations: how many questions each took, and seconds.
         reassociated: outputs and intermediates whose sums run in another order than the program's.
-        contracted: whether a * b + c may be rounded once.
+        contracted: what may be rounded once: "all" multiply-adds, those of "sums", or "" none.
         flushed: those whose sums take denormal numbers for zeros, since an instruction does.
         coarse: those whose sums an instruction holds in fewer bits than their type has.
         online: those whose sums are computed with a maximum that runs along, by the law of `running`.
@@ -85,7 +85,7 @@ class Certificate:
     kernel: str
     obligations: Mapping[str, tuple[int, float]]
     reassociated: tuple[str, ...]
-    contracted: bool
+    contracted: str
     flushed: tuple[str, ...] = ()
     coarse: tuple[str, ...] = ()
     online: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class Certificate:
         said += [f"powers: {POWER} in {', '.join(self.powers)}"] if self.powers else []
         said += [f"widened: 0 times infinity or NaN is added in {', '.join(self.widened)}"] if self.widened else []
         said += [f"factored: {DISTRIBUTED} in {', '.join(self.factored)}"] if self.factored else []
-        return "; ".join([*said, *(["contracted: a * b + c is rounded once"] if self.contracted else [])])
+        return "; ".join([*said, *([f"contracted: {_CONTRACTED[self.contracted]}"] if self.contracted else [])])
 
     def __str__(self) -> str:
         lines = [f"certificate of {self.kernel}: {self.rounding}"]
@@ -170,6 +170,7 @@ def _derived(program: Program, computed: Program, parameters: Parameters, facts:
     return _Laws(online, trimmed, inverted, rounded, logistic, powers, widened, factored)
 
 
+_CONTRACTED = {"all": "a * b + c is rounded once", "sums": "products are added to sums in one rounding"}
 QUOTA = 20_000_000
 """isl operations per certificate; about ten seconds."""
 
@@ -315,7 +316,7 @@ def _obligations(proof: Proof, program: Program, kernel: Kernel) -> Certificate:
     flushed = tuple(dict.fromkeys([*(name for name, each in reordering if each.flushes), *_atomic_sums(proof)]))
     coarse = tuple(dict.fromkeys(name for name, each in reordering if each.coarse))
     obligations = {name: (proof.counts[name].questions, proof.counts[name].seconds) for name in OBLIGATIONS}
-    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.contract, flushed, coarse)
+    return Certificate(kernel.name, obligations, tuple(proof.reassociated), kernel.fma, flushed, coarse)
 
 
 def _reordering(proof: Proof) -> Iterator[tuple[str, Instruction]]:

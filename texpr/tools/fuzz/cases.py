@@ -10,14 +10,14 @@ from random import Random
 from texpr import ops
 from texpr.ir.loop import Kernel
 from texpr.ir.show_tensor import show_program
-from texpr.schedule.script import STEPS, Step, parse_script
+from texpr.schedule.script import OTHER_NAMES, STEPS, Step, parse_script
 from texpr.tools.certificates import small
 from texpr.tools.fuzz.operators import operator_text
 from texpr.tools.fuzz.programs import program_text
 from texpr.tools.fuzz.steps import steps_for
 
 MOST_STEPS = 7
-_STEP = re.compile(r"^({})\(.*\)$".format("|".join(STEPS)))
+_STEP = re.compile(r"^({})\(.*\)$".format("|".join((*STEPS, *OTHER_NAMES))))
 Choose = Callable[[Kernel], Step | None]
 """The next step for a kernel; None at the end."""
 

@@ -327,7 +327,7 @@ class _Trial:
                 self.count("not called", error.code)
                 continue
             self.count("compiled and run")
-            exact = not (self.loose(s) or s.kernel.contract or _rounds(s.program))
+            exact = not (self.loose(s) or s.kernel.fma or _rounds(s.program))
             for tensor, a, b in zip(s.program.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True):
                 if not same(np.asarray(a).reshape(b.shape), b, tensor.dtype, exact):
                     raise _Found("native code disagrees", f"at {_shown(sizes)}: {tensor.name}\n{a}\n{b}\n\n{show_kernel(s.kernel)}")

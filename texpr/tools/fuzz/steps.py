@@ -36,7 +36,7 @@ def random_step(rng: Random, kernel: Kernel) -> Step:
     """Any step. That it is legal, or even possible, is likely but not certain."""
     names = loop_names(kernel)
     if not names:
-        return Step("contract")
+        return Step("allow_fma")
     kind = rng.choice((*STEPS, *_OFTEN))
     return _MAKERS.get(kind, _on_a_loop)(rng, kernel, kind, names)
 
@@ -205,8 +205,8 @@ def _bind(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
     return Step(kind, (rng.choice(names), rng.choice(("block.x", "block.y", "thread.x", "thread.y"))))
 
 
-def _contract(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
-    return Step(kind)
+def _allow_fma(rng: Random, kernel: Kernel, kind: str, names: list[str]) -> Step:
+    return Step(kind, rng.choice(((), ("sums",))))
 
 
 def _computed(kernel: Kernel) -> list[str]:
@@ -302,7 +302,7 @@ _MAKERS: dict[str, _Maker] = {
     "split": _split, "unroll": _counted, "vectorize": _counted, "jam": _counted, "fuse": _fuse, "reorder": _reorder, "tile": _tile,
     "skew": _skew, "rfactor": _rfactor, "peel": _peel, "separate": _separate, "fission": _fission, "join": _join, "specialize": _specialize,
     "annotate": _annotate, "prefetch": _prefetch, "stream": _stream, "atomic": _atomic, "bind": _bind,
-    "contract": _contract, "compute_at": _compute_at,
+    "allow_fma": _allow_fma, "compute_at": _compute_at,
     "reverse_compute_at": _compute_at, "inline": _inline, "fold": _fold, "pipeline": _pipeline, "cache_read": _cache,
     "cache_write": _cache, "pad": _pad, "scope": _scope, "swizzle": _swizzle, "layout": _layout, "tensorize": _tensorize,
     "online": _online, "trim": _trim, "reciprocal": _reciprocal, "factor_out": _factor_out, "premultiply": _premultiply, "expand": _cache,
