@@ -114,3 +114,18 @@ def test_remainders_have_the_sign_of_the_divisor(t):
     x, y = np.array([-4, 4, 5.5, -5.5, 0.0, -0.0, nan, -1, 1], t), np.array([2, -2, 2, 2, 2, -2, 2, inf, -inf], t)
     same(run("Mod", [x, y], 28), np.array([0.0, -0.0, 1.5, 0.5, 0.0, -0.0, nan, inf, -inf], t))
     same(run("Mod", [x, y], 13, fmod=1), np.array([-0.0, 0.0, 1.5, -1.5, 0.0, -0.0, nan, -1, 1], t))
+
+
+def test_constants_of_types_that_numpy_lacks():
+    """Bits are no numbers."""
+    y = run("EyeLike", [np.zeros((2, 3), F)], 22, dtype=16)
+    assert y.dtype.name in ("bfloat16", "float32") and np.array_equal(y.astype(F), np.eye(2, 3))
+    y = run("HannWindow", [np.array(4)], 17, constants=(0,), output_datatype=16)
+    assert np.array_equal(y.astype(F), [0, 0.5, 1, 0.5])
+    bf16 = run("Cast", [np.ones((1, 4, 1), F)], 20, to=16)
+    np.testing.assert_allclose(run("DFT", [bf16], 20).astype(F)[0], [[4, 0], [0, 0], [0, 0], [0, 0]], atol=1e-6)
+
+
+def test_truth_is_padded():
+    x = np.array([[False, True], [True, True]])
+    same(run("CenterCropPad", [x, np.array([3, 1])], 18, constants=(1,)), np.array([[False], [True], [False]]))

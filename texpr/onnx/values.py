@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from texpr.graph import Symbolic
-from texpr.ir.dtypes import DType, as_bits, from_numpy, readable
+from texpr.ir.dtypes import DType, as_bits, from_numpy, readable, stored
 from texpr.support.errors import CallError
 
 MOST_NAMES = 4
@@ -39,6 +39,11 @@ class Known:
             raise CallError(f"an array has dtype {found.dtype}, which texpr does not have", code="dtype")
         stored = as_bits(found, dtype)
         return Known(np.ascontiguousarray(stored, stored.dtype.newbyteorder("=")).reshape(found.shape), dtype)
+
+    @staticmethod
+    def rounded(numbers: object, dtype: DType) -> Known:
+        """Numbers as the nearest of a dtype."""
+        return Known(stored(np.asarray(numbers), dtype), dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import written
@@ -32,8 +31,7 @@ def _fourier(node: Node, x: Any, *_: Any) -> Any:
     factor = np.ones(held) / (n if inverse else 1)
     if half:  # the other half of a spectrum of real numbers is the conjugate of this one
         factor = factor * np.where((np.arange(held) == 0) | ((n % 2 == 0) & (np.arange(held) == n // 2)), 1, 2)
-    t = numpy_dtype(x.dtype)
-    c, s = (node.run.tensor(Known.of((f(angle) * factor).astype(t))) for f in (np.cos, np.sin))
+    c, s = (node.run.tensor(Known.rounded(f(angle) * factor, x.dtype)) for f in (np.cos, np.sin))
     re = x[..., 0]
     im = x[..., 1] if x.shape[-1] == 2 else None
 

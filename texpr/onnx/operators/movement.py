@@ -357,7 +357,8 @@ def _center(node: Node, x: Any, _: Any) -> Any:
         if wanted < n:
             x = part(x, a, (n - wanted) // 2, (n - wanted) // 2 + wanted)
         elif wanted > n:
-            x = ops.pad(x, axis=a, before=(wanted - n) // 2, after=wanted - n - (wanted - n) // 2)
+            given = x.astype("u8") if x.dtype == BOOL else x
+            x = ops.pad(given, axis=a, before=(wanted - n) // 2, after=wanted - n - (wanted - n) // 2).astype(x.dtype.name)
     return x
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from texpr import ops
-from texpr.ir.dtypes import F32, F64, I32, DType, numpy_dtype
+from texpr.ir.dtypes import F32, F64, I32, DType
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
 from texpr.onnx.texts import each, number, wide
@@ -145,7 +145,7 @@ def _determinant(node: Node, x: Any) -> Any:
     if n > 8:
         raise node.refuse(f"determinants of {n} rows; up to 8 are read")
     if not x.size:
-        return node.run.tensor(Known(np.ones(x.shape[:-2], numpy_dtype(x.dtype)), x.dtype))
+        return node.run.tensor(Known.rounded(np.ones(x.shape[:-2]), x.dtype))
     rows = x.reshape(-1, n, n)
     return _expanded(rows, n).reshape(x.shape[:-2])
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from texpr.ir.dtypes import numpy_dtype
 from texpr.onnx.check import refuse_large
 from texpr.onnx.run import Node
 from texpr.onnx.table import converter
@@ -45,7 +44,7 @@ def _range(node: Node, *_: Any) -> Any:
 @converter("EyeLike")
 def _eye(node: Node, x: Any) -> Any:
     t = FROM_ONNX[node.attr("dtype")] if node.has("dtype") else x.dtype
-    return Known(np.eye(*x.shape, k=node.attr("k", 0)).astype(numpy_dtype(t)), t)
+    return Known.rounded(np.eye(*x.shape, k=node.attr("k", 0)), t)
 
 
 @converter("BlackmanWindow", "HannWindow", "HammingWindow", known=(0,))
@@ -54,7 +53,7 @@ def _window(node: Node, size: Any) -> Any:
     t = FROM_ONNX[node.attr("output_datatype", 1)]
     a = {"BlackmanWindow": (0.42, 0.5, 0.08), "HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0)}[node.op]
     angle = 2 * np.pi * np.arange(n) / (n if node.attr("periodic", 1) else n - 1)
-    return Known.of((a[0] - a[1] * np.cos(angle) + a[2] * np.cos(2 * angle)).astype(numpy_dtype(t)))
+    return Known.rounded(a[0] - a[1] * np.cos(angle) + a[2] * np.cos(2 * angle), t)
 
 
 @converter("NonZero", known=(0,))
