@@ -17,12 +17,12 @@ import numpy as np
 from texpr.ir.arithmetic import Array, cast, compute_dtype, fold_at, load, quiet, store
 from texpr.ir.dtypes import from_numpy, numpy_dtype
 from texpr.ir.evaluate import Buffer, Points, blocks, constant_points, either, evaluate, new_buffer, place
-from texpr.ir.expr import Read, Tensor, Var
+from texpr.ir.expr import Read, Reduce, Tensor, Var
 from texpr.ir.extern import is_extern, run_extern
 from texpr.ir.shapes import bind_sizes, caller_shape, evaluate_size, flat_shape
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import walk
-from texpr.support.errors import CallError
+from texpr.ir.traverse import children, walk
+from texpr.support.errors import CallError, ResourceError
 
 
 def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str, int] | None = None) -> tuple[np.ndarray, ...]:
@@ -44,12 +44,36 @@ def interpret(program: Program, arrays: Sequence[np.ndarray], sizes: Mapping[str
     values, packs = bind_sizes(program.inputs, [array.shape for array in stored], known)
     if is_extern(program):
         return run_extern(program, stored, [caller_shape(t, values, packs) for t in program.outputs], values)
+    _check_indices(program)
     with quiet():
         run = _Run(program, values, packs)
         for tensor, array in zip(program.inputs, stored):
             run.buffers[tensor] = Buffer(load(array, tensor.dtype).reshape(flat_shape(tensor, values)))
         run.all()
         return tuple(run.result(tensor) for tensor in program.outputs)
+
+
+MAX_INDICES = 32
+"""NumPy broadcasts arrays of no more dimensions."""
+
+
+def _check_indices(program: Program) -> None:
+    """Refuse more indices at once than the arrays of the interpreter have dimensions."""
+    for e in program.equations:
+        if isinstance(e, Equation) and (count := _deepest(e)) > MAX_INDICES:
+            raise ResourceError(f"{program.name}: `{e.target.name}` has {count} indices at once, and the interpreter takes {MAX_INDICES}",
+                                e.span, code="size", help="compiled kernels take more")
+
+
+def _deepest(equation: Equation) -> int:
+    """Indices of the innermost place."""
+    most, stack = len(equation.axes), [(node, len(equation.axes)) for node in children(equation)]
+    while stack:
+        node, count = stack.pop()
+        count += len(node.axes) if isinstance(node, Reduce) else 0
+        most = max(most, count)
+        stack += [(c, count) for c in children(node)]
+    return most
 
 
 def _stored(tensor: Tensor, array: Array) -> Array:

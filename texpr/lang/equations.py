@@ -15,6 +15,7 @@ from texpr.lang.recurrent import likely_type, value_reading_itself
 from texpr.lang.reductions import axis_of, fresh, range_steps
 from texpr.lang.scalars import Scalars
 from texpr.lang.scope import Scope, below, names_in
+from texpr.lang.shapes import check_rank
 from texpr.lang.values import Value, materialize
 from texpr.passes.ranges import needed_by, nested
 from texpr.support.descent import Steps, run
@@ -168,6 +169,7 @@ def infer(target: tree.Target, node: tree.Equation, indices: tuple[Expr, ...], a
                              code="shape", label="that is not the same everywhere",
                              help=declare)
         dims.append(Dim((axis.hi,), axis.var.pack))
+    check_rank(name.text, len(dims), target.span)
     known = Tensor(name.text, value.dtype, tuple(dims), span=target.span)
     s.names.tensors[name.text] = known
     return known

@@ -16,6 +16,9 @@ from texpr.lang.values import Value, literal, materialize
 from texpr.support.errors import CheckError
 from texpr.support.source import Span
 
+MAX_RANK = 64
+"""Dimensions of an array of NumPy."""
+
 
 def bind_dtypes(op: tree.Operator, dtypes: Mapping[str, DType], names: Names) -> None:
     """Fill in the type variables."""
@@ -134,7 +137,15 @@ def tensor(d: tree.Declaration, s: Scalars, place: str = "global") -> Tensor:
             raise CheckError(f"a value range belongs to integers; `{d.name.text}` is {dtype}", d.type.range.span, code="dtype")
         bounds = _known_before(d.type.range.lo, s, scope), _known_before(d.type.range.hi, s, scope)
     dims = tuple(_dim(dim, s, scope) for dim in d.type.dims)
+    check_rank(d.name.text, len(dims), d.span)
     return Tensor(d.name.text, dtype, dims, bounds, d.type.distinct, place, span=d.span)
+
+
+def check_rank(name: str, rank: int, span: Span) -> None:
+    """Refuse tensors of more dimensions than arrays have."""
+    if rank > MAX_RANK:
+        raise CheckError(f"`{name}` has {rank} dimensions; an array has at most {MAX_RANK}", span, code="shape",
+                         help="several indices may share one dimension, a group: f32[(A, B), C]")
 
 
 def _dim(node: tree.Tree, s: Scalars, scope: Scope) -> Dim:

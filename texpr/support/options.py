@@ -90,7 +90,11 @@ def _directory(value: object) -> Path | None:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise ValueError("a path or None")
     path = Path(os.fspath(value)).expanduser()  # type: ignore[arg-type]
-    if path.exists() and not path.is_dir():
+    try:
+        wrong = path.exists() and not path.is_dir()
+    except OSError as error:  # a name that is too long, a directory that may not be entered
+        raise ValueError(f"a directory ({error.strerror})") from None
+    if wrong or "\0" in str(path):
         raise ValueError("a directory")
     return path
 
