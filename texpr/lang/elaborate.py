@@ -27,6 +27,8 @@ from texpr.support.errors import CheckError, ResourceError
 from texpr.support.source import Span
 
 MAX_CALL_DEPTH = 40
+MAX_EQUATIONS = 20_000
+"""Of an operator, with those of all calls: 40 operators that call the one before twice would have a million millions."""
 Resolve = Callable[[str], OpDeclaration | None]
 Constants = Mapping[str, int | float | bool]
 
@@ -60,6 +62,16 @@ class _Session:
         self.resolve, self.prove = resolve, prove
         self.instances: dict[object, Program] = {}
         self.making: list[OpDeclaration] = []
+        self._sizes: dict[int, tuple[Program, int]] = {}
+
+    def count(self, program: Program) -> None:
+        """Refuse a program that has too many equations where all that it calls is written out."""
+        known = (self._sizes.get(id(e.program), (None, 1))[1] if isinstance(e, Invoke) else 1 for e in program.equations)
+        total = sum(known)
+        if total > MAX_EQUATIONS:
+            raise ResourceError(f"`{program.name}` has more than {MAX_EQUATIONS:,} equations with those of what it calls", program.span,
+                                code="quota", help="a call stands for all equations of an operator: call it once, read its result twice")
+        self._sizes[id(program)] = program, total
 
     def program(self, declaration: OpDeclaration, dtypes: dict[str, DType], constants: dict[str, int | float | bool],
                 absent: frozenset[str], span: Span | None) -> Program:
@@ -111,8 +123,11 @@ class _Elaboration:
         filled = (*bound, *((v.name.text, self.names.dtypes[v.name.text]) for v in op.type_variables))
         program = Program(op.name.text, inputs, outputs, equations, sizes, tuple(self.requires), filled, self.declaration.doc, op.name.span)
         program = over_tensors(program, self.names.refined) if self.names.refined else program
+        self.session.count(program)  # before anything is proven of it
         implied = self.session.prove(program)
-        return replace(program, requires=(*program.requires, *implied)) if implied else program
+        whole = replace(program, requires=(*program.requires, *implied)) if implied else program
+        self.session.count(whole)
+        return whole
 
     def _declare(self, d: tree.Declaration) -> Tensor:
         self.names.declare(d.name.text, d.name.span)

@@ -20,9 +20,12 @@ from texpr.lang.reductions import reduction, widened
 from texpr.lang.scope import Names, Scope, Use, unknown
 from texpr.lang.values import Arithmetic, Value, as_i64, at, describe, literal, materialize
 from texpr.support.descent import Steps, run
-from texpr.support.errors import CheckError
+from texpr.support.errors import CheckError, ResourceError
 from texpr.support.source import Span
 from texpr.support.spelling import counted
+
+MAX_CHAIN = 200
+"""Numbers that are compared in a row."""
 
 
 class Scalars:
@@ -121,6 +124,9 @@ class Scalars:
         return self.arithmetic.negate(operand, node.span)
 
     def _comparison(self, node: tree.Comparison, scope: Scope) -> Steps:
+        if len(node.operands) > MAX_CHAIN:
+            raise ResourceError(f"a chain of {len(node.operands)} comparisons", node.span, code="quota",
+                                help=f"at most {MAX_CHAIN} numbers are compared in a row; of many, all(i in 1..N: X[i - 1] < X[i])")
         operands = []
         for operand in node.operands:
             operands.append((yield self.steps(operand, scope.unwidened())))

@@ -11,14 +11,14 @@ from texpr.ir.expr import Axis, Call, Dim, Expr, Node, Read, Reduce, Tensor, Var
 from texpr.ir.extern import is_extern
 from texpr.ir.random import RANDOM
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import rewrite
+from texpr.ir.traverse import rewrite, tensors
 from texpr.passes.renew import folded, over_tensors, resized, with_fresh_variables
 
 
 def inline_calls(program: Program) -> Program:
     """A program without `Invoke`: each call is replaced by the callee's equations, its temporaries renamed after the first target.
 
-    Calls of extern operators stay; an extern operator itself becomes one.
+    Calls of extern operators stay; an extern operator itself becomes one. Tensors that no output needs are left out.
     """
     if is_extern(program):
         return replace(program, equations=(Invoke(program.outputs, program, program.inputs, program.span),))
@@ -28,7 +28,27 @@ def inline_calls(program: Program) -> Program:
         for equation in program.equations:
             equations += _inlined(equation, names) if isinstance(equation, Invoke) and _written(equation) else [equation]
         program = replace(program, equations=tuple(equations))
-    return program
+    return _needed(program)
+
+
+def _needed(program: Program) -> Program:
+    """Without the temporaries that neither an output nor a call of outside code needs."""
+    writers: dict[Tensor, list[Equation | Invoke]] = {}
+    for e in program.equations:
+        for target in e.targets if isinstance(e, Invoke) else (e.target,):
+            writers.setdefault(target, []).append(e)
+    found: dict[Tensor, None] = dict.fromkeys(program.outputs)
+    for e in program.equations:
+        if isinstance(e, Invoke):
+            found |= dict.fromkeys((*e.args, *e.targets))
+    left = list(found)
+    while left:
+        new = [t for e in writers.get(left.pop(), ()) if isinstance(e, Equation) for t in tensors(e) if t not in found]
+        found |= dict.fromkeys(new)
+        left += new
+    if all(t in found for t in program.temporaries):
+        return program
+    return replace(program, equations=tuple(e for e in program.equations if isinstance(e, Invoke) or e.target in found))
 
 
 def _written(e: Equation | Invoke) -> bool:

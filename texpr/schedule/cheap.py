@@ -6,7 +6,7 @@ from texpr.ir.build import integer, product
 from texpr.ir.expr import Call, Div, Expr, FloorDiv, Mod, Pow, Read, Tensor, Var
 from texpr.ir.loop import For, If, Kernel, Store
 from texpr.ir.machine import Machine
-from texpr.ir.traverse import children, equal, variables, walk
+from texpr.ir.traverse import children, equal, statements, tensors, variables, walk
 from texpr.schedule.loops import paths
 from texpr.schedule.nests import TYPICAL_EXTENT
 
@@ -16,6 +16,9 @@ SLOW = {Div: 4, Pow: 40, FloorDiv: 4, Mod: 4}
 FUNCTION = 20
 CROWDED = 16
 """Operations of an element whose constants fill many registers, where instructions take none from memory."""
+LONG = 96
+"""Operations of an element that stay in loops of their own: storing it costs little then, and chains of such elements would make one
+expression that LLVM takes minutes for. Four functions and what is around them."""
 LEAST_OPERATIONS = 16
 """Of an element, up to which it takes as long to fetch as to compute: two rows that have less in common, and four vectors of a row, are
 worth the code."""
@@ -30,6 +33,8 @@ def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
     (around, producer) = written[0]
     uses, in_rows = 0, _is_in_rows(around, producer, producer.indices)
     for above, s in placed:
+        if tensor not in tensors(s):
+            continue
         reads = [n for n in walk(s) if isinstance(n, Read) and n.tensor is tensor]
         if not reads:
             continue
@@ -37,6 +42,8 @@ def cheap(kernel: Kernel, tensor: Tensor, machine: Machine) -> bool:
             return False
         uses += len(_distinct(reads))
         in_rows &= above[:1] != around[:1] and all(_is_in_rows(above, s, r.indices) for r in reads)
+    if uses and operations(producer.value) > LONG:
+        return False
     far = _is_far(tensor, machine, tensor.shape[1:] if in_rows else tensor.shape)
     return uses == 1 or 0 < (uses - 1) * operations(producer.value) <= (FAR if far else WORTH)
 
@@ -54,7 +61,7 @@ def _is_far(tensor: Tensor, machine: Machine, shape: tuple[Expr, ...]) -> bool:
 
 
 def _conditions_read(kernel: Kernel, tensor: Tensor) -> bool:
-    heads = [n.cond if isinstance(n, If) else n.extent for n in walk(kernel) if isinstance(n, If | For)]
+    heads = [n.cond if isinstance(n, If) else n.extent for n in statements(kernel) if isinstance(n, If | For)]
     return any(isinstance(n, Read) and n.tensor is tensor for n in walk(*heads))
 
 
@@ -78,14 +85,14 @@ def _distinct(reads: list[Read]) -> list[Read]:
 
 def operations(value: Expr, along: Var | None = None) -> int:
     """What the value costs, index arithmetic left out; what is the same for all values of a variable costs nothing if one is given."""
-    found: list[Expr] = []
+    found: dict[int, Expr] = {}
     stack: list[Expr] = [value]
     while stack:
         e = stack.pop()
-        if not any(e is other for other in found) and (along is None or along in variables(e)):
-            found.append(e)
+        if id(e) not in found and (along is None or along in variables(e)):
+            found[id(e)] = e
             stack += [] if isinstance(e, Read) else [c for c in children(e) if isinstance(c, Expr)]
-    return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found)
+    return sum(FUNCTION if isinstance(e, Call) else SLOW.get(type(e), 1) for e in found.values())
 
 
 def crowded(value: Expr, machine: Machine) -> bool:

@@ -10,7 +10,7 @@ from texpr.ir.affine import Linear, linear
 from texpr.ir.build import add, compare, conjunction, floordiv, integer, mod, select, sub
 from texpr.ir.expr import Expr, Node, Read, Tensor, Var, index
 from texpr.ir.loop import For, If, Kernel, Stmt, Store
-from texpr.ir.traverse import children, postorder, rewrite
+from texpr.ir.traverse import children, postorder, rewrite, tensors
 from texpr.schedule.independent import check_changed
 from texpr.schedule.indices import put, tidy
 from texpr.schedule.loops import stores, text_of
@@ -57,7 +57,7 @@ def inline(kernel: Kernel, tensor: str) -> Kernel:
         return None
 
     kept = production.statements if found in kernel.outputs else ()
-    inlined = rewrite(kernel, rule, keep=lambda n: any(n is s for s in kept))
+    inlined = rewrite(kernel, rule, keep=lambda n: isinstance(n, Store) and found not in tensors(n) or any(n is s for s in kept))
     if not kept:
         inlined = _without(inlined, found)
     _check_size(kernel, inlined, found)

@@ -69,7 +69,7 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
     while True:
         parts = tuple(s for s in body if any(n.tensor in family for n in stores(s)))
         others = {n.tensor: n for s in parts for n in stores(s) if n.tensor is not tensor}
-        used = _used_outside(kernel, parts)
+        used = _used_outside(kernel, parts) if others else set()
         shared = [t for t in others if t not in kernel.temporaries or t in used]
         if not shared:
             return Production(tensor, above, parts, frozenset(others))
@@ -81,14 +81,16 @@ def find_production(kernel: Kernel, tensor: Tensor, step: str) -> Production:
 
 def _family(kernel: Kernel, tensor: Tensor) -> set[Tensor]:
     """The tensor, and the temporaries that its equations go through, such as accumulators."""
+    equations = {s.equation for s in stores(kernel) if s.tensor is tensor and s.equation >= 0}
     writers: dict[Tensor, list[Store]] = {}
     for s in stores(kernel):
-        writers.setdefault(s.tensor, []).append(s)
-    equations = {s.equation for s in writers[tensor] if s.equation >= 0}
+        if s.tensor is tensor or s.equation in equations:
+            writers.setdefault(s.tensor, []).append(s)
+    temporaries = set(kernel.temporaries)
     family, left = {tensor}, [tensor]
     while left:
         for t in (t for s in writers[left.pop()] for t in tensors(s)):
-            if t not in family and t in kernel.temporaries and any(s.equation in equations for s in writers.get(t, ())):
+            if t not in family and t in temporaries and any(s.equation in equations for s in writers.get(t, ())):
                 family.add(t)
                 left.append(t)
     return family
