@@ -18,6 +18,7 @@ from pathlib import Path
 from texpr.compiler.stored import machine_text, program_text
 from texpr.ir.expr import Var
 from texpr.ir.tensor import Program
+from texpr.support.files import read_file
 from texpr.support.options import current
 from texpr.targets import find_target
 
@@ -72,9 +73,7 @@ def _chosen(path: Path, changed: int) -> str | None:
 def read(path: Path) -> Iterator[Record]:
     """The records of a file, oldest first. Lines that are damaged or of another form count as absent, and so does a file of absurd size."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            return
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path, MOST_BYTES).split(b"\n")
     except OSError:
         return
     for line in lines:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from os.path import dirname, isabs, join, normpath
 from pathlib import Path
 
 from texpr import lang
-from texpr.support.errors import CheckError
+from texpr.support.errors import CheckError, ResourceError
+from texpr.support.files import read_file
+from texpr.support.options import current
 from texpr.support.source import Source, Span
 
 _LIBRARY = Path(__file__).parents[1] / "ops"
@@ -64,13 +67,16 @@ def read(path: str, span: Span | None = None) -> str:
 
     Raises:
         CheckError: it is not UTF-8, or a `use` at `span` leads to no file.
+        ResourceError: it is longer than any text that is read.
         OSError: it cannot be read, and no `use` asked for it.
     """
     try:
-        return Path(path).read_bytes().decode("utf-8")
+        return read_file(path, 4 * current().text_limit).decode("utf-8")
     except UnicodeDecodeError as error:
         raise CheckError(f"{path} is not UTF-8 text (byte {error.start})", span, code="file") from None
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise ResourceError(f"{path}: {error.strerror}", span, help="tx.options(text_limit=...) changes that") from None
         if span is None:
             raise
         raise CheckError(f"{path}: {error.strerror}", span, code="use", help="paths are relative to the file that uses them") from None

@@ -12,7 +12,7 @@ import numpy as np
 from texpr.ir.dtypes import ML_DTYPES, numpy_dtype, readable
 from texpr.nn.module import Module, compare_states
 from texpr.support.errors import CheckpointError
-from texpr.support.files import write_file
+from texpr.support.files import read_file, write_file
 
 _LARGEST_HEADER = 100_000_000
 _DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
@@ -45,7 +45,7 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
         ImportError: safetensors is not installed.
         OSError: the file cannot be read.
     """
-    data = Path(path).read_bytes()
+    data = read_file(path)
     missing, unexpected, wrong = compare_states(model._named_state(), _header(data, path)[0])
     if wrong or (strict and (missing or unexpected)):
         _refuse(path, missing if strict else [], unexpected if strict else [], wrong)
@@ -72,7 +72,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], object]:
     Raises:
         CheckpointError: the file is damaged, or another kind of file.
     """
-    data = Path(path).read_bytes()
+    data = read_file(path)
     about = _header(data, path)[1].get("texpr")
     if not isinstance(about, str):
         raise CheckpointError(f"{path} holds arrays, but no state of a training", code="checkpoint", help="nn.load reads weights")

@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from struct import Struct
 
+from texpr.support.files import read_file
 from texpr.support.options import current
 
 _MAGIC = b"texpr\x00\x01\x00"
@@ -53,7 +54,7 @@ class DiskCache:
             return None
         path = self._path(key)
         try:
-            content = path.read_bytes()
+            content = read_file(path, self.limit)
         except OSError:
             return None
         data = _unwrap(key, content)

@@ -4,10 +4,31 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+
+def read_file(path: str | os.PathLike[str], most: int | None = None) -> bytes:
+    """The content of a file. A pipe would be waited for, and a device has no end: their reading is refused, and long files before it.
+
+    Args:
+        most: bytes.
+    Raises:
+        OSError: it cannot be read, is no regular file (EINVAL), or longer (EFBIG).
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        if most is not None and about.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {about.st_size:,} bytes, more than {most:,}", str(path))
+        return file.read() if most is None else file.read(most)
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
