@@ -125,7 +125,7 @@ SERVED = {
     "left out in between": ("biased", lambda f: f(A, c=B)),
     "one left out": ("biased", lambda f: f(A, B)),
     "none left out": ("biased", lambda f: f(A, B, A)),
-    "none left out, with output": ("biased", lambda f: f(A, B, A, np.empty(6, "f4"))),
+    "none left out, with output": ("biased", lambda f: f(A, B, A, out=np.empty(6, "f4"))),
     "only numbers": ("either", lambda f: f(1, 2.5)),
     "only numbers of NumPy": ("either", lambda f: f(np.float64(0.1), np.float64(0.2))),
     "a number beside one of NumPy": ("either", lambda f: f(np.int16(100), 200)),

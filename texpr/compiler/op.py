@@ -102,11 +102,11 @@ class Op(callable.Callable):
 
     def _first_call(self, arrays: tuple[object, ...], options: dict[str, object], out: Mapping[str, object], key: tuple | None) -> object:
         constants = {c.name: options[c.name] for c in self.signature.constants if c.name in options}
-        inputs, outputs = self._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
+        inputs = self._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
         for value in inputs.values():
             handler = getattr(type(value), "__texpr_call__", None)
             if handler is not None and (result := handler(value, self, inputs, constants)) is not NotImplemented:
-                if out or outputs:
+                if out:
                     raise CallError(f"{self.__name__}: a symbolic call takes no `out`", code="arguments")
                 return result
         program, given = self._instance(inputs, constants)
@@ -124,7 +124,7 @@ class Op(callable.Callable):
                 self._natives.clear()
             self._calls[key] = _Known(call, native)
         if native is None:
-            return call(*inputs.values(), *outputs, **out)
+            return call(*inputs.values(), **out)
         self._serve(native)
         return native(*arrays, **options, **out)
 
@@ -137,7 +137,7 @@ class Op(callable.Callable):
         names, shapes = [p.name for p in self.signature.inputs], tuple(a.shape for a in given.values())
         positional = next((k for k, n in enumerate(names) if n not in inputs), len(names))
         named = tuple((intern(n), v) for n, v in constants.items())
-        form = Form(positional, len(inputs) == len(names), named, self._numbers(inputs, given))  # type: ignore[arg-type]
+        form = Form(positional, False, named, self._numbers(inputs, given))  # type: ignore[arg-type]
         key = (kernel, shapes, positional, form.numbers, _constants_key(constants))
         if (native := self._natives.get(key)) is None:
             native = self._natives[key] = kernel.bind(shapes, self._general, form)
@@ -183,9 +183,12 @@ class Op(callable.Callable):
             self._refuse_missing([t.name for t in program.inputs if t.name not in given])
         return program, given
 
-    def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> tuple[dict[str, object], tuple[object, ...]]:
-        """Inputs by name, in order, and outputs that were given by position."""
+    def _inputs(self, arrays: tuple[object, ...], named: Mapping[str, object]) -> dict[str, object]:
+        """Inputs by name, in order. An array too many is no output: nobody sees at the call that it would be overwritten."""
         names = [p.name for p in self.signature.inputs]
+        if len(arrays) > len(names):
+            raise CallError(f"{self.__name__} takes {', '.join(names) or 'no arrays'}; found {len(arrays)} arrays", code="arguments",
+                            notes=(str(self.signature),), help="give constants by name, and arrays for results as out=...")
         inputs = dict(zip(names, arrays))
         for name, value in named.items():
             if name not in names:
@@ -195,7 +198,7 @@ class Op(callable.Callable):
                 raise CallError(f"{self.__name__}: `{name}` is given twice", code="arguments")
             inputs[name] = value
         self._refuse_missing([p.name for p in self.signature.inputs if p.name not in inputs and not p.optional])
-        return {n: inputs[n] for n in names if n in inputs}, arrays[len(names) :]
+        return {n: inputs[n] for n in names if n in inputs}
 
     def _refuse_missing(self, missing: list[str]) -> None:
         if not missing:
@@ -437,7 +440,7 @@ def instance(operator: Op, arrays: tuple[object, ...], options: Mapping[str, obj
         CallError: arguments that do not fit.
     """
     constants = {c.name: options[c.name] for c in signature_of(operator).constants if c.name in options}
-    inputs, _ = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
+    inputs = operator._inputs(arrays, {n: v for n, v in options.items() if n not in constants})
     program, given = operator._instance(inputs, constants)
     adopted = [a if isinstance(inputs[n], np.ndarray) else read_input(inputs[n], Argument(n, numpy_dtype(t.dtype), (0,) * a.ndim))
                for t, (n, a) in zip(program.inputs, given.items())]

@@ -1,4 +1,4 @@
-"""Operators of the library that also take a list of tensors, `ops.concat([a, b, c], axis=1)`: their texts, one per length."""
+"""Operators of the library that also take more tensors, `ops.concat(a, b, c, axis=1)`, or a list of them: their texts, one per length."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from texpr.support.errors import CallError
 
 
 class ListOp(Op):
-    """An operator of two tensors, and of any number of them in a list or tuple."""
+    """An operator of two tensors, and of any number of them, also in a list or tuple."""
 
     def _general(self, *arrays: object, **options: object) -> object:
-        """As `Op`; a single list or tuple stands for its elements.
+        """As `Op`, for any number of tensors; a single list or tuple stands for its elements.
 
         Raises:
             CallError: the list is empty, or arguments do not fit.
         """
+        if len(arrays) > 2:
+            arrays = (arrays,)
         if len(arrays) != 1 or not isinstance(arrays[0], list | tuple):
             return super()._general(*arrays, **options)
         if not arrays[0]:

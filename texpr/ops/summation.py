@@ -24,7 +24,7 @@ def einsum(text: str, *arrays: object, out: object = None) -> object:
     A letter is one dimension, `...` any number of them, aligned at the last one; where other tensors have more, dimensions of extent 1
     are repeated. A letter that occurs twice in a term is a diagonal. Without `->`, the result has the letters that occur once, in
     alphabetical order, after `...`. More than two tensors are one sum: the caller chooses the order of products by calls of two. One
-    type for all tensors; f16 and bf16 are summed in f32. Source: numpy.einsum.
+    type for all tensors; f16 and bf16 are summed in f32, integers of 8 and 16 bits in i32. Source: numpy.einsum.
 
     Raises:
         CallError: the text is none, or the arrays do not fit it.
@@ -49,7 +49,7 @@ def einsum_op(text: str, repeated: tuple[tuple[str, ...], ...] | None = None) ->
     inputs = ", ".join(f"A{k}: {_typed(names)}" for k, names in enumerate(given))
     product = " * ".join(f"A{k}{_at(names)}" for k, names in enumerate(given))
     over = [i for i in dict.fromkeys(i for names in given for i in _indices(names)) if i not in (*_indices(kept), "0")]
-    value = f"sum({', '.join(over)}: {product})" if over else product
+    value = f"T(sum({', '.join(over)}: {product}))" if over else product
     return op(f"op einsum<T: num>({inputs}) -> Y: {_typed(kept)} {{ Y{_at(kept)} = {value} }}")
 
 
