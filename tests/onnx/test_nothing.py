@@ -64,3 +64,19 @@ def test_grids_of_a_batch_of_one(count, size, aligned):
     places = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], -1)
     y = run("AffineGrid", [theta, np.array([count, 1, *size])], 20, constants=(1,), align_corners=aligned)
     np.testing.assert_allclose(y, np.einsum("nij,...j->n...i", theta, places), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("op", "more"), [("GatherND", []), ("ScatterND", [np.zeros(1, F)])])
+def test_points_that_are_known_are_checked(op, more):
+    for point, axis in (([0, 3], 1), ([2, 0], 0), ([0, -4], 1)):
+        with pytest.raises(tx.CallError, match=f"{op}: a place is outside of .* along axis {axis}"):
+            run(op, [X, np.array([point]), *more], 13, constants=(1,))
+    assert run(op, [X, np.array([[-2, -3]]), *more], 13, constants=(1,)).ravel()[0] == 0
+
+
+def test_updates_that_reach_beyond_the_end():
+    past, update = np.zeros((2, 4, 1), F), np.ones((2, 2, 1), F)
+    with pytest.raises(tx.CallError, match=r"TensorScatter: 2 elements from \[0, 3\] on of an axis of 4"):
+        run("TensorScatter", [past, update, np.array([0, 3])], 24, constants=(2,))
+    y = run("TensorScatter", [past, update, np.array([0, 3])], 24, constants=(2,), mode="circular")
+    assert y[..., 0].tolist() == [[1, 1, 0, 0], [1, 0, 0, 1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -115,6 +116,17 @@ def check_places(node: Node, k: int, lowest: int, extent: int) -> None:
         raise node.refuse(f"a place is outside of {lowest}..{extent}: {int(value.array.min())} to {int(value.array.max())}")
 
 
+def _check_points(node: Node, extents: Sequence[int]) -> None:
+    """Refuse points outside of the first axes, where they are known: the last axis of input 1 has their coordinates."""
+    value = node.values[1]
+    if not isinstance(value, Known) or not value.array.size:
+        return
+    for k, n in enumerate(extents):
+        lowest, highest = int(value.array[..., k].min()), int(value.array[..., k].max())
+        if not -n <= lowest <= highest < n:
+            raise node.refuse(f"a place is outside of {-n}..{n}: {lowest} to {highest} along axis {k}")
+
+
 @converter("Gather")
 def _gather(node: Node, x: Any, idx: Any) -> Any:
     axis = node.axis(node.attr("axis", 0), x.ndim)
@@ -141,6 +153,7 @@ def _gather_elements(node: Node, x: Any, idx: Any) -> Any:
 @converter("GatherND")
 def _gather_nd(node: Node, x: Any, idx: Any) -> Any:
     b, last = node.attr("batch_dims", 0), idx.shape[-1]
+    _check_points(node, x.shape[b:b + last])
     result = [*idx.shape[:-1], *x.shape[b + last:]]
     outer = axes("i", idx.ndim - 1)
     place = [*outer[:b], *(_wrapped(f"P{at([*outer, k])}", x.shape[b + k]) for k in range(last)),
@@ -163,6 +176,7 @@ def _scatter_elements(node: Node, x: Any, idx: Any, updates: Any) -> Any:
 def _scatter_nd(node: Node, x: Any, idx: Any, updates: Any) -> Any:
     names, outer = axes("j", updates.ndim), axes("j", idx.ndim - 1)
     last = idx.shape[-1]
+    _check_points(node, x.shape[:last])
     if not last:  # updates of everything, one after the other
         x, idx = x.expand_dims(0), node.run.tensor(Known.of(np.zeros((*idx.shape[:-1], 1), np.int64)))
         return _scattered(node, x, idx, updates, [f"P{at([*outer, 0])}", *names[idx.ndim - 1:]], names).squeeze(0)
@@ -342,10 +356,12 @@ def _top(node: Node, x: Any, _: Any = None) -> Any:
 def _tensor_scatter(node: Node, past: Any, update: Any, _: Any = None) -> Any:
     starts = node.ints(2) or [0] * past.shape[0]
     axis, names = node.axis(node.attr("axis", -2), past.ndim), axes("j", past.ndim)
+    circular = node.word("mode", "linear", "circular") == "circular"
+    if not circular and any(not 0 <= s <= past.shape[axis] - update.shape[axis] for s in starts):
+        raise node.refuse(f"{update.shape[axis]} elements from {starts} on of an axis of {past.shape[axis]}")
     places = node.run.tensor(Known.of(np.array(starts, np.int64)))
     i = f"(P[{names[0]}] + {names[axis]})"
-    place = [f"{i} % {past.shape[axis]}" if k == axis and node.word("mode", "linear", "circular") == "circular" else i if k == axis else n
-             for k, n in enumerate(names)]
+    place = [n if k != axis else f"{i} % {past.shape[axis]}" if circular else i for k, n in enumerate(names)]
     return _scattered(node, past, places, update, place, names)
 
 
