@@ -10,7 +10,7 @@ from texpr.ir.affine import linear
 from texpr.ir.build import add, conjunction, conjuncts, integer, maximum, minimum, sub
 from texpr.ir.dtypes import I64
 from texpr.ir.expr import Compare, Expr, Node, Var, index
-from texpr.ir.loop import SCALABLE, For, If, Kernel, has_lanes
+from texpr.ir.loop import SCALABLE, For, If, Kernel, Store, has_lanes
 from texpr.ir.traverse import rewrite, statements, tensors, variables
 from texpr.passes.renew import folded
 
@@ -23,13 +23,19 @@ def narrow(kernel: Kernel) -> Kernel:
     """for j in 0..n: if lo <= j < hi and c: S   ->   if c: for j in 0..max(0, min(n, hi) - max(0, lo)): S[j := j + max(0, lo)]
 
     Only for loops that hold nothing but conditions on index arithmetic, so that S is all that is left out. Conditions that do not depend
-    on the loop leave it whatever its kind. Lanes have all bounds in common: what differs between them stays a condition.
+    on the loop leave it whatever its kind. Lanes have all bounds in common: what differs between them stays a condition. Where ranges are
+    data, conditions on data leave loops too: where they fail, the data that say the range may lie outside their array.
     """
 
-    lanes = {n.var for n in statements(kernel) if isinstance(n, For) and has_lanes(n.kind)}
+    loops = [n for n in statements(kernel) if isinstance(n, For)]
+    lanes = {n.var for n in loops if has_lanes(n.kind)}
+    is_ragged = any(tensors(n.extent) for n in loops)
 
     def rule(node: Node) -> Node | None:
-        return _narrowed(node, lanes) if isinstance(node, For) else None
+        if not isinstance(node, For):
+            return None
+        found = _narrowed(node, lanes)
+        return _without_data_conditions(node if found is None else found) if is_ragged else found
 
     return rewrite(kernel, rule)  # type: ignore[return-value]
 
@@ -57,6 +63,18 @@ def _narrowed(loop: For, lanes: Set[Var]) -> For | If | None:
         body = tuple(folded(s, {loop.var: add(loop.var, first)}) for s in body)
     new = replace(loop, extent=maximum(index(0), extent) if low or high else extent, body=body)
     return If(conjunction(*outside), (new,)) if outside else new
+
+
+def _without_data_conditions(s: For | If) -> For | If:
+    """A condition on data that is the same in all iterations is asked before the loop, under what is asked before it."""
+    if isinstance(s, If):
+        return replace(s, body=tuple(_without_data_conditions(n) if isinstance(n, For) else n for n in s.body))
+    match s.body:
+        case (If(cond, body),) if tensors(cond) and s.var not in variables(cond):
+            written = {n.tensor for n in statements(*body) if isinstance(n, Store)}
+            if written.isdisjoint(tensors(cond)):
+                return If(cond, (_without_data_conditions(replace(s, body=body)),))
+    return s
 
 
 def _bounds(loop: For, conditions: list[Expr], lanes: Set[Var]) -> tuple[list[Expr], list[Expr], list[Expr]]:

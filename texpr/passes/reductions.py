@@ -28,7 +28,7 @@ from texpr.ir.expr import (
 )
 from texpr.ir.guarded import guarded_reads
 from texpr.ir.tensor import Equation, Invoke, Program
-from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, variables, walk, with_children
+from texpr.ir.traverse import children, equal, free_variables, rewrite, substitute, tensors, variables, walk, with_children
 from texpr.passes.places import first_place, index_of
 from texpr.passes.ranges import longest, needed_by
 from texpr.passes.renew import with_fresh_variables
@@ -146,7 +146,9 @@ def _hoisted(equation: Equation, names: set[str], requires: Sequence[Expr]) -> l
                     if {a.var for a in left_out} & variables(*(n for a in left_out for n in (a.lo, a.hi))):
                         return extracted(reduced, axes)
                     some = conjunction(*(compare("<", a.lo, a.hi) for a in left_out))
-                    reduced = replace(reduced, where=_both(some, reduced.where))
+                    # Where a range is data, these may exist under the condition alone.
+                    both = (reduced.where, some) if tensors(some) else (some, reduced.where)
+                    reduced = replace(reduced, where=_both(*both))
                 return extracted(reduced, over)
             case Select(cond, then, orelse):
                 cond = yield visit(cond, axes, condition, False)
@@ -250,7 +252,8 @@ def reads_inside(reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]
         wanted = exists if mode else conjunction(compare("<=", index(0), i), compare("<", i, n))
         return poly.always(wanted, every, (*requires, *facts))
 
-    body = guarded_reads((reduced.body,) if reduced.where is None else (Select(reduced.where, reduced.body, index(0)),))
+    ends = tuple(e for a in reduced.axes for e in (a.lo, a.hi))
+    body = guarded_reads((*ends, reduced.body if reduced.where is None else Select(reduced.where, reduced.body, index(0))))
     return all(inside(i, n, r.guard.mode if r.guard is not None else "", facts)
                for r, facts in body for i, n in zip(r.indices, r.tensor.shape))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from texpr.lang import elaborate, parse
 from texpr.passes.widen import widened
 from texpr.poly import check_program
 from texpr.runtime.pages import at_the_end_of_a_page
-from texpr.support.errors import CertificateWarning, CheckError, CompileError, Error
+from texpr.support.errors import CertificateError, CheckError, CompileError, Error
 from texpr.tools.fuzz.differentiable import differentiable_text
 from texpr.tools.fuzz.part import alone, file_name
 from texpr.tools.fuzz.shrink import shrunk
@@ -232,16 +231,16 @@ def _run(derived: Program, random: np.random.Generator, counts: Counter[str], na
         return
     expected = interpret(derived, given)
     try:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            kernel = default_kernel(derived, bind_sizes(derived.inputs, [a.shape for a in given])[0] if random.random() < 0.5 else {})
-            found = kernel(*map(at_the_end_of_a_page, given))
+        kernel = default_kernel(derived, bind_sizes(derived.inputs, [a.shape for a in given])[0] if random.random() < 0.5 else {})
+        found = kernel(*map(at_the_end_of_a_page, given))
+    except CertificateError:  # Nothing ran: what is not proven, though it may be right.
+        counts["certificate refused"] += 1
+        return
     except CompileError as error:
         if error.code == "target":
             return
         raise
     counts["compiled and run"] += 1
-    counts["certificate refused"] += any(issubclass(w.category, CertificateWarning) for w in said)
     for tensor, a, b in zip(derived.outputs, found if isinstance(found, tuple) else (found,), expected, strict=True):
         largest = float(np.max(np.abs(b[np.isfinite(b)]), initial=1.0))
         tolerance = _ROUNDING.get(str(tensor.dtype), 0.0) * largest

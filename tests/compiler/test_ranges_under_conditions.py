@@ -1,0 +1,26 @@
+"""Reductions whose range is data that exist under a condition alone: the range is not looked up where the condition fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import texpr as tx
+from texpr.runtime.pages import at_the_end_of_a_page
+
+CASES = {
+    "an index": "if i + 600 < N then sum(r in 0..p[i + 600]: Z[r] * Z[r]) else 0",
+    "data": "if i + 600 < N and Z[0] > 0 then 2 * max(r in 0..p[i + 600] + 1: Z[r | 0]) else 0",
+    "the range itself": "if i + 600 < N and p[i + 600] > 1 then sum(r in 0..p[i + 600], q in 0..r: Z[r] * Z[q]) else 0",
+    "a place": "if Z[0] >= 0 and i + 600 < N then Z[argmax(r in 0..p[i + 600] + 1: Z[r | 0]) | 0] else 0",
+}
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_outside_is_read(name: str, plain: bool):
+    f = tx.op(f"op f(p: i64[N] in 0..K + 1, Z: f64[K]) -> Y: f64[N] {{ Y[i] = {CASES[name]} }}")
+    kernel = tx.schedule(f).compile() if plain else f
+    for n in (4, 604):
+        p, Z = at_the_end_of_a_page(np.full(n, 3)), np.arange(5.0)
+        np.testing.assert_array_equal(kernel(p, Z), tx.interpret(f, p, Z))
