@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 import texpr as tx
-from tests.ops.smooth import CASES, ONCE, Smooth, as_tuple, smooth_cases
+from tests.ops.smooth import CASES, ONCE, as_tuple, smooth_cases
 from texpr import ops
 from texpr.compiler.op import Op, default_kernel, instance
 from texpr.compiler.pipeline import prepared
@@ -31,7 +31,7 @@ FIRST = {case.name: case for case in reversed(CASES)}
 SMOOTH = {case.name: case for case in reversed([*smooth_cases()])}
 
 
-def run(function: str, *arguments: object, text: str = "", seconds: float = 120) -> None:
+def run(function: str, *arguments: object, text: str = "", seconds: float = 600) -> None:
     """Call a function in a child process.
 
     Args:
@@ -46,39 +46,26 @@ def run(function: str, *arguments: object, text: str = "", seconds: float = 120)
 
 
 def library_case(name: str, order: int) -> None:
-    """Run an operator of the library (0), its gradient (1) or the gradient of that (2), of constant and of symbolic sizes."""
-    for operator, arrays, constants in _calls(name, order):
-        call(operator, arrays, constants)
-
-
-def _calls(name: str, order: int) -> Iterator[tuple[Op, Sequence[np.ndarray], Mapping[str, object]]]:
+    """Run an operator of the library (0), its gradient (1) or the gradient of that (2): symbolic, the first two constant sizes too."""
     operator: Op = getattr(ops, name)
     if order == 0:
         case = FIRST[name]
-        yield operator, case.arrays(case.dtypes[0]), case.constants
+        call(operator, case.arrays(case.dtypes[0]), case.constants, constant=True)
         return
     smooth = SMOOTH[name]
-    gradient = tx.grad(operator)
-    given = [*smooth.inputs.values(), *smooth.cotangents.values()]
+    given = {**smooth.inputs, **smooth.cotangents, **smooth.constants}
     if order == 1:
-        yield gradient, given, smooth.constants
+        call(tx.grad(operator), (), given, constant=True)
         return
-    second = tx.grad(gradient)
-    yield second, [*given, *_tangents(smooth, second, len(given))], smooth.constants
+    second, v = smooth.second
+    call(second, (), given | v, constant=False)
 
 
-def _tangents(smooth: Smooth, second: Op, count: int) -> list[np.ndarray]:
-    """What a second gradient takes beside the inputs of the first: one array for each output of that."""
-    first = as_tuple(tx.interpret(tx.grad(smooth.operator), **smooth.inputs, **smooth.cotangents, **smooth.constants))
-    assert len(second.signature.inputs) == count + len(first)
-    return [np.ones_like(a) for a in first]
-
-
-def call(operator: Op, arrays: Sequence[np.ndarray], constants: Mapping[str, object]) -> None:
-    """A kernel of constant sizes, and one of symbolic sizes, each on both sides of such a page; all results are the same, NaN included."""
-    program, given = instance(operator, tuple(arrays), constants)
+def call(operator: Op, arrays: Sequence[np.ndarray], options: Mapping[str, object], *, constant: bool) -> None:
+    """A kernel of symbolic sizes, and one of constant sizes if wanted, each on both sides of such a page: the results are the same."""
+    program, given = instance(operator, tuple(arrays), options)
     sizes = bind_sizes(program.inputs, [a.shape for a in given])[0]
-    for each in (sizes, {}):
+    for each in ({}, sizes) if constant else ({},):
         with tx.options(guard=SIDES[0], certify=False, tuned=False):
             kernel = default_kernel(program, each)
             results = as_tuple(kernel(*given))
@@ -102,7 +89,7 @@ def run_loops(text: str, sizes: Mapping[str, int], target: str = "native", seed:
         entry = linked(kernel, target)
     for side in SIDES:
         with tx.options(guard=side):
-            for tensor, found, wanted in zip(kernel.outputs, _run(entry, kernel, inputs, values), expected, strict=True):
+            for tensor, found, wanted in zip(kernel.outputs, call_loops(entry, kernel, inputs, values), expected, strict=True):
                 np.testing.assert_array_equal(found, wanted, f"{tensor.name} for {target}, arrays at the {side}")
 
 
@@ -122,7 +109,8 @@ def inputs_of(kernel: Kernel, sizes: Mapping[Var, int], seed: int) -> list[np.nd
     return arrays
 
 
-def _run(entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> list[np.ndarray]:
+def call_loops(entry: Loaded, kernel: Kernel, inputs: Sequence[np.ndarray], sizes: Mapping[Var, int]) -> list[np.ndarray]:
+    """The outputs of linked loops. They are 0 before."""
     outputs = [np.zeros(flat_shape(t, sizes), numpy_dtype(t.dtype)) for t in kernel.outputs]
     slots = [*(a.ctypes.data for a in (*inputs, *outputs)), *sizes.values()]
     status = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(entry.address)((ctypes.c_int64 * len(slots))(*slots))

@@ -71,12 +71,17 @@ class Smooth:
         first = as_tuple(tx.interpret(gradient, **self.inputs, **self.cotangents, **self.constants))
         if self.name in ONCE:
             return {"y": self.floats, "g": list(first), "v": self.tangents}
-        second = tx.grad(gradient)
-        given = {f"d{name}" for name in self.inputs}
-        seeds = [s for s, p in zip(_seeds(second, gradient), gradient.signature.outputs) if p.name.rstrip("_") in given]
-        v = dict(zip(seeds, self.tangents, strict=True))
+        second, v = self.second
         found = as_tuple(tx.interpret(second, **self.inputs, **self.cotangents, **v, **self.constants))
         return {"y": self.floats, "g": list(first), "v": self.tangents, "h": list(found)}
+
+    @cached_property
+    def second(self) -> tuple[tx.Op, dict[str, Array]]:
+        """The gradient of the gradient, and cotangents of the gradient's outputs, by the names that it has for them."""
+        gradient = tx.grad(self.operator)
+        second, given = tx.grad(gradient), {f"d{name}" for name in self.inputs}
+        seeds = [s for s, p in zip(_seeds(second, gradient), gradient.signature.outputs) if p.name.rstrip("_") in given]
+        return second, dict(zip(seeds, self.tangents, strict=True))
 
     def _random(self, like: list[Array], seed: int) -> list[Array]:
         random = np.random.default_rng([seed, zlib.crc32(self.name.encode())])
