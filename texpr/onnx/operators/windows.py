@@ -104,12 +104,14 @@ def _transposed(node: Node, x: Any, weight: Any, bias: Any = None) -> Any:
     out, inside, image = axes("y", rank), axes("r", rank), axes("x", rank)
     t, c, k = x.dtype, x.shape[1] // groups, weight.shape[1]
     spread = ", ".join(f"{s}*{i} + {d}*{r} - {b}" for s, i, d, r, b in zip(stride, image, step, inside, before))
+    terms = ", ".join((*inside, *image))
+    ranges = ", ".join(f"{i} in 0..{m}" for i, m in zip(("n", "g", "k", *inside, *image), (x.shape[0], groups, k, *size, *x.shape[2:])))
     bias_type, first = ("", "0") if bias is None else (f", bias: {t}[({groups}, {k})]", "bias[(g, k)]")
     text = (f"op conv_transpose(X: {t}[{x.shape[0]}, ({groups}, {c}), {', '.join(map(str, x.shape[2:]))}], "
             f"W: {t}[({groups}, {c}), {k}, {', '.join(map(str, size))}]{bias_type}) -> "
             f"Y: {t}[{x.shape[0]}, ({groups}, {k}), {', '.join(map(str, count))}] {{ "
-            f"Y[n, (g, k), {', '.join(out)}] = {first}  "
-            f"Y[n, (g, k), {spread} | drop] += sum(c: X[n, (g, c), {', '.join(image)}] * W[(g, c), k, {', '.join(inside)}]) }}")
+            f"P[n, g, k, {terms}] = sum(c: X[n, (g, c), {', '.join(image)}] * W[(g, c), k, {', '.join(inside)}])  "
+            f"Y[n, (g, k), {', '.join(out)}] = {first}  Y[n, (g, k), {spread} | drop] += P[n, g, k, {terms}]  for {ranges} }}")
     return written(text)(x, weight, *(() if bias is None else (bias,)))
 
 
