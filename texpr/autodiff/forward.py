@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from math import inf
 
+from texpr import poly
 from texpr.autodiff.activity import active_nodes
 from texpr.autodiff.bounds import always_defined, rectangle
 from texpr.autodiff.names import Names, renamed
-from texpr.autodiff.scope import Scope, equation_scope
+from texpr.autodiff.scope import Scope, equation_scope, inside
 from texpr.ir import build
 from texpr.ir.dtypes import I64
-from texpr.ir.expr import Add, Axis, Cast, Const, Dim, Div, Expr, Mul, Neg, Node, Read, Reduce, Select, Sub, Tensor, Var
-from texpr.ir.tensor import Equation, Invoke
-from texpr.ir.traverse import children, free_variables, rewrite
+from texpr.ir.expr import (
+    Add,
+    And,
+    Axis,
+    Cast,
+    Const,
+    Dim,
+    Div,
+    Expr,
+    Mul,
+    Neg,
+    Node,
+    Read,
+    Reduce,
+    Select,
+    Sub,
+    Tensor,
+    Var,
+    index,
+    plain,
+)
+from texpr.ir.interpret import reads
+from texpr.ir.tensor import Equation, Invoke, Program
+from texpr.ir.traverse import children, free_variables, rewrite, substitute
+from texpr.poly.bounds import unproven
 
 
 class Forward:
@@ -25,14 +49,15 @@ class Forward:
         varying: the tensors whose derivative is asked for, and what depends on them.
     """
 
-    def __init__(self, equations: tuple[Equation | Invoke, ...], varying: set[Tensor], names: Names) -> None:
+    def __init__(self, program: Program, varying: set[Tensor], names: Names) -> None:
         self.names = names
+        self._program = program
         self.equations: list[Equation | Invoke] = []
         self.varying = set(varying)
-        self._extremes: dict[tuple[int, ...], Expr] = {}
+        self._extremes: dict[tuple[int, ...], tuple[Expr, ...]] = {}
         self._alive: list[object] = []
-        chosen = {e.target for e in equations if isinstance(e, Equation) and e.update in ("max", "min", "mul")} & self.varying
-        for equation in equations:
+        chosen = {e.target for e in program.equations if isinstance(e, Equation) and e.update in ("max", "min", "mul")} & self.varying
+        for equation in program.equations:
             self._add(self._with_stored_value(equation) if isinstance(equation, Equation) and equation.target in chosen else equation)
 
     def _with_stored_value(self, equation: Equation) -> Equation:
@@ -76,21 +101,69 @@ class Forward:
         return [replace(equation, value=value), *parts]
 
     def extreme(self, node: Reduce, scope: Scope, label: str) -> tuple[Expr, ...]:
-        """For each binder of a max or min, where the extreme element is found: the first one, an expression of the scope."""
-        return tuple(self._position(node, which, scope, label) for which in range(len(node.axes)))
+        """For each binder of a max or min, where the extreme element is found: the first one, an expression of the scope.
 
-    def _position(self, node: Reduce, which: int, scope: Scope, label: str) -> Expr:
-        key = (id(node), which, *map(id, scope.conditions))
+        A read that is guarded by the infinity that loses, as padding is, loses against an equal element inside, too: the derivative would
+        go nowhere. Where it is not proven that some element is inside, the place is corrected: to that of the first one inside.
+        """
+        key = (id(node), *map(id, scope.conditions))
         if key not in self._extremes:
             self._alive += [node, *scope.conditions]  # the keys are their ids
-            search = renamed(Reduce(f"arg{node.op}", node.axes, node.body, node.where, which, dtype=I64))
-            wish = f"{label}_{search.op}" + (f"_{node.axes[which].var.name}" if len(node.axes) > 1 else "")
-            if storable(search, scope):
-                self._extremes[key], equation = store(search, scope, self.names, wish)
-                self._add(equation)
-            else:
-                self._extremes[key] = search
+            self._extremes[key] = self._extreme(node, scope, label)
         return self._extremes[key]
+
+    def _extreme(self, node: Reduce, scope: Scope, label: str) -> tuple[Expr, ...]:
+        within = self._within(node, scope)
+        if within is None:
+            return self._places(node, scope, label)
+        chosen = replace(node, where=within if node.where is None else build.conjunction(node.where, within))
+        if self._has_elements(chosen, scope):
+            return self._places(chosen, scope, label)
+        found = self._places(node, scope, label)
+        there = replace(node, op="max", body=Select(within, index(1), index(0)), dtype=I64)
+        first = self._places(there, scope, f"{label}_inside")
+        good = substitute(within, {axis.var: place for axis, place in zip(node.axes, found)})
+        return tuple(self._stored(Select(good, a, b), scope, f"{label}_place") for a, b in zip(found, first))
+
+    def _places(self, node: Reduce, scope: Scope, label: str) -> tuple[Expr, ...]:
+        """The first extreme element's place along each binder."""
+        found = []
+        for which, axis in enumerate(node.axes):
+            search = renamed(Reduce(f"arg{node.op}", node.axes, node.body, node.where, which, dtype=I64))
+            found.append(self._stored(search, scope, f"{label}_{search.op}" + (f"_{axis.var.name}" if len(node.axes) > 1 else "")))
+        return tuple(found)
+
+    def _stored(self, value: Expr, scope: Scope, wish: str) -> Expr:
+        """A value as a temporary, where one can hold it."""
+        if not storable(value, scope):
+            return value
+        read, equation = store(value, scope, self.names, wish)
+        self._add(equation)
+        return read
+
+    def _within(self, node: Reduce, scope: Scope) -> Expr | None:
+        """The condition that a read of the body is inside, where its guard is the infinity that loses; None where it always is."""
+        read, infinity = node.body, -inf if node.op == "max" else inf
+        guard = read.guard.value if isinstance(read, Read) and read.guard is not None else None
+        if not isinstance(read, Read) or not isinstance(guard, Const) or guard.value != infinity:
+            return None
+        axes, facts = (*scope.axes, *node.axes), (*self._program.requires, *scope.conditions)
+        wanted = [c for c in _conditions(inside(read)) if not poly.always(c, axes, facts)]
+        return build.conjunction(*wanted) if wanted else None
+
+    def _has_elements(self, node: Reduce, scope: Scope) -> bool:
+        """True if it is proven that a reduction has an element wherever it is computed."""
+        result = Tensor(self.names.fresh("chosen"), node.dtype, plain(*(axis.hi for axis in scope.axes)))
+        where = build.conjunction(*scope.conditions) if scope.conditions else None
+        alone = Equation(result, tuple(axis.var for axis in scope.axes), scope.axes, renamed(node), where=where)
+        known = (*self._program.inputs, *(t for t in reads(alone) if t not in self._program.inputs))
+        program = replace(self._program, inputs=known, outputs=(result,), equations=(alone,))
+        return not any(isinstance(n, Reduce) for nodes in unproven(program).values() for n in nodes)
+
+
+def _conditions(e: Expr) -> list[Expr]:
+    """The conditions of a conjunction."""
+    return [*_conditions(e.lhs), *_conditions(e.rhs)] if isinstance(e, And) else [e]
 
 
 def _under_conditions(value: Expr) -> Expr:

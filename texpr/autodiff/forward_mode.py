@@ -43,7 +43,7 @@ def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
     inputs = (*program.inputs, *tangents.values())
     defined = dict.fromkeys(t for e in program.equations for t in targets(e) if t in vary)
     tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in defined}
-    forward = Forward(program.equations, vary, names)
+    forward = Forward(program, vary, names)
     tangents |= {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in forward.varying if t not in tangents}
     outputs = [t for t in program.outputs if t.dtype.is_float]
     active = active_tensors(forward.equations, sources, outputs)

@@ -147,7 +147,7 @@ class _Reverse:
         names = Names(program)
         seeds = {t: with_pack_lengths(Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims), program) for t in goals}
         results = {t: Tensor(names.fresh(f"d{t.name}"), t.dtype, t.dims) for t in sources}
-        forward = Forward(program.equations, varying(program.equations, sources), names)
+        forward = Forward(program, varying(program.equations, sources), names)
         active = active_tensors(forward.equations, sources, goals)
         active -= irrelevant(forward.equations, sources, active, goals)
         check_defined(program, active, forward.equations)

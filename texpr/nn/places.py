@@ -13,7 +13,7 @@ from texpr.support.errors import CallError
 
 def window_places(x: Any, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
                   more: Sequence[int]) -> Any:
-    """The places (batch, channels, ...) of the largest elements of windows; the first of equal ones, as the pooling itself has it.
+    """The places (batch, channels, ...) of the largest elements of windows; the first of equal ones, never one of the padding.
 
     Args:
         more: what is added behind, beyond the padding.
@@ -24,7 +24,9 @@ def window_places(x: Any, kernel: Sequence[int], stride: Sequence[int], padding:
     reads = [f"{stride[k]}*y{k} + {dilation[k]}*r{k} - {padding[k]}" for k in axes]
     ranges = ", ".join(f"r{k} in 0..{kernel[k]}" for k in axes)
     found = [f"{stride[k]}*y{k} + {dilation[k]}*a{k}[{_at(axes)}] - {padding[k]}" for k in axes]
-    return _places(str(x.dtype), tuple(x.shape), tuple(out), f"argmax({ranges}: X[n, c, {', '.join(reads)} | -inf])", tuple(found))(x)
+    inside = " and ".join(f"0 <= {reads[k]} and {reads[k]} < {x.shape[2 + k]}" for k in axes)
+    text = f"argmax({ranges} where {inside}: X[n, c, {', '.join(reads)} | -inf])"
+    return _places(str(x.dtype), tuple(x.shape), tuple(out), text, tuple(found))(x)
 
 
 def adaptive_places(x: Any, wanted: Sequence[int]) -> Any:

@@ -218,14 +218,17 @@ def _of_all(equation: Equation, requires: Sequence[Expr]) -> Equation:
 
 
 def _kept(conditions: tuple[Expr, ...], reduced: Reduce, axes: Sequence[Axis], requires: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The conditions that a reduction under them takes over: not those on data, nor the only one if it is a triangle of two axes that the
-    reduction runs over for each, where all that it reads exists anyway.
+    """The conditions that a reduction under them takes over: not those on data, nor those on axes that it is the same for, nor the only one
+    if it is a triangle of two axes that the reduction runs over for each, where all that it reads exists anyway.
 
     They would be asked for every term, and whole vectors of terms would be computed all the same: a tile of sums that ask has no registers.
+    For an axis that only a condition names, the reduction would be computed again and again.
     """
     over = [a.var for a in axes if a.var in free_variables(reduced)]
     alone = len(conditions) == 1
-    left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) for c in conditions]
+    others = {a.var for a in axes}.difference(over)
+    left_out = [any(isinstance(n, Read) for n in walk(c)) or (alone and _is_triangle(c, over)) or not others.isdisjoint(variables(c))
+                for c in conditions]
     if not any(left_out) or any(isinstance(n, Reduce) for n in walk(reduced.body)) or not reads_inside(reduced, axes, requires):
         return conditions
     return tuple(c for c, out in zip(conditions, left_out) if not out)
