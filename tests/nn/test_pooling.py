@@ -30,7 +30,7 @@ def expected(x: np.ndarray, kernel: int, stride: int, padding: int, dilation: in
 
 @pytest.mark.parametrize(("rank", "kernel", "stride", "padding", "dilation", "ceil_mode"), [
     (1, 2, 2, 1, 1, False), (1, 3, 1, 1, 2, False), (1, 2, 1, 1, 3, False), (1, 4, 3, 2, 1, True), (2, 2, 2, 1, 1, False),
-    (2, 3, 2, 1, 1, True), (2, 2, 1, 1, 2, False), (3, 2, 2, 1, 1, False), (3, 3, 2, 1, 1, True)])
+    (2, 3, 2, 1, 1, True), (2, 2, 1, 1, 2, False), (3, 2, 2, 1, 1, True)])
 def test_padding_never_wins(rank: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool):
     shape = (3, 2, *[6] * rank)
     x = RANDOM.choice([-inf, -inf, 0.0, 1.0], size=shape)
