@@ -50,6 +50,13 @@ def number(owner: str, name: str, value: object, least: float = 0.0, below: floa
     return float(value)  # type: ignore[arg-type]
 
 
+def share(owner: str, name: str, value: object) -> float:
+    """A probability: a number from 0 to 1, both included."""
+    if number(owner, name, value) > 1:
+        raise CallError(f"{owner}: {name} is {value!r}, expected a number from 0 to 1", code="arguments")
+    return float(value)  # type: ignore[arg-type]
+
+
 def float_dtype(layer: str, dtype: object) -> DType:
     """A float of 8 to 64 bits, from its name or a NumPy dtype."""
     found = DTYPES.get(dtype) if isinstance(dtype, str) else dtype if isinstance(dtype, DType) else None

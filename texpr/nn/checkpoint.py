@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from struct import pack, unpack
 
@@ -49,11 +49,12 @@ def load(model: Module, path: str | Path, strict: bool = True, check_finite: boo
     missing, unexpected, wrong = compare_states(model._named_state(), _header(data, path)[0])
     if wrong or (strict and (missing or unexpected)):
         _refuse(path, missing if strict else [], unexpected if strict else [], wrong)
-    values = _arrays(data, path)
+    values = _arrays(data, path, model._named_state() if not strict else None)
     bad = [n for n, a in values.items() if check_finite and a.dtype.name.startswith(("float", "bfloat")) and not np.isfinite(a).all()]
     if bad:
         raise CheckpointError(f"{path}: not all values are finite in {', '.join(bad)}", code="checkpoint")
-    return model.load_state_dict(values, strict)
+    model.load_state_dict(values, strict)
+    return missing, unexpected
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: object) -> None:
@@ -105,8 +106,8 @@ def _serialized(entries: Mapping[str, tuple[np.ndarray, str]], metadata: dict[st
     return b"".join([pack("<Q", len(text)), text, *parts])
 
 
-def _arrays(data: bytes, path: str | Path) -> dict[str, np.ndarray]:
-    """The arrays by name; what NumPy lacks as numbers."""
+def _arrays(data: bytes, path: str | Path, wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays by name, all or those that are wanted; those of a dtype that NumPy lacks as numbers."""
     try:
         entries = _library().deserialize(data)
     except ImportError:
@@ -115,6 +116,8 @@ def _arrays(data: bytes, path: str | Path) -> dict[str, np.ndarray]:
         raise _damaged(path, str(error)) from None
     found = {}
     for name, entry in entries:
+        if wanted is not None and name not in wanted:
+            continue
         dtype = _DTYPES.get(entry["dtype"])
         if dtype is None:
             raise _damaged(path, f"`{name}` is {entry['dtype']}, which texpr does not have")

@@ -9,7 +9,7 @@ import numpy as np
 from texpr import ops
 from texpr.graph import Capture, Symbolic
 from texpr.nn import init
-from texpr.nn.arguments import number
+from texpr.nn.arguments import share
 from texpr.nn.module import Module
 from texpr.nn.parameter import Buffer
 from texpr.support.errors import CallError
@@ -42,11 +42,11 @@ def _first_seed() -> np.ndarray:
 
 
 class Dropout(Seeded):
-    """In training, every element is 0 with probability p, else divided by 1 - p; in evaluation, nothing happens."""
+    """In training, every element is 0 with probability p, else divided by 1 - p; in evaluation, nothing happens. p may be 1."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        self.p = number(type(self).__name__, "p", p, 0.0, 1.0)
+        self.p = share(type(self).__name__, "p", p)
 
     def forward(self, input: Any) -> Any:
         return self._dropped(input, self.next_seed(input.capture)) if self.training and self.p > 0 else input

@@ -30,14 +30,14 @@ class _Channels(Module):
     num_batches_tracked: Buffer | None
 
     def __init__(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool,
-                 dtype: object) -> None:
+                 dtype: object, bias: bool) -> None:
         super().__init__()
         name = type(self).__name__
         self.num_features, self.eps = whole(name, "num_features", num_features), number(name, "eps", eps)
         self.momentum = None if momentum is None else number(name, "momentum", momentum)
         self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)
         self.weight = parameter(self, "weight", (self.num_features,), dtype, 1.0) if affine else None
-        self.bias = parameter(self, "bias", (self.num_features,), dtype) if affine else None
+        self.bias = parameter(self, "bias", (self.num_features,), dtype) if affine and bias else None
         self.running_mean = buffer(self, "running_mean", self.num_features, dtype) if track_running_stats else None
         self.running_var = buffer(self, "running_var", self.num_features, dtype, 1.0) if track_running_stats else None
         self.register_buffer("num_batches_tracked", np.int64(0) if track_running_stats else None)
@@ -93,8 +93,8 @@ class BatchNorm1d(_Channels):
     dims = (2, 3)
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, *, dtype: object = "f32") -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype)
+                 track_running_stats: bool = True, *, dtype: object = "f32", bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype, bias)
 
     def forward(self, input: Any) -> Any:
         self._check(input)
@@ -134,8 +134,8 @@ class InstanceNorm1d(_Channels):
     dims = (2, 3)
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, *, dtype: object = "f32") -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype)
+                 track_running_stats: bool = False, *, dtype: object = "f32", bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype, bias)
 
     def forward(self, input: Any) -> Any:
         return with_batch(self, input, self.dims[1], self._normalized)
@@ -227,14 +227,15 @@ class RMSNorm(_Shaped):
 class GroupNorm(Module):
     """Mean 0 and variance 1 for every sample and group of channels, then weight and bias per channel. Wu and He, 2018."""
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *, dtype: object = "f32") -> None:
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *, dtype: object = "f32",
+                 bias: bool = True) -> None:
         super().__init__()
         self.num_groups, self.num_channels = whole("GroupNorm", "num_groups", num_groups), whole("GroupNorm", "num_channels", num_channels)
         if self.num_channels % self.num_groups:
             raise CallError(f"GroupNorm: {num_channels} channels cannot be divided into {num_groups} groups", code="arguments")
         self.eps, self.affine = number("GroupNorm", "eps", eps), bool(affine)
         self.weight = parameter(self, "weight", (self.num_channels,), dtype, 1.0) if affine else None
-        self.bias = parameter(self, "bias", (self.num_channels,), dtype) if affine else None
+        self.bias = parameter(self, "bias", (self.num_channels,), dtype) if affine and bias else None
 
     def forward(self, input: Any) -> Any:
         return ops.group_norm(input, **present(weight=self.weight, bias=self.bias), G=self.num_groups, eps=self.eps)

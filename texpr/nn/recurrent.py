@@ -8,7 +8,7 @@ from typing import Any
 
 from texpr import ops
 from texpr.nn import init
-from texpr.nn.arguments import number, one_of, whole
+from texpr.nn.arguments import one_of, share, whole
 from texpr.nn.calls import parameter, present, with_batch, without_batch, zeros
 from texpr.nn.dropout import Dropout
 from texpr.nn.module import Module
@@ -76,7 +76,7 @@ class RNNBase(_Recurrent):
         self.bias, self.proj_size = bool(bias), whole(name, "proj_size", proj_size, 0)
         if self.proj_size >= self.hidden_size:
             raise CallError(f"{name}: proj_size {proj_size} is not below hidden_size {hidden_size}", code="arguments")
-        self.dropout = number(name, "dropout", dropout, 0.0, 1.0)
+        self.dropout = share(name, "dropout", dropout)
         self._between = Dropout(dropout)
         width = self._carried[0] * (2 if bidirectional else 1)
         for layer in range(self.num_layers):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,13 @@ from texpr.graph.place import on_host
 from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast, present
 from texpr.nn.data.checks import check_labels
-from texpr.nn.losses.loss import Loss, WeightedLoss
+from texpr.nn.losses.loss import Loss, WeightedLoss, as_float
 from texpr.nn.parameter import Buffer
 from texpr.support.errors import CallError
 
 
 class _OfLabels(WeightedLoss):
-    """Base of losses whose targets are class numbers (i64): input is (batch, classes, ...), target (batch, ...), or without the batch.
+    """Base of losses whose targets are class numbers: input is (batch, classes, ...), target (batch, ...), or without the batch.
 
     The mean divides by the weights of the targets that count. Where none does, it is NaN, as torch has it.
     """
@@ -44,7 +46,7 @@ class _OfLabels(WeightedLoss):
     def forward(self, input: Any, target: Any) -> Any:
         each, counted = self.counted(input, target, axis=min(input.ndim - 1, 1))
         if self.reduction == "mean":
-            return ops.divide(ops.sum_all(each), ops.sum_all(counted))
+            return ops.divide(*(ops.sum_all(_wide(x)) for x in (each, counted))).astype(each.dtype)
         return self.reduced(each)
 
     def counted(self, input: Any, target: Any, axis: int) -> tuple[Any, Any]:
@@ -60,7 +62,7 @@ class NLLLoss(_OfLabels):
 
 
 class CrossEntropyLoss(_OfLabels):
-    """-log(softmax(input)[target]): input (batch, classes, ...) before softmax, target (batch, ...) i64 class numbers.
+    """-log(softmax(input)[target]): input (batch, classes, ...) before softmax, target (batch, ...) class numbers of any integer type.
 
     Or target probabilities in the input's shape and dtype, whose mean is over batch and places. Computed from the logits as log-sum-exp,
     so it does not overflow.
@@ -93,7 +95,7 @@ class BCELoss(WeightedLoss):
     threshold = 0.5
 
     def each(self, input: Any, target: Any) -> Any:
-        return self.weighted(ops.bce_loss(input, target))
+        return self.weighted(ops.bce_loss(input, as_float(target, input)))
 
 
 class BCEWithLogitsLoss(WeightedLoss):
@@ -107,6 +109,7 @@ class BCEWithLogitsLoss(WeightedLoss):
         self.register_buffer("pos_weight", None if pos_weight is None else np.asarray(pos_weight))
 
     def each(self, input: Any, target: Any) -> Any:
+        target = as_float(target, input)
         if self.pos_weight is None:
             return self.weighted(ops.bce_with_logits(input, target))
         shape = input.shape[input.ndim - self.pos_weight.ndim:]
@@ -126,17 +129,20 @@ class MultiMarginLoss(WeightedLoss):
         self.p, self.margin = float(p), float(margin)
 
     def forward(self, input: Any, target: Any) -> Any:
-        return self.reduced(ops.multi_margin_loss(input, target, **present(weight=self.weight), p=self.p, margin=self.margin))
+        def each(x: Any, t: Any) -> Any:
+            return ops.multi_margin_loss(x, t, **present(weight=self.weight), p=self.p, margin=self.margin)
+
+        return self.reduced(_by_rows(each, input, target))
 
 
 class MultiLabelMarginLoss(Loss):
     """The mean over pairs of a class that belongs and one that does not of max(0, 1 - (x_i - x_j)).
 
-    Targets are (batch, classes) i64: the classes that belong, then -1.
+    Targets are (batch, classes) integers: the classes that belong, then -1.
     """
 
     def forward(self, input: Any, target: Any) -> Any:
-        return self.reduced(ops.multilabel_margin_loss_listed(input, target))
+        return self.reduced(_by_rows(ops.multilabel_margin_loss_listed, input, target))
 
 
 class MultiLabelSoftMarginLoss(WeightedLoss):
@@ -148,4 +154,20 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
         super().__init__(weight, reduction)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.multilabel_soft_margin_loss(input, target, **present(weight=self.weight))
+        def rows(x: Any, t: Any) -> Any:
+            return ops.multilabel_soft_margin_loss(x, t, **present(weight=self.weight))
+
+        return _by_rows(rows, input, as_float(target, input))
+
+
+def _wide(x: Any) -> Any:
+    """Floats of 8 and 16 bits as f32: their sums leave such types soon."""
+    return x.astype("f32") if x.dtype.bits < 32 else x
+
+
+def _by_rows(each: Callable[[Any, Any], Any], input: Any, target: Any) -> Any:
+    """A loss of every row of (batch, classes), also for tensors without a batch or with more axes before the classes."""
+    if input.ndim == 2 or not input.ndim:
+        return each(input, target)
+    around, rows = input.shape[:-1], (prod(input.shape[:-1]), input.shape[-1])
+    return each(input.reshape(rows), target.reshape(rows if target.ndim == input.ndim else rows[:1])).reshape(around)

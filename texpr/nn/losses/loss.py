@@ -21,7 +21,7 @@ class Loss(Module):
     A loss of one's own says `each(output, target)` in operators. torch's `size_average` and `reduce` do not exist.
 
     Attributes:
-        labels: True if targets are class numbers (i64) rather than floats.
+        labels: True if targets are class numbers rather than floats.
         ignore_index: a target that is no class and counts for nothing.
         threshold: for losses of yes and no, the output above which the answer is yes.
     """
@@ -55,6 +55,11 @@ class Loss(Module):
 
     def extra_repr(self) -> str:
         return "" if self.reduction == "mean" else f"reduction={self.reduction!r}"
+
+
+def as_float(target: Any, like: Any) -> Any:
+    """A target of integers or truth values as floats of the output's dtype."""
+    return target if target.dtype.is_float else target.astype(like.dtype)
 
 
 class WeightedLoss(Loss):

@@ -9,21 +9,21 @@ from texpr import ops
 from texpr.nn.arguments import number
 from texpr.nn.calls import broadcast
 from texpr.nn.distance import PairwiseDistance
-from texpr.nn.losses.loss import REDUCTIONS, Loss
+from texpr.nn.losses.loss import REDUCTIONS, Loss, as_float
 
 
 class L1Loss(Loss):
     """|input - target|"""
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.l1_loss(input, target)
+        return ops.l1_loss(input, as_float(target, input))
 
 
 class MSELoss(Loss):
     """(input - target)^2; both have one shape."""
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.squared_error(input, target)
+        return ops.squared_error(input, as_float(target, input))
 
 
 class SmoothL1Loss(Loss):
@@ -34,6 +34,7 @@ class SmoothL1Loss(Loss):
         self.beta = number("SmoothL1Loss", "beta", beta)
 
     def each(self, input: Any, target: Any) -> Any:
+        target = as_float(target, input)
         return ops.smooth_l1_loss(input, target, beta=self.beta) if self.beta > 0 else ops.l1_loss(input, target)
 
 
@@ -45,7 +46,7 @@ class HuberLoss(Loss):
         self.delta = number("HuberLoss", "delta", delta, 1e-300)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.huber_loss(input, target, delta=self.delta)
+        return ops.huber_loss(input, as_float(target, input), delta=self.delta)
 
 
 class PoissonNLLLoss(Loss):
@@ -56,7 +57,7 @@ class PoissonNLLLoss(Loss):
         self.log_input, self.full, self.eps = bool(log_input), bool(full), number("PoissonNLLLoss", "eps", eps)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.poisson_nll_loss(input, target, log_input=self.log_input, full=self.full, eps=self.eps)
+        return ops.poisson_nll_loss(input, as_float(target, input), log_input=self.log_input, full=self.full, eps=self.eps)
 
 
 class GaussianNLLLoss(Loss):
@@ -69,7 +70,7 @@ class GaussianNLLLoss(Loss):
     def forward(self, input: Any, target: Any, var: Any) -> Any:
         """The loss; var has the shape of the input, or 1 for its last axis, or lacks that."""
         var = ops.expand(var, axis=var.ndim, times=1) if var.ndim == input.ndim - 1 else var
-        each = ops.gaussian_nll_loss(input, target, broadcast(var, input.shape), eps=self.eps)
+        each = ops.gaussian_nll_loss(input, as_float(target, input), broadcast(var, input.shape), eps=self.eps)
         return self.reduced(each + 0.9189385332046727 if self.full else each)
 
 
@@ -86,7 +87,7 @@ class KLDivLoss(Loss):
         self.log_target = bool(log_target)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.kl_div_log(input, target) if self.log_target else ops.kl_div(input, target)
+        return ops.kl_div_log(input, as_float(target, input)) if self.log_target else ops.kl_div(input, as_float(target, input))
 
     def reduced(self, each: Any) -> Any:
         return ops.sum_all(each) / each.shape[0] if self.reduction == "batchmean" else super().reduced(each)
@@ -100,7 +101,7 @@ class MarginRankingLoss(Loss):
         self.margin = float(margin)
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
-        return self.reduced(ops.margin_ranking_loss(input1, input2, target, margin=self.margin))
+        return self.reduced(ops.margin_ranking_loss(input1, input2, as_float(target, input1), margin=self.margin))
 
 
 class HingeEmbeddingLoss(Loss):
@@ -111,7 +112,7 @@ class HingeEmbeddingLoss(Loss):
         self.margin = float(margin)
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.hinge_embedding_loss(input, target, margin=self.margin)
+        return ops.hinge_embedding_loss(input, as_float(target, input), margin=self.margin)
 
 
 class SoftMarginLoss(Loss):
@@ -120,13 +121,13 @@ class SoftMarginLoss(Loss):
     threshold = 0.0
 
     def each(self, input: Any, target: Any) -> Any:
-        return ops.soft_margin_loss(input, target)
+        return ops.soft_margin_loss(input, as_float(target, input))
 
 
 class CosineEmbeddingLoss(Loss):
     """1 - cos(input1, input2) for rows that belong together (target 1), max(0, cos - margin) for others (target -1).
 
-    The target is of the inputs' dtype.
+    Targets that are neither count for nothing, as in torch.
     """
 
     def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
@@ -134,6 +135,7 @@ class CosineEmbeddingLoss(Loss):
         self.margin = float(margin)
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:
+        target = as_float(target, input1)
         if input1.ndim == 1:
             input1, input2, target = (ops.expand(x, times=1) for x in (input1, input2, target))
             each = ops.pick(ops.cosine_embedding_loss(input1, input2, target, margin=self.margin))

@@ -17,8 +17,8 @@ class CTCLoss(Loss):
     """-log of the probability of all paths that spell the target. Graves et al., Connectionist Temporal Classification, 2006.
 
     log_probs is (time, batch, classes), or (time, classes) without a batch. targets is (batch, letters), or the letters of all targets one
-    after the other. How many times and letters count is said by input_lengths and target_lengths, in i64. The mean is over the batch, of
-    losses divided by their target lengths. `zero_infinity`: impossible targets count for nothing.
+    after the other. How many times and letters count is said by input_lengths and target_lengths. All three are integers. The mean is over
+    the batch, of losses divided by their target lengths. `zero_infinity`: impossible targets count for nothing.
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:

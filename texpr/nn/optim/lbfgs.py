@@ -56,14 +56,16 @@ class LBFGS(Optimizer):
         tolerance_grad: a step ends where no element of the gradient is larger.
         tolerance_change: a step ends where parameters or the loss change less.
         line_search_fn: "strong_wolfe", or None for steps of length lr.
+        maximize: look for a maximum.
     """
 
     def __init__(self, params: Params, lr: float = 1.0, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
-                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None) -> None:
+                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None, *,
+                 maximize: bool = False) -> None:
         most = whole("LBFGS", "max_iter", max_iter)
         super().__init__(params, lr=lr, max_iter=most, max_eval=most * 5 // 4 if max_eval is None else whole("LBFGS", "max_eval", max_eval),
                          tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
-                         history_size=whole("LBFGS", "history_size", history_size))
+                         history_size=whole("LBFGS", "history_size", history_size), maximize=bool(maximize))
         if line_search_fn not in (None, "strong_wolfe"):
             raise CallError(f"LBFGS: line_search_fn is {line_search_fn!r}, expected None or 'strong_wolfe'", code="arguments")
         if len(self.param_groups) > 1 or len({(p.dtype, p.device) for p in self.parameters}) > 1:
@@ -81,7 +83,7 @@ class LBFGS(Optimizer):
                         help="write the loop: optimizer.step(closure)")
 
     def step(self, closure: Callable[[], Tensor] | None = None) -> Tensor:  # type: ignore[override]
-        """Move the parameters towards a minimum; the loss before.
+        """Move the parameters towards a minimum, or with `maximize` a maximum; the loss before.
 
         Raises:
             CallError: there is no closure, or the loss depends on no parameter.
@@ -90,7 +92,7 @@ class LBFGS(Optimizer):
             raise CallError("LBFGS: step() was called without a closure", code="arguments",
                             help="pass a function that computes the loss, calls its backward() and returns it")
         first = closure()
-        here, calls, group = Point(0.0, float(first), self._gradient(), 0.0), 1, self.param_groups[0]
+        here, calls, group = Point(0.0, self._sign * float(first), self._gradient(), 0.0), 1, self.param_groups[0]
         for iteration in range(int(group["max_iter"])):
             if _largest(here.gradient) <= group["tolerance_grad"]:
                 break
@@ -140,7 +142,7 @@ class LBFGS(Optimizer):
 
         def look(at: float) -> Point:
             self._assign((origin + self._times(direction, at)).realize())
-            loss = float(closure())
+            loss = self._sign * float(closure())
             gradient = self._gradient()
             return Point(at, loss, gradient, _dot(gradient, direction))
 
@@ -181,15 +183,21 @@ class LBFGS(Optimizer):
         inverse = (1 / product, *known.inverse, *(0.0,) * room)[:room]
         return replace(known, steps=steps, changes=changes, inverse=inverse, scale=product / _dot(change, change))
 
+    @property
+    def _sign(self) -> float:
+        """The factor of the loss that is minimised."""
+        return -1.0 if self.param_groups[0]["maximize"] else 1.0
+
     def _gradient(self) -> Tensor:
-        """The gradients that the closure has left, as one vector.
+        """The gradients that the closure has left, as one vector; turned round where a maximum is looked for.
 
         Raises:
             CallError: there are none.
         """
         if all(p.grad is None for p in self.parameters):
             raise CallError("LBFGS: no parameter has a gradient", code="gradient", help="the closure calls backward() on the loss")
-        return self._flat([leaf_of(p).detach() * 0 if p.grad is None or not p.requires_grad else p.grad for p in self.parameters])
+        found = self._flat([leaf_of(p).detach() * 0 if p.grad is None or not p.requires_grad else p.grad for p in self.parameters])
+        return found if self._sign > 0 else (-found).realize()
 
     def _flat(self, tensors: Sequence[Tensor]) -> Tensor:
         return ops.concat([t.reshape((t.size,)) for t in tensors]).realize()  # type: ignore[union-attr]

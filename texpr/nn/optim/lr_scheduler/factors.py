@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from texpr.nn.arguments import number, whole
+from texpr.nn.arguments import number, share, whole
 from texpr.nn.optim.lr_scheduler.scheduler import LRScheduler
 from texpr.nn.optim.optimizer import Optimizer
 from texpr.support.errors import CallError
@@ -78,7 +78,7 @@ class ConstantLR(LRScheduler):
     """The rate times factor until total_iters epochs are done."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        self.factor, self.total_iters = _share("ConstantLR", "factor", factor), whole("ConstantLR", "total_iters", total_iters, 0)
+        self.factor, self.total_iters = share("ConstantLR", "factor", factor), whole("ConstantLR", "total_iters", total_iters, 0)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -97,7 +97,7 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
                  last_epoch: int = -1) -> None:
-        self.start_factor, self.end_factor = _share("LinearLR", "start_factor", start_factor), _share("LinearLR", "end_factor", end_factor)
+        self.start_factor, self.end_factor = share("LinearLR", "start_factor", start_factor), share("LinearLR", "end_factor", end_factor)
         if self.start_factor == 0:
             raise CallError("LinearLR: start_factor is 0, expected a number above 0", code="arguments")
         self.total_iters = whole("LinearLR", "total_iters", total_iters)
@@ -145,12 +145,6 @@ class PolynomialLR(LRScheduler):
 
     def first_lr(self) -> list[float]:
         return self.base_lrs
-
-
-def _share(owner: str, name: str, value: float) -> float:
-    if number(owner, name, value) > 1:
-        raise CallError(f"{owner}: {name} is {value!r}, expected a number from 0 to 1", code="arguments")
-    return value
 
 
 def _functions(scheduler: LRScheduler, optimizer: Optimizer, given: Factor | Sequence[Factor]) -> list[Factor]:
