@@ -99,7 +99,7 @@ REFUSED = {
     "EmbeddingBag(3, 2, mode='min')": "EmbeddingBag: mode is 'min', expected sum, mean or max",
     "RNN(3, 4, nonlinearity='sin')": "RNN: nonlinearity is 'sin', expected tanh or relu",
     "LSTM(3, 4, proj_size=4)": "LSTM: proj_size 4 is not below hidden_size 4",
-    "GRU(3, 4, dropout=1.0)": "GRU: dropout is 1.0, expected a finite number of at least 0 and below 1",
+    "GRU(3, 4, dropout=1.5)": "GRU: dropout is 1.5, expected a number from 0 to 1",
     "MultiheadAttention(6, 4)": "MultiheadAttention: 6 features cannot be divided among 4 heads",
     "TransformerEncoderLayer(6, 2, activation='sin')":
         "TransformerEncoderLayer: activation is 'sin', expected relu, gelu or a function of a tensor",
