@@ -78,7 +78,8 @@ def test_the_gradient_has_the_same_mask():
 def test_no_probability(p):
     with pytest.raises(tx.CallError) as caught:
         nn.Dropout(p)
-    assert str(caught.value) == f"error[arguments]: Dropout: p is {p!r}, expected a {'number from 0 to 1' if p == 1.1 else 'finite number of at least 0'}"
+    expected = "number from 0 to 1" if p == 1.1 else "finite number of at least 0"
+    assert str(caught.value) == f"error[arguments]: Dropout: p is {p!r}, expected a {expected}"
 
 
 def test_it_prints():
